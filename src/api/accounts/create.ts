@@ -1,0 +1,45 @@
+import * as v from 'valibot';
+import { createAccount as storeAccount } from '../../database/accounts.ts';
+import type { Runtime } from '../../runtime.ts';
+import { createHandlers } from '../environment.ts';
+import { readJson } from '../input.ts';
+import { describe } from '../openapi.ts';
+import { invalid, Problem } from '../problem.ts';
+import { NewAccount } from './input.ts';
+import { AccountView, viewAccount } from './view.ts';
+
+/** POST /v1/accounts */
+export const createAccount = ({ config, database }: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Accounts',
+      summary: 'Add an account',
+      description:
+        'The bank is named by bank_id, or by its name in bank; a name that is new is added to the banks.',
+      body: { 'application/json': NewAccount },
+      answer: { schema: v.object({ account: AccountView }), description: 'The account.' },
+      problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
+    }),
+    async (c) => {
+      const { customerId, accountIds } = c.get('caller');
+      if (accountIds !== 'all') {
+        throw new Problem(
+          'forbidden',
+          'This API key is limited to some accounts: add accounts with a key that sees all.',
+        );
+      }
+      const { bank, bank_id, title, currency, iban } = await readJson(c, NewAccount);
+      const account = await storeAccount(database, {
+        customerId,
+        bank: bank_id === undefined ? { name: bank ?? '' } : { id: bank_id },
+        title,
+        currency,
+        iban,
+      });
+      if (account === null)
+        throw invalid([
+          { path: 'bank_id', message: 'must be the id of a bank, as GET /v1/banks lists them' },
+        ]);
+      return c.json({ account: viewAccount(account, config.zone) });
+    },
+  );

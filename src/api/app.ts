@@ -1,0 +1,100 @@
+import { Hono } from 'hono';
+import { requestId } from 'hono/request-id';
+import { TrieRouter } from 'hono/router/trie-router';
+import { openAPIRouteHandler } from 'hono-openapi';
+import type { AddressGuard } from '../delivering/address-guard.ts';
+import { requireOperator } from '../ops/access.ts';
+import { opsConsole } from '../ops/console.ts';
+import { DASHBOARD_PATH, queueDashboard } from '../ops/dashboard.ts';
+import type { Runtime } from '../runtime.ts';
+import { VERSION } from '../version.ts';
+import { createAccount } from './accounts/create.ts';
+import { getAccount, listAccounts } from './accounts/list.ts';
+import { authenticate } from './authentication.ts';
+import { listBanks } from './banks/list.ts';
+import type { ApiEnv } from './environment.ts';
+import { getHealth, getReadiness } from './health/get.ts';
+import { createImport } from './imports/create.ts';
+import { getImport, listImportErrors, listImports } from './imports/get.ts';
+import { docsPages } from './pages/docs.ts';
+import { getProblem } from './pages/problems.ts';
+import { answerError, notFound, Problem } from './problem.ts';
+import { requestLog } from './request-log.ts';
+import { listAccountTransactions, listAllTransactions } from './transactions/list.ts';
+import { createWebhook } from './webhooks/create.ts';
+import { getWebhook } from './webhooks/get.ts';
+import { listWebhooks } from './webhooks/list.ts';
+import { removeWebhook } from './webhooks/remove.ts';
+
+const DOCUMENT = {
+  info: {
+    title: 'Ledgerbell',
+    version: VERSION,
+    description:
+      'Takes bank movements in, keeps them, lists them, and rings every matching webhook with a signed POST until it arrives.',
+  },
+  components: {
+    securitySchemes: {
+      apiKey: { type: 'apiKey' as const, in: 'header' as const, name: 'Authentication' },
+      bearer: { type: 'http' as const, scheme: 'bearer' },
+    },
+  },
+  security: [{ apiKey: [] }, { bearer: [] }],
+};
+
+/** The whole of what answers over HTTP, composed. */
+export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
+  const { config, database, queues, log } = runtime;
+  const app = new Hono<ApiEnv>();
+  app.use(requestId(), requestLog(log));
+  app.onError((error, c) => answerError(error, c, log));
+
+  app.get('/healthz', ...getHealth());
+  app.get('/readyz', ...getReadiness(runtime));
+
+  app.use('/v1/*', authenticate(database));
+  app.get('/v1/webhooks', ...listWebhooks(runtime));
+  app.post('/v1/webhooks', ...createWebhook(runtime, guard));
+  app.get('/v1/webhooks/:id', ...getWebhook(runtime));
+  app.delete('/v1/webhooks/:id', ...removeWebhook(runtime));
+  app.get('/v1/transactions', ...listAllTransactions(runtime));
+  app.get('/v1/accounts', ...listAccounts(runtime));
+  app.post('/v1/accounts', ...createAccount(runtime));
+  app.get('/v1/accounts/:id', ...getAccount(runtime));
+  app.get('/v1/accounts/:account_id/transactions', ...listAccountTransactions(runtime));
+  app.get('/v1/banks', ...listBanks(runtime));
+  app.get('/v1/imports', ...listImports(runtime));
+  app.post('/v1/imports', ...createImport(runtime));
+  app.get('/v1/imports/:id', ...getImport(runtime));
+  app.get('/v1/imports/:id/errors', ...listImportErrors(runtime));
+
+  app.get('/openapi.json', openAPIRouteHandler(app, { documentation: DOCUMENT }));
+  app.get('/problems/:name', ...getProblem());
+  app.route('/docs', docsPages());
+  app.use('/ops/*', requireOperator(config.admin));
+  app.get('/ops/', (c) => c.redirect('/ops'));
+  app.get(`${DASHBOARD_PATH}/`, (c) => c.redirect(DASHBOARD_PATH));
+  app.route(DASHBOARD_PATH, queueDashboard(queues, { readOnly: config.queueDashboard === 'read-only' }));
+  app.route('/ops', opsConsole(runtime));
+
+  answerUnrouted(app);
+  return app;
+}
+
+/** 405 with Allow (RFC 9110, section 15.5.6) where the path exists for other methods, 404 elsewhere. */
+function answerUnrouted(app: Hono<ApiEnv>): void {
+  const methods = new TrieRouter<string>();
+  const known = new Set<string>();
+  for (const { method, path } of app.routes) {
+    if (method === 'ALL') continue;
+    methods.add(method, path, method);
+    known.add(method);
+  }
+  app.notFound((c) => {
+    const allowed = [...known].filter((method) => methods.match(method, c.req.path)[0].length > 0);
+    if (allowed.length === 0) throw notFound('path');
+    throw new Problem('method-not-allowed', `This path takes ${allowed.join(', ')}.`, {
+      headers: { Allow: allowed.join(', ') },
+    });
+  });
+}

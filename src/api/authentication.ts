@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { type Caller, createMiddleware } from './environment.ts';
+import { Problem } from './problem.ts';
+
+/** Index: api_keys_hash. Found by its SHA-256, a key is never compared byte by byte. */
+const FIND_KEY = 'SELECT id, customer_id, all_accounts FROM api_keys WHERE key_hash = ?';
+const KEY_ACCOUNTS = 'SELECT account_id FROM api_key_accounts WHERE api_key_id = ?';
+
+/**
+ * Finds the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.
+ * Answers 401 when there is none, or it is unknown.
+ */
+export function authenticate(database: DataSource) {
+  return createMiddleware(async (c, next) => {
+    const key =
+      bearer(c.req.header('authentication')) ??
+      bearer(c.req.header('authorization'), { schemeRequired: true });
+    if (key === null) {
+      throw unauthenticated(
+        'Send your API key in the header Authentication, or as Authorization: Bearer <api key>.',
+      );
+    }
+    const caller = await findCaller(database, key);
+    if (caller === null)
+      throw unauthenticated('The API key is not known: it may have been mistyped, or deleted.');
+    c.set('caller', caller);
+    await next();
+  });
+}
+
+async function findCaller(database: DataSource, key: string): Promise<Caller | null> {
+  const hash = createHash('sha256').update(key).digest();
+  const [found] = await database.query<{ id: string; customer_id: string; all_accounts: number }[]>(
+    FIND_KEY,
+    [hash],
+  );
+  if (found === undefined) return null;
+  const { id: apiKeyId, customer_id: customerId } = found;
+  if (found.all_accounts === 1) return { customerId, apiKeyId, accountIds: 'all' };
+  const accounts = await database.query<{ account_id: string }[]>(KEY_ACCOUNTS, [apiKeyId]);
+  return { customerId, apiKeyId, accountIds: accounts.map(({ account_id }) => account_id) };
+}
+
+function bearer(header: string | undefined, { schemeRequired = false } = {}): string | null {
+  const [, scheme, key] = /^\s*(Bearer\s+)?(\S+)\s*$/i.exec(header ?? '') ?? [];
+  return key === undefined || (schemeRequired && scheme === undefined) ? null : key;
+}
+
+const unauthenticated = (detail: string) =>
+  // RFC 9110, section 11.6.1: a 401 names the scheme that would be accepted.
+  new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="ledgerbell"' } });

@@ -1,0 +1,24 @@
+import { createFactory } from 'hono/factory';
+
+/** On whose behalf a request is made. */
+export interface Caller {
+  customerId: string;
+  apiKeyId: string;
+  /** What the key may see. */
+  accountIds: 'all' | readonly string[];
+}
+
+/** What middleware leaves for the handlers. */
+export interface ApiEnv {
+  Variables: {
+    requestId: string;
+    caller: Caller;
+  };
+}
+
+/** A route's middleware and handler together, with their types: `app.get(path, ...createHandlers(describe, handler))`. */
+export const { createHandlers, createMiddleware } = createFactory<ApiEnv>();
+
+/** Whether a caller's key may see an account of its customer. */
+export const maySee = ({ accountIds }: Caller, accountId: string): boolean =>
+  accountIds === 'all' || accountIds.includes(accountId);

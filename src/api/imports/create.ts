@@ -1,0 +1,132 @@
+import type { Context } from 'hono';
+import type { DataSource } from 'typeorm';
+import * as v from 'valibot';
+import { UNKNOWN_ACCOUNT } from '../../importing/importer.ts';
+import { type Fault, Movement } from '../../importing/movement.ts';
+import { type Staged, stageImport } from '../../importing/stage.ts';
+import { queueImports } from '../../queues/wake.ts';
+import type { Runtime } from '../../runtime.ts';
+import { type ApiEnv, type Caller, createHandlers, maySee } from '../environment.ts';
+import {
+  check,
+  invalidFaults,
+  JSON_IMPORT_BYTES,
+  mediaType,
+  NDJSON_IMPORT_BYTES,
+  parseJson,
+  readBytes,
+  requireMediaType,
+  streamBytes,
+} from '../input.ts';
+import { describe } from '../openapi.ts';
+import { invalid, Problem } from '../problem.ts';
+import { findImport } from './find.ts';
+import { ImportView, viewImport } from './view.ts';
+
+const JSON_TYPE = 'application/json';
+const NDJSON_TYPE = 'application/x-ndjson';
+
+const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
+
+const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
+
+/** POST /v1/imports */
+export const createImport = ({ database, queues, log }: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Imports',
+      summary: 'Send movements in',
+      description:
+        'Answered once the bytes are committed; storing and notifying follow. JSON is checked as a whole and refused as a whole. Of NDJSON each line stands for itself: see /v1/imports/{id}/errors. With Idempotency-Key the same request may be sent again for 24 h.',
+      body: { [JSON_TYPE]: Movements, [NDJSON_TYPE]: null },
+      answer: {
+        status: 202,
+        schema: v.object({ import: ImportView }),
+        description: 'Accepted. Location says where to follow it.',
+      },
+      problems: ['malformed', 'conflict', 'too-large', 'unsupported-media-type', 'invalid'],
+    }),
+    async (c) => {
+      const caller = c.get('caller');
+      const idempotencyKey = readIdempotencyKey(c);
+      requireMediaType(c, [JSON_TYPE, NDJSON_TYPE]);
+      const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
+      let staged: Staged;
+      if (mediaType(c) === JSON_TYPE) {
+        const bytes = await readBytes(c, JSON_IMPORT_BYTES);
+        const { transactions } = check(Movements, parseJson(bytes));
+        const faults = await findUnknownAccounts(database, caller, transactions);
+        if (faults.length > 0) throw invalidFaults(faults);
+        staged = await stageImport(database, {
+          ...upload,
+          format: 'json',
+          received: transactions.length,
+          body: oneChunk(bytes),
+        });
+      } else {
+        const body = streamBytes(c, NDJSON_IMPORT_BYTES);
+        staged = await stageImport(database, { ...upload, format: 'ndjson', received: null, body });
+      }
+      const importId = requireStaged(staged);
+      if (staged.outcome === 'staged') {
+        // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
+        await queueImports(queues, [importId]).catch((err: unknown) =>
+          log.warn({ err, importId }, 'import not queued yet'),
+        );
+      }
+      c.header('Location', `/v1/imports/${importId}`);
+      return c.json({ import: viewImport(await findImport(database, caller, importId)) }, 202);
+    },
+  );
+
+/** Each movement of an account that the caller cannot see, by its path. */
+async function findUnknownAccounts(
+  database: DataSource,
+  caller: Caller,
+  movements: readonly Movement[],
+): Promise<Fault[]> {
+  const accounts = await database.query<{ id: string }[]>(ACCOUNTS, [caller.customerId]);
+  const known = new Set(accounts.map(({ id }) => id).filter((id) => maySee(caller, id)));
+  return movements.flatMap(({ account_id }, index) =>
+    known.has(account_id)
+      ? []
+      : [{ path: `transactions.${index}.${UNKNOWN_ACCOUNT.path}`, message: UNKNOWN_ACCOUNT.message }],
+  );
+}
+
+/** A string of RFC 8941 in quotes, as the draft for this header has it, or the bare text that most clients send. */
+function readIdempotencyKey(c: Context<ApiEnv>): string | null {
+  const key = c.req.header('idempotency-key');
+  if (key === undefined) return null;
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }]);
+  }
+  return key;
+}
+
+function requireStaged(staged: Staged): string {
+  switch (staged.outcome) {
+    case 'staged':
+    case 'replayed':
+      return staged.importId;
+    case 'in progress':
+      throw new Problem(
+        'conflict',
+        'A request with this Idempotency-Key is being received: wait for its answer.',
+        {
+          headers: { 'Retry-After': '1' },
+        },
+      );
+    case 'key reused':
+      throw invalid([
+        {
+          path: 'Idempotency-Key',
+          message: 'was used for another body within 24 h: use a new key for a new import',
+        },
+      ]);
+  }
+}
+
+async function* oneChunk(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}

@@ -1,0 +1,93 @@
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { isAway } from '../database/transaction.ts';
+import type { Fault } from '../importing/movement.ts';
+import type { Log } from '../log.ts';
+import type { ApiEnv } from './environment.ts';
+
+/** Every kind of error the API answers with. The name is the end of its `type` URI, and /problems/<name> explains it. */
+export const PROBLEMS = {
+  malformed: { status: 400, title: 'The request cannot be read' },
+  unauthenticated: { status: 401, title: 'No valid API key' },
+  forbidden: { status: 403, title: 'This API key may not do that' },
+  'not-found': { status: 404, title: 'There is no such thing' },
+  'method-not-allowed': { status: 405, title: 'This method is not for this path' },
+  conflict: { status: 409, title: 'Another request is in the way' },
+  'length-required': { status: 411, title: 'The length of the body is not known' },
+  'too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-media-type': { status: 415, title: 'This content type is not understood here' },
+  invalid: { status: 422, title: 'The request holds values that are not allowed' },
+  unavailable: { status: 503, title: 'The service is not available for the moment' },
+  internal: { status: 500, title: 'Something went wrong on our side' },
+} as const satisfies Record<string, { status: ContentfulStatusCode; title: string }>;
+
+export type ProblemName = keyof typeof PROBLEMS;
+
+/** An answer that is an error. Thrown anywhere below a handler; `detail` is a sentence for a person and echoes no input. */
+export class Problem extends Error {
+  override name = 'Problem';
+  readonly problem: ProblemName;
+  readonly errors: readonly Fault[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    problem: ProblemName,
+    detail: string,
+    { errors, headers = {} }: { errors?: readonly Fault[]; headers?: Record<string, string> } = {},
+  ) {
+    super(detail);
+    this.problem = problem;
+    this.errors = errors;
+    this.headers = headers;
+  }
+}
+
+/** Well-formed, but not allowed: each fault with its path. The first is told in the detail as well. */
+export function invalid(errors: readonly [Fault, ...Fault[]]): Problem {
+  const [{ path, message }] = errors;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  return new Problem('invalid', `${path} ${message}${more}.`.trimStart(), { errors });
+}
+
+/** The same answer for what does not exist and for what belongs to another customer. */
+export const notFound = (what: string) =>
+  new Problem('not-found', `There is no such ${what}, or it is not one that this API key can see.`);
+
+const RETRY_AFTER_SECONDS = '5';
+
+/** Whatever a handler threw, as application/problem+json (RFC 9457). */
+export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Response {
+  if (error instanceof Problem) return answerProblem(error, c);
+  if (error instanceof HTTPException) {
+    return answerProblem(
+      new Problem(error.status === 413 ? 'too-large' : 'malformed', 'The request cannot be read.'),
+      c,
+    );
+  }
+  const requestId = c.get('requestId');
+  if (isAway(error)) {
+    log.warn({ err: error, requestId }, 'MySQL is away');
+    const detail = 'The database cannot be reached. Nothing of this request was kept: send it again later.';
+    return answerProblem(
+      new Problem('unavailable', detail, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } }),
+      c,
+    );
+  }
+  log.error({ err: error, requestId }, 'request failed');
+  return answerProblem(new Problem('internal', `Please report this request with its id, ${requestId}.`), c);
+}
+
+function answerProblem({ problem, message: detail, errors, headers }: Problem, c: Context<ApiEnv>): Response {
+  const { status, title } = PROBLEMS[problem];
+  const body = {
+    type: `/problems/${problem}`,
+    title,
+    status,
+    detail,
+    message: detail,
+    request_id: c.get('requestId'),
+    ...(errors === undefined ? {} : { errors }),
+  };
+  return c.body(JSON.stringify(body), status, { ...headers, 'Content-Type': 'application/problem+json' });
+}

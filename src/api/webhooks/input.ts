@@ -1,0 +1,78 @@
+import * as v from 'valibot';
+import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../../database/entities/webhook.ts';
+import { Id } from '../../importing/movement.ts';
+
+const MAX_HEADERS = 10;
+
+/**
+ * Headers that are ours, or that belong to one connection and not to the message (RFC 9110, section 7.6.1); `host` and
+ * `content-*` would contradict what is sent.
+ */
+const REFUSED_HEADERS = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'expect',
+  'user-agent',
+]);
+const REFUSED_PREFIXES = ['webhook-', 'ledgerbell-', 'content-'];
+
+/** field-name is a token, field-value visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
+const HeaderName = v.pipe(
+  v.string(),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must have names of letters, digits and hyphens'),
+  v.check((name) => {
+    const lower = name.toLowerCase();
+    return !REFUSED_HEADERS.has(lower) && !REFUSED_PREFIXES.some((prefix) => lower.startsWith(prefix));
+  }, 'must not set webhook-*, ledgerbell-*, content-*, host, user-agent or a header of the connection'),
+);
+const HeaderValue = v.pipe(
+  v.string('must have values that are strings'),
+  v.regex(
+    /^(?:[\x21-\x7e](?:[\t\x20-\x7e]{0,998}[\x21-\x7e])?)?$/,
+    'must have values of at most 1,000 visible ASCII characters',
+  ),
+);
+
+const Headers = v.pipe(
+  v.record(HeaderName, HeaderValue, 'must be an object of header names and values'),
+  v.check(
+    (headers) => Object.keys(headers).length <= MAX_HEADERS,
+    `must hold at most ${MAX_HEADERS} headers`,
+  ),
+);
+
+const wholeNumber = (least: number, most: number) => {
+  const rule = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
+};
+
+/** What POST /v1/webhooks takes. The endpoint's address is judged apart, since that may ask DNS. */
+export const NewWebhook = v.strictObject({
+  title: v.pipe(
+    v.string('must be a string'),
+    v.trim(),
+    v.minLength(1, 'must not be blank'),
+    v.maxLength(200, 'must be at most 200 characters long'),
+  ),
+  endpoint: v.pipe(
+    v.string('must be an http or https URL'),
+    v.maxLength(2_048, 'must be at most 2048 characters long'),
+    v.check((text) => URL.canParse(text), 'must be an http or https URL'),
+  ),
+  event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
+  account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
+  encoding: v.optional(v.picklist(ENCODINGS, 'must be "json" or "form"')),
+  hash_encoding: v.optional(v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'), 'hex'),
+  ordered: v.optional(v.boolean('must be true or false'), false),
+  rate_limit: v.optional(v.nullable(wholeNumber(1, 10_000)), null),
+  max_in_flight: v.optional(wholeNumber(1, 64), 16),
+  headers: v.optional(Headers, {}),
+});

@@ -1,0 +1,34 @@
+import { Command } from 'commander';
+import * as v from 'valibot';
+import { createCustomer } from '../../database/customers.ts';
+import type { CommandContext } from '../context.ts';
+import { withInstallation } from '../installation.ts';
+import { readOptions } from '../values.ts';
+
+const Options = v.object({
+  name: v.pipe(
+    v.string(),
+    v.trim(),
+    v.minLength(1, 'must not be blank'),
+    v.maxLength(200, 'must be at most 200 characters long'),
+  ),
+});
+
+/** `ledgerbell customers create` */
+export const createCustomerCommand = (context: CommandContext) =>
+  new Command('create')
+    .description('make a customer with a first API key')
+    .requiredOption('--name <name>', 'what the customer is called')
+    .option('--json', 'print { "customer", "api_key", "api_secret" }')
+    .action(async (options: { name: string; json?: boolean }) => {
+      const { name } = readOptions(Options, options);
+      await withInstallation(context, async (installation) => {
+        const made = await createCustomer(installation, name);
+        const lines = [
+          `Customer ${made.customer.id}, ${made.customer.name}`,
+          `  API key     ${made.api_key}  (shown only now; sent in the header Authentication)`,
+          `  API secret  ${made.api_secret}  (for the hash in every notification)`,
+        ];
+        context.terminal.answer(options.json, made, lines.join('\n'));
+      });
+    });

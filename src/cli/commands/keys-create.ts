@@ -1,0 +1,52 @@
+import { Command } from 'commander';
+import * as v from 'valibot';
+import { createApiKey } from '../../database/customers.ts';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
+import type { CommandContext } from '../context.ts';
+import { requireCustomer } from '../customer.ts';
+import { Failure } from '../failure.ts';
+import { withInstallation } from '../installation.ts';
+import { parseId, parseIds, readOptions } from '../values.ts';
+
+const Options = v.object({
+  title: v.pipe(
+    v.string(),
+    v.trim(),
+    v.minLength(1, 'must not be blank'),
+    v.maxLength(200, 'must be at most 200 characters long'),
+  ),
+});
+
+/** `ledgerbell keys create` */
+export const createKeyCommand = (context: CommandContext) =>
+  new Command('create')
+    .description('make another API key of a customer')
+    .requiredOption('--customer <id>', 'whose key', parseId)
+    .option('--title <title>', 'what it is for', 'Made on the command line')
+    .option('--account <id>', 'an account it may see, may be repeated (default: all)', parseIds)
+    .option('--json', 'print { "apikey": { "id", "apikey" } }')
+    .action(async (options: { customer: string; title: string; account?: string[]; json?: boolean }) => {
+      const { title } = readOptions(Options, options);
+      const { customer: customerId, account: accountIds } = options;
+      await withInstallation(context, async ({ database }) => {
+        await requireCustomer(database, customerId);
+        const apikey = await inTransaction(database, async (sql) => {
+          if (accountIds !== undefined) await requireAccounts(sql, customerId, accountIds);
+          return createApiKey(sql, { customerId, title, accountIds: unique(accountIds) ?? 'all' });
+        });
+        const text = `API key ${apikey.id} of customer ${customerId} (shown only now)\n  ${apikey.apikey}`;
+        context.terminal.answer(options.json, { apikey }, text);
+      });
+    });
+
+const unique = (ids: readonly string[] | undefined) => (ids === undefined ? undefined : [...new Set(ids)]);
+
+async function requireAccounts(sql: Sql, customerId: string, accountIds: readonly string[]): Promise<void> {
+  const found = await sql.query<{ id: string }[]>('SELECT id FROM accounts WHERE customer_id = ? AND id IN (?)', [
+    customerId,
+    accountIds,
+  ]);
+  const known = new Set(found.map(({ id }) => id));
+  const unknown = accountIds.find((id) => !known.has(id));
+  if (unknown !== undefined) throw new Failure(`--account ${unknown} is not an account of customer ${customerId}.`);
+}

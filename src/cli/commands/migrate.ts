@@ -1,0 +1,19 @@
+import { Command } from 'commander';
+import type { CommandContext } from '../context.ts';
+import { withInstallation } from '../installation.ts';
+
+/** `ledgerbell migrate` */
+export const migrateCommand = (context: CommandContext) =>
+  new Command('migrate')
+    .description('bring the database schema up to date')
+    .option('--json', 'print { "migrated": [names] }')
+    .action(({ json }: { json?: boolean }) =>
+      withInstallation(
+        context,
+        async ({ migrated }) => {
+          const text = migrated.length === 0 ? 'The schema is up to date.' : `Migrated: ${migrated.join(', ')}.`;
+          context.terminal.answer(json, { migrated }, text);
+        },
+        { migrations: 'run' },
+      ),
+    );

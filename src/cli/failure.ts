@@ -1,0 +1,23 @@
+import { isAway } from '../database/transaction.ts';
+
+/** What a person did wrong or has to do next; its message is one sentence, fit to be shown as it is. */
+export class Failure extends Error {
+  override name = 'Failure';
+}
+
+const ER_ACCESS_DENIED = 1045;
+const ER_NO_SUCH_TABLE = 1146;
+
+/** Any error as one line for a person: no stack trace, and only the beginning of what a server wrote over many lines. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const errno = 'errno' in error ? Number(error.errno) : 0;
+  if (errno === ER_ACCESS_DENIED) return 'MySQL refuses the user or the password in DATABASE_URL.';
+  if (errno === ER_NO_SUCH_TABLE) return SCHEMA_MISSING;
+  if (isAway(error)) return `A server cannot be reached (${code}): is it running, and is its URL right?`;
+  const [line = ''] = error.message.trim().split('\n');
+  return line === '' ? code : line;
+}
+
+export const SCHEMA_MISSING = 'The database schema is not up to date. Run first: npm run cli -- migrate';

@@ -1,0 +1,94 @@
+import pRetry from 'p-retry';
+import type { DataSource } from 'typeorm';
+import type { Config } from '../config.ts';
+import { createDataSource } from '../database/data-source.ts';
+import { migrate } from '../database/migrate.ts';
+import { createSecretBox, type SecretBox } from '../database/secret-box.ts';
+import { DataDirInUseError } from '../embedded/ownership.ts';
+import { loadOrCreateSecretKey } from '../embedded/secret-key.ts';
+import { findRunning, startEmbedded } from '../embedded/servers.ts';
+import type { CommandContext } from './context.ts';
+import { Failure, SCHEMA_MISSING } from './failure.ts';
+
+const SECOND = 1_000;
+
+/** A service that has just been started needs some time until its servers answer. */
+const STARTING_SERVICE = 30 * SECOND;
+
+/** A command does little at once. */
+const POOL_SIZE = 2;
+
+/** What a command finds of the service. */
+export interface Installation {
+  database: DataSource;
+  secrets: SecretBox;
+  /** Undefined: Redis is embedded, and no service runs that could be told anything. */
+  redisUrl: string | undefined;
+  /** The names of the migrations that were run for this command. */
+  migrated: string[];
+}
+
+interface Location {
+  databaseUrl: string;
+  redisUrl: string | undefined;
+  /** Started for this command alone. */
+  own: boolean;
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens the service's database for the length of `work`: the configured one, that of a service running on the same
+ * DATA_DIR, or an embedded one started (and migrated) for this command.
+ * @param migrations run: bring the schema up to date first. expect: it must be.
+ * @throws {Failure} when the schema is not up to date; whatever MySQL throws.
+ */
+export async function withInstallation<T>(
+  { readConfig, terminal }: CommandContext,
+  work: (installation: Installation) => Promise<T>,
+  { migrations = 'expect' }: { migrations?: 'run' | 'expect' } = {},
+): Promise<T> {
+  const config = readConfig();
+  const { databaseUrl, redisUrl, own, stop } = await locate(config, terminal.note);
+  try {
+    const secretKey = config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir));
+    const database = createDataSource(databaseUrl, { poolSize: POOL_SIZE });
+    await database.initialize();
+    try {
+      const migrated = migrations === 'run' || own ? await migrate(database) : [];
+      if (migrations === 'expect' && !own && (await database.showMigrations())) throw new Failure(SCHEMA_MISSING);
+      return await work({ database, secrets: createSecretBox(secretKey), redisUrl, migrated });
+    } finally {
+      await database.destroy();
+    }
+  } finally {
+    await stop();
+  }
+}
+
+async function locate(config: Config, note: (line: string) => void): Promise<Location> {
+  const { databaseUrl, redisUrl } = config;
+  if (databaseUrl !== undefined) {
+    const running = redisUrl === undefined ? await findRunning(config.dataDir) : null;
+    return { databaseUrl, redisUrl: redisUrl ?? running?.redisUrl, own: false, stop: async () => {} };
+  }
+  return pRetry(() => locateEmbedded(config, note), {
+    retries: Number.POSITIVE_INFINITY,
+    factor: 1,
+    minTimeout: 250,
+    maxRetryTime: STARTING_SERVICE,
+    // Somebody has the directory, and does not say yet where its servers are.
+    shouldRetry: ({ error }) => error instanceof DataDirInUseError,
+  });
+}
+
+async function locateEmbedded(config: Config, note: (line: string) => void): Promise<Location> {
+  const { dataDir, install, redisUrl } = config;
+  const running = await findRunning(dataDir);
+  if (running?.databaseUrl !== undefined) {
+    const { databaseUrl } = running;
+    return { databaseUrl, redisUrl: redisUrl ?? running.redisUrl, own: false, stop: async () => {} };
+  }
+  const embedded = await startEmbedded({ dataDir, mysql: true, redis: false, install, announce: note });
+  if (embedded.databaseUrl === undefined) throw new Error('the embedded MySQL started without telling where it is');
+  return { databaseUrl: embedded.databaseUrl, redisUrl, own: true, stop: embedded.stop };
+}

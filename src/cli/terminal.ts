@@ -1,0 +1,43 @@
+/** Where a command's words go. Standard output holds the answer alone, so that it can be piped. */
+export interface Terminal {
+  /** With --json the document, on one line; else the text for a person. */
+  answer(json: boolean | undefined, document: unknown, text: string): void;
+  /** Progress and advice, on standard error. */
+  note(line: string): void;
+}
+
+type Sink = Pick<NodeJS.WritableStream, 'write'>;
+
+export function createTerminal(output: Sink, errors: Sink): Terminal {
+  return {
+    answer(json, document, text) {
+      output.write(`${json === true ? JSON.stringify(document) : text}\n`);
+    },
+    note(line) {
+      errors.write(`${line}\n`);
+    },
+  };
+}
+
+/** Columns padded to their widest cell, two spaces apart; the columns named in `right` are aligned to the right. */
+export function renderTable(
+  rows: readonly (readonly string[])[],
+  { right = [] }: { right?: readonly number[] } = {},
+): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return right.includes(column) ? cell.padStart(width) : cell.padEnd(width);
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** `12,345`: the same in every locale. */
+export const formatCount = (count: number): string => count.toLocaleString('en-US');

@@ -1,0 +1,52 @@
+import { InvalidArgumentError } from 'commander';
+import * as v from 'valibot';
+import { Id, toFault } from '../importing/movement.ts';
+import { parseMoment } from '../listing/moment.ts';
+import type { ZoneOffset } from '../zone-offset.ts';
+import { Failure } from './failure.ts';
+
+/** The value of an option that names an object. */
+export function parseId(text: string): string {
+  if (!v.is(Id, text)) throw new InvalidArgumentError('It must be an id: a string of digits.');
+  return text;
+}
+
+/** The value of an option that may be repeated, each naming an object. */
+export const parseIds = (text: string, before: readonly string[] = []): string[] => [...before, parseId(text)];
+
+export function parsePort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
+    throw new InvalidArgumentError('It must be a port from 0 (any free one) to 65535.');
+  }
+  return Number(text);
+}
+
+export function parseHttpUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new InvalidArgumentError('It must be an http or https URL.');
+  }
+  return url;
+}
+
+/**
+ * A moment as the API understands it, or only a date: its first second.
+ * @returns UTC, as MySQL writes it.
+ */
+export function readMoment(option: string, text: string, zone: ZoneOffset): string {
+  const moment = parseMoment(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text} 00:00:00` : text, zone);
+  if (moment === null) {
+    throw new Failure(
+      `${option} must be a moment that exists, written "YYYY-MM-DD HH:mm:ss" (in the zone ${zone.text}, unless it ends in an offset such as +03 or Z), or a date.`,
+    );
+  }
+  return moment;
+}
+
+/** Checks options by the rules that the API has for the same values. @throws {Failure} naming the first wrong option. */
+export function readOptions<S extends v.GenericSchema>(schema: S, options: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, options);
+  if (result.success) return result.output;
+  const { path, message } = toFault(result.issues[0]);
+  throw new Failure(`--${path.replaceAll('_', '-')} ${message}.`);
+}

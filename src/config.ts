@@ -1,0 +1,125 @@
+import * as v from 'valibot';
+import { parseCidrs } from './cidrs.ts';
+import { parseOffset, type ZoneOffset } from './zone-offset.ts';
+
+/** Everything that can be set from outside, read once and passed down. `undefined` URLs mean: embedded. */
+export interface Config {
+  port: number;
+  host: string;
+  databaseUrl: string | undefined;
+  redisUrl: string | undefined;
+  dataDir: string;
+  /** 32 bytes in base64; `undefined` only when both servers may be embedded and DATA_DIR keeps the key. */
+  secretKey: string | undefined;
+  zone: ZoneOffset;
+  admin: { user: string; password: string } | undefined;
+  allowPrivateEndpoints: string[];
+  notificationEncoding: 'json' | 'form';
+  logLevel: (typeof LOG_LEVELS)[number];
+  /** Whether jobs can be retried and removed on the dashboard. */
+  queueDashboard: 'read-only' | 'writable';
+  install: 'auto' | 'never';
+}
+
+/** A wrong or missing environment variable. The message is one line, fit to be shown as it is; it never holds the value. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+const url = (protocols: readonly string[], example: string) =>
+  v.pipe(
+    v.string(),
+    v.check((text) => {
+      const parsed = URL.parse(text);
+      return parsed !== null && protocols.includes(parsed.protocol);
+    }, `must be a URL such as ${example}`),
+  );
+
+/** A parser that throws becomes a schema that fails with the parser's own sentence. */
+const parsedBy = <T>(parse: (text: string) => T) =>
+  v.rawTransform<string, T>(({ dataset, addIssue, NEVER }) => {
+    try {
+      return parse(dataset.value);
+    } catch (error) {
+      addIssue({ message: error instanceof Error ? error.message : String(error) });
+      return NEVER;
+    }
+  });
+
+const Environment = v.object({
+  PORT: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,5}$/, 'must be a port from 0 (any free one) to 65535'),
+      v.transform(Number),
+      v.maxValue(65_535, 'must be a port from 0 (any free one) to 65535'),
+    ),
+    '3000',
+  ),
+  HOST: v.optional(v.string(), '127.0.0.1'),
+  DATABASE_URL: v.optional(url(['mysql:'], 'mysql://user:password@host:3306/database')),
+  REDIS_URL: v.optional(url(['redis:', 'rediss:'], 'redis://:password@host:6379/0')),
+  DATA_DIR: v.optional(v.string(), './.data'),
+  SECRET_KEY: v.optional(
+    v.pipe(
+      v.string(),
+      v.check(
+        (text) => /^[A-Za-z0-9+/]{43}=$/.test(text),
+        'must be 32 bytes in base64 (44 characters; make one with: openssl rand -base64 32)',
+      ),
+    ),
+  ),
+  TIME_ZONE_OFFSET: v.optional(v.pipe(v.string(), parsedBy(parseOffset)), '+03'),
+  ADMIN_USER: v.optional(v.string()),
+  ADMIN_PASSWORD: v.optional(v.string()),
+  ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
+  NOTIFICATION_ENCODING: v.optional(v.picklist(['json', 'form'], 'must be json or form'), 'json'),
+  LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
+  QUEUE_DASHBOARD: v.optional(
+    v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
+    'read-only',
+  ),
+  EMBEDDED_INSTALL: v.optional(v.picklist(['auto', 'never'], 'must be auto or never'), 'auto'),
+});
+
+/**
+ * Reads and checks the environment. An empty variable counts as absent, as it does in docker-compose files.
+ * @throws {ConfigError} naming the first wrong variable, what it allows and what was wrong, in one line.
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const result = v.safeParse(Environment, present, { abortEarly: true });
+  if (!result.success) {
+    const [issue] = result.issues;
+    throw new ConfigError(`${v.getDotPath(issue)} ${issue.message}.`);
+  }
+  const e = result.output;
+  if ((e.ADMIN_USER === undefined) !== (e.ADMIN_PASSWORD === undefined)) {
+    throw new ConfigError('ADMIN_USER and ADMIN_PASSWORD go together: set both, or neither.');
+  }
+  if (e.DATABASE_URL !== undefined && e.SECRET_KEY === undefined) {
+    throw new ConfigError(
+      'SECRET_KEY must be set when DATABASE_URL is: 32 bytes in base64 (make one with: openssl rand -base64 32).',
+    );
+  }
+  return {
+    port: e.PORT,
+    host: e.HOST,
+    databaseUrl: e.DATABASE_URL,
+    redisUrl: e.REDIS_URL,
+    dataDir: e.DATA_DIR,
+    secretKey: e.SECRET_KEY,
+    zone: e.TIME_ZONE_OFFSET,
+    admin:
+      e.ADMIN_USER !== undefined && e.ADMIN_PASSWORD !== undefined
+        ? { user: e.ADMIN_USER, password: e.ADMIN_PASSWORD }
+        : undefined,
+    allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
+    notificationEncoding: e.NOTIFICATION_ENCODING,
+    logLevel: e.LOG_LEVEL,
+    queueDashboard: e.QUEUE_DASHBOARD,
+    install: e.EMBEDDED_INSTALL,
+  };
+}

@@ -1,0 +1,63 @@
+import mysql from 'mysql2';
+import { DataSource } from 'typeorm';
+import { Account } from './entities/account.ts';
+import { ApiKey } from './entities/api-key.ts';
+import { Bank } from './entities/bank.ts';
+import { Customer } from './entities/customer.ts';
+import { Import } from './entities/import.ts';
+import { Webhook } from './entities/webhook.ts';
+import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
+
+/**
+ * What each connection is set to before its first statement, so that neither the server's defaults nor another
+ * application's SET GLOBAL change what our SQL means: times are UTC, wrong values are errors, reads see commits.
+ */
+const SESSION_STATEMENTS = [
+  "SET time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
+  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+];
+
+/** mysql2 with a pool that prepares its connections; TypeORM has no hook of its own for a new connection. */
+const driver = {
+  ...mysql,
+  createPool(options: mysql.PoolOptions) {
+    const pool = mysql.createPool(options);
+    pool.on('connection', (connection) => {
+      for (const statement of SESSION_STATEMENTS) {
+        // A connection that fails here is broken, and the statement that follows reports it.
+        connection.query(statement, () => {});
+      }
+    });
+    return pool;
+  },
+};
+
+/**
+ * The one way to MySQL or MariaDB. Nothing connects before `initialize()`.
+ * @param url `mysql://user:password@host:3306/database`, or with `?socketPath=/run/mysqld.sock` for a Unix socket.
+ */
+export function createDataSource(url: string, { poolSize = 20 } = {}): DataSource {
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const socketPath = searchParams.get('socketPath');
+  return new DataSource({
+    type: 'mysql',
+    driver,
+    ...(socketPath === null ? { host: hostname, port: Number(port || 3306) } : { socketPath }),
+    username: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    database: decodeURIComponent(pathname.slice(1)),
+    charset: 'utf8mb4_unicode_ci',
+    timezone: 'Z',
+    dateStrings: ['DATE'],
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    poolSize,
+    connectTimeout: 5_000,
+    // Without FOUND_ROWS, affectedRows counts what was really inserted or changed.
+    flags: ['-FOUND_ROWS'],
+    entities: [Customer, ApiKey, Bank, Account, Import, Webhook],
+    migrations: [InitialSchema1763700000000],
+    synchronize: false,
+    logging: false,
+  });
+}

@@ -1,0 +1,65 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+
+export const WEBHOOK_EVENTS = ['NEW_TRANSACTION', 'NEW_DEBIT', 'NEW_CREDIT'] as const;
+export const ENCODINGS = ['json', 'form'] as const;
+export const HASH_ENCODINGS = ['hex', 'raw'] as const;
+
+@Entity({ name: 'webhooks', synchronize: false })
+export class Webhook {
+  @PrimaryGeneratedColumn({ type: 'bigint', unsigned: true })
+  id!: string;
+
+  @Column({ name: 'customer_id', type: 'bigint', unsigned: true })
+  customerId!: string;
+
+  @Column({ type: 'varchar', length: 200 })
+  title!: string;
+
+  @Column({ type: 'varchar', length: 2048 })
+  endpoint!: string;
+
+  @Column({ type: 'enum', enum: WEBHOOK_EVENTS })
+  event!: (typeof WEBHOOK_EVENTS)[number];
+
+  /** null: every account of the customer. */
+  @Column({ name: 'account_id', type: 'bigint', unsigned: true, nullable: true })
+  accountId!: string | null;
+
+  /** paused: by its owner, deliveries wait. disabled: by 410 or five days of failures, none are owed until it is active again. */
+  @Column({ type: 'enum', enum: ['active', 'paused', 'disabled', 'deleted'], default: 'active' })
+  status!: 'active' | 'paused' | 'disabled' | 'deleted';
+
+  @Column({ name: 'status_reason', type: 'varchar', length: 500, nullable: true })
+  statusReason!: string | null;
+
+  /** Sealed `whsec_…`. */
+  @Column({ type: 'varchar', length: 512, select: false })
+  secret!: string;
+
+  @Column({ type: 'enum', enum: ENCODINGS })
+  encoding!: (typeof ENCODINGS)[number];
+
+  @Column({ name: 'hash_encoding', type: 'enum', enum: HASH_ENCODINGS })
+  hashEncoding!: (typeof HASH_ENCODINGS)[number];
+
+  @Column({ type: 'boolean' })
+  ordered!: boolean;
+
+  /** POSTs per second at most; null: no limit. */
+  @Column({ name: 'rate_limit', type: 'int', unsigned: true, nullable: true })
+  rateLimit!: number | null;
+
+  @Column({ name: 'max_in_flight', type: 'smallint', unsigned: true })
+  maxInFlight!: number;
+
+  /** Sealed JSON object of the subscriber's own headers, since they may carry a token. */
+  @Column({ type: 'text', nullable: true, select: false })
+  headers!: string | null;
+
+  /** Grows with each change, so that a run of the pump notices it between two batches. */
+  @Column({ type: 'int', unsigned: true, default: 1 })
+  revision!: number;
+
+  @CreateDateColumn({ name: 'created_at', type: 'datetime', precision: 6 })
+  createdAt!: Date;
+}

@@ -1,0 +1,34 @@
+import type { DataSource } from 'typeorm';
+
+const LOCK = 'ledgerbell.migrations';
+const LOCK_TIMEOUT_SECONDS = 60;
+
+/**
+ * Runs the migrations that have not run yet, under MySQL's GET_LOCK: of several processes that start at once, one
+ * migrates and the others find nothing left to do.
+ * @returns the names of those that ran.
+ * @throws when the lock is held for more than a minute, or a migration fails.
+ */
+export async function migrate(database: DataSource): Promise<string[]> {
+  const runner = database.createQueryRunner();
+  try {
+    // GET_LOCK belongs to one connection, so it is taken and given back on the same one.
+    const [lock] = await runner.manager.query<{ taken: string | null }[]>('SELECT GET_LOCK(?, ?) AS taken', [
+      LOCK,
+      LOCK_TIMEOUT_SECONDS,
+    ]);
+    if (Number(lock?.taken) !== 1) {
+      throw new Error(
+        `Another process has been migrating the database for over ${LOCK_TIMEOUT_SECONDS} s: wait for it, or end it.`,
+      );
+    }
+    try {
+      const migrations = await database.runMigrations({ transaction: 'none' });
+      return migrations.map(({ name }) => name);
+    } finally {
+      await runner.query('DO RELEASE_LOCK(?)', [LOCK]);
+    }
+  } finally {
+    await runner.release();
+  }
+}

@@ -1,0 +1,52 @@
+import pRetry from 'p-retry';
+import type { DataSource, EntityManager } from 'typeorm';
+
+/** What runs a statement: the DataSource itself, or a transaction on it. */
+export type Sql = Pick<EntityManager, 'query'>;
+
+/** What MySQL answers to a statement that writes. */
+export interface WriteResult {
+  affectedRows: number;
+  insertId: string | number;
+}
+
+/** ER_CHECKREAD (a row changed under a snapshot), ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK: the same work succeeds when repeated. */
+const PASSING = new Set([1020, 1205, 1213]);
+
+/**
+ * Runs `work` in one READ COMMITTED transaction, and once more (at most three times) when MySQL chose it as a deadlock's
+ * victim. `work` may therefore run several times: it must change nothing but the database.
+ */
+export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
+  return pRetry(() => database.transaction(work), {
+    retries: 3,
+    minTimeout: 20,
+    randomize: true,
+    shouldRetry: ({ error }) => 'errno' in error && PASSING.has(Number(error.errno)),
+  });
+}
+
+/** Codes of mysql2 and of the system that say: the server is not there, or the connection to it is not any more. */
+const AWAY = new Set([
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_SEQUENCE_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT', // The Unix socket of a server that is down.
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ER_SERVER_SHUTDOWN',
+  'ER_CONNECTION_KILLED',
+  'ER_CON_COUNT_ERROR',
+]);
+
+/** Whether a statement failed because MySQL is away: the same statement may succeed later. */
+export function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && typeof error.code === 'string' && AWAY.has(error.code)) return true;
+  // mysql2 gives these no code.
+  return /closed state|Connection lost|Pool is closed/i.test(error.message);
+}

@@ -1,0 +1,238 @@
+import pRetry from 'p-retry';
+import type { DataSource } from 'typeorm';
+import { isAway } from '../database/transaction.ts';
+import { type DueDelivery, readDue } from './due.ts';
+import { type Lease, renewLease } from './lease.ts';
+import { createPace } from './pace.ts';
+import type { Poster } from './post.ts';
+import { type AttemptResult, writeResults } from './results.ts';
+import { settle } from './settle.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** Deliveries read in one query; those due for another attempt have a quarter of it. */
+const READ_FRESH = 300;
+const READ_RETRIES = 100;
+/** The next batch is read while at least this many are still to be sent. */
+const READ_AHEAD = 200;
+
+/** Results written in one transaction, unless what is in flight ends before, or a result has waited for so long. */
+const WRITE_RESULTS = 200;
+const WRITE_AFTER = 25;
+
+/** A hanging receiver yields no results to write, and the lease must be kept all the same. */
+const RENEW_EVERY = 4_000;
+
+/** A rate limit that makes us wait for longer than this is waited for by a delayed job, not by a slot of the worker. */
+const LONGEST_PACE_WAIT = 500;
+
+/**
+ * Why a drain came to its end: nothing due is left, the time slice is used up, the endpoint or the rate limit asks for a
+ * pause, the webhook's settings changed, the lease is lost, or the process is shutting down.
+ */
+export type DrainEnd = 'empty' | 'slice over' | 'paused' | 'changed' | 'lost' | 'stopped';
+
+export interface DrainContext {
+  database: DataSource;
+  poster: Poster;
+  /** Milliseconds; must never go back. */
+  clock: () => number;
+  /** In [0, 1), for jitter. */
+  random: () => number;
+  /** The retry schedule, milliseconds. */
+  delays: readonly number[];
+}
+
+/**
+ * Sends what one webhook is owed: reads batches ahead, keeps as many POSTs in flight as the webhook and the state of
+ * its endpoint allow, and writes results behind, all three at once.
+ * @param sliceEnd when to stop starting new POSTs, on the context's clock.
+ * @throws what MySQL throws, once all that was in flight has ended; what was not written is then sent again.
+ */
+export async function drain(
+  { database, poster, clock, random, delays }: DrainContext,
+  subscriber: Subscriber,
+  lease: Lease,
+  { sliceEnd, signal }: { sliceEnd: number; signal: AbortSignal },
+): Promise<DrainEnd> {
+  const { maxInFlight, ordered } = subscriber;
+  const pace = createPace(subscriber.rateLimit, clock() + subscriber.rateWait);
+  const ready: DueDelivery[] = [];
+  /** Read and not yet written: still due in the table, so that a read may meet them again. */
+  const inHand = new Set<string>();
+  let breaker = subscriber.breaker;
+  let results: AttemptResult[] = [];
+  let inFlight = 0;
+  let newestFresh = '0';
+  let exhausted = false;
+  let reading = false;
+  let writing = false;
+  let lastError: string | null = null;
+  let disable: string | null = null;
+  let end: DrainEnd | null = null;
+  let failure: { error: unknown } | null = null;
+  let writeTimer: NodeJS.Timeout | null = null;
+  let writeDue = false;
+  let paceTimer: NodeJS.Timeout | null = null;
+  let notify: () => void = () => {};
+
+  const stop = (reason: DrainEnd) => {
+    end ??= reason;
+  };
+  const fail = (error: unknown) => {
+    failure ??= { error };
+    stop('lost');
+  };
+
+  /** Why nothing more may be started in this run, or null. */
+  function reasonToStop(now: number): DrainEnd | null {
+    if (signal.aborted) return 'stopped';
+    if (now >= sliceEnd) return 'slice over';
+    if (breaker.pausedUntil !== null && breaker.pausedUntil > now) return 'paused';
+    return pace.wait(now) > LONGEST_PACE_WAIT ? 'paused' : null;
+  }
+
+  /** Starts POSTs until something limits them. Runs after every event, so that a free place is used at once. */
+  function sendReady(): void {
+    while (end === null && ready.length > 0) {
+      const now = clock();
+      end = reasonToStop(now);
+      const limit = Math.min(maxInFlight, breaker.inFlightLimit ?? maxInFlight);
+      if (end !== null || inFlight >= limit) return;
+      const wait = pace.wait(now);
+      if (wait > 0) {
+        paceTimer ??= setTimeout(() => {
+          paceTimer = null;
+          notify();
+        }, wait);
+        return;
+      }
+      pace.spend(now);
+      const delivery = ready.shift();
+      if (delivery !== undefined) void attempt(delivery);
+    }
+  }
+
+  async function attempt(delivery: DueDelivery): Promise<void> {
+    inFlight += 1;
+    const startedAt = new Date();
+    const started = clock();
+    try {
+      const answer = await poster.post(subscriber.request(delivery, Math.floor(startedAt.getTime() / 1_000)));
+      // Cut short by our own shutdown: it says nothing about the receiver, and counts for nothing.
+      if (answer.aborted) return;
+      const settled = settle(delivery, answer, breaker, {
+        startedAt,
+        durationMs: clock() - started,
+        now: clock(),
+        random,
+        delays,
+        maxInFlight,
+        ordered,
+      });
+      results.push(settled.result);
+      breaker = settled.breaker;
+      lastError = settled.fault ?? lastError;
+      disable ??= settled.disable;
+      if (disable !== null) stop('changed');
+      writeTimer ??= setTimeout(() => {
+        writeDue = true;
+        notify();
+      }, WRITE_AFTER);
+    } catch (error) {
+      fail(error);
+    } finally {
+      inFlight -= 1;
+      sendReady();
+      notify();
+    }
+  }
+
+  async function read(): Promise<void> {
+    reading = true;
+    try {
+      const rows = await readDue(database, {
+        webhookId: lease.webhookId,
+        retries: READ_RETRIES,
+        after: newestFresh,
+        fresh: READ_FRESH,
+      });
+      const fresh = rows.filter((row) => row.fresh === 1);
+      newestFresh = fresh.at(-1)?.id ?? newestFresh;
+      exhausted = fresh.length < READ_FRESH && rows.length - fresh.length < READ_RETRIES;
+      for (const row of rows) {
+        if (row.revision !== subscriber.revision) return stop('changed');
+        if (inHand.has(row.id)) continue;
+        inHand.add(row.id);
+        ready.push(row);
+      }
+    } catch (error) {
+      fail(error);
+    } finally {
+      reading = false;
+      notify();
+    }
+  }
+
+  async function write(): Promise<void> {
+    writing = true;
+    const batch = results;
+    results = [];
+    if (writeTimer !== null) clearTimeout(writeTimer);
+    writeTimer = null;
+    writeDue = false;
+    try {
+      const now = clock();
+      const rateWait = subscriber.rateLimit === null ? null : pace.wait(now);
+      // What has arrived need not be sent again because MySQL is away for a moment.
+      const kept = await pRetry(
+        () => writeResults(database, { lease, attempts: batch, breaker, rateWait, lastError, disable, now }),
+        { retries: 5, minTimeout: 250, signal, shouldRetry: ({ error }) => isAway(error) },
+      );
+      if (!kept) stop('lost');
+      for (const { deliveryId } of batch) inHand.delete(deliveryId);
+    } catch (error) {
+      fail(error);
+    } finally {
+      writing = false;
+      notify();
+    }
+  }
+
+  const mayRead = () => !reading && end === null && !exhausted && ready.length < READ_AHEAD;
+  const mayWrite = () =>
+    !writing &&
+    results.length > 0 &&
+    failure === null &&
+    (results.length >= WRITE_RESULTS || inFlight === 0 || writeDue);
+  const isOver = () =>
+    inFlight === 0 &&
+    !reading &&
+    !writing &&
+    (results.length === 0 || failure !== null) &&
+    (end !== null || (ready.length === 0 && exhausted));
+
+  const renewTimer = setInterval(() => {
+    renewLease(database, lease).then((kept) => {
+      if (!kept) stop('lost');
+      notify();
+    }, fail);
+  }, RENEW_EVERY);
+  try {
+    for (;;) {
+      const event = new Promise<void>((resolve) => {
+        notify = resolve;
+      });
+      sendReady();
+      if (mayRead()) void read();
+      if (mayWrite()) void write();
+      if (isOver()) break;
+      await event;
+    }
+  } finally {
+    clearInterval(renewTimer);
+    if (writeTimer !== null) clearTimeout(writeTimer);
+    if (paceTimer !== null) clearTimeout(paceTimer);
+  }
+  if (failure !== null) throw (failure as { error: unknown }).error;
+  return end ?? 'empty';
+}

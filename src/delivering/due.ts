@@ -1,0 +1,65 @@
+import type { Sql } from '../database/transaction.ts';
+import type { NotifiedMovement } from './notification.ts';
+
+/** A delivery to be sent now, with all that its body is made of. */
+export interface DueDelivery extends NotifiedMovement {
+  id: string;
+  attempts: number;
+  failures: number;
+  /** 1: never tried, or asked for again by hand. 0: its next attempt on the schedule has come. */
+  fresh: number;
+  /** The webhook's revision at the time of reading: another one means that its settings must be read again. */
+  revision: number;
+}
+
+/**
+ * A delivery is due at this moment until its first attempt: no clock, right or wrong, can hold it back, and
+ * new deliveries of one webhook are in the order of their ids.
+ */
+const AT_ONCE = "'1970-01-01 00:00:00'";
+
+const select = (fresh: 0 | 1) => `
+  SELECT ${fresh} AS fresh, d.id, d.attempts, d.failures, d.transaction_id, w.revision, t.dc, t.code, t.amount, t.balance, a.currency,
+    t.description, t.account_id, a.title AS account, b.name AS bank, t.opponent_id, t.opponent_iban, t.date_issue
+  FROM deliveries d
+  JOIN webhooks w ON w.id = d.webhook_id AND w.status = 'active'
+  JOIN transactions t ON t.id = d.transaction_id
+  JOIN accounts a ON a.id = t.account_id
+  JOIN banks b ON b.id = a.bank_id
+  WHERE d.webhook_id = ? AND d.status = 'pending'`;
+
+/**
+ * Two ranges of the index deliveries_due: those whose next attempt has come, and those never tried. Each has its share
+ * of a batch, so that neither a flood of new movements holds retries back, nor the other way round.
+ */
+const READ_DUE = `
+  (${select(0)} AND d.due_at > ${AT_ONCE} AND d.due_at <= NOW(6) ORDER BY d.due_at, d.id LIMIT ?)
+  UNION ALL
+  (${select(1)} AND d.due_at = ${AT_ONCE} AND d.id > ? ORDER BY d.id LIMIT ?)`;
+
+/**
+ * Reads what one webhook is owed now: at most `retries` that have been tried before, then at most `fresh` beyond the id
+ * `after`. Nothing when the webhook is not active.
+ */
+export function readDue(
+  sql: Sql,
+  { webhookId, retries, after, fresh }: { webhookId: string; retries: number; after: string; fresh: number },
+): Promise<DueDelivery[]> {
+  return sql.query<DueDelivery[]>(READ_DUE, [webhookId, retries, webhookId, after, fresh]);
+}
+
+/** Index: deliveries_due, its first entry. `pumps` may hold sending back longer than the delivery itself. */
+const NEXT_DUE = `
+  SELECT TIMESTAMPDIFF(MICROSECOND, NOW(6), GREATEST(
+      (SELECT MIN(d.due_at) FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending'),
+      COALESCE(p.paused_until, ${AT_ONCE}), COALESCE(p.rate_next_at, ${AT_ONCE}))) / 1000 AS wait
+  FROM webhooks w JOIN pumps p ON p.webhook_id = w.id
+  WHERE w.id = ? AND w.status = 'active'`;
+
+/**
+ * Milliseconds until something may be sent to this webhook (0: now), or null when it is owed nothing, or not active.
+ */
+export async function waitUntilDue(sql: Sql, webhookId: string): Promise<number | null> {
+  const [row] = await sql.query<{ wait: string | null }[]>(NEXT_DUE, [webhookId]);
+  return row?.wait == null ? null : Math.max(0, Math.ceil(Number(row.wait)));
+}

@@ -1,0 +1,89 @@
+import type { DataSource } from 'typeorm';
+import type { SecretBox } from '../database/secret-box.ts';
+import type { Log } from '../log.ts';
+import { type DrainContext, drain } from './drain.ts';
+import { waitUntilDue } from './due.ts';
+import { LEASE_SECONDS, type Lease, releaseLease, takeLease } from './lease.ts';
+import type { Poster } from './post.ts';
+import { RETRY_DELAYS } from './schedule.ts';
+import { loadSubscriber } from './subscriber.ts';
+
+const SECOND = 1_000;
+
+/** After this long a webhook goes to the tail of the queue, so that one that is owed a million and one that is owed one take turns. */
+const TIME_SLICE = 3 * SECOND;
+
+/** Drains webhooks. One process runs many at once; of all processes, one at a time holds a webhook's lease. */
+export interface Pump {
+  /**
+   * Sends what the webhook is owed, for one time slice at most, and leaves a job behind if something remains: at once
+   * when it is due, or for the moment at which the next will be.
+   * @throws what MySQL or Redis throws. Nothing is lost then: the reconciler finds what is due.
+   */
+  run(webhookId: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface PumpOptions extends Partial<Pick<DrainContext, 'clock' | 'random' | 'delays'>> {
+  database: DataSource;
+  secrets: SecretBox;
+  poster: Poster;
+  /** Adds the webhook's job, to run after `delay` milliseconds. */
+  wake: (webhookId: string, delay: number) => Promise<void>;
+  log: Log;
+  timeSlice?: number;
+}
+
+/** Wall-clock milliseconds that never go back within a process, whatever is done to the clock. */
+const monotonicNow = () => performance.timeOrigin + performance.now();
+
+export function createPump(options: PumpOptions): Pump {
+  const { database, secrets, poster, wake, log } = options;
+  const {
+    clock = monotonicNow,
+    random = Math.random,
+    delays = RETRY_DELAYS,
+    timeSlice = TIME_SLICE,
+  } = options;
+  const context: DrainContext = { database, poster, clock, random, delays };
+
+  /** Drains until nothing is due or the slice is over; a webhook whose settings changed goes on with the new ones. */
+  async function drainSlice(lease: Lease, signal: AbortSignal): Promise<void> {
+    const sliceEnd = clock() + timeSlice;
+    while (clock() < sliceEnd && !signal.aborted) {
+      const subscriber = await loadSubscriber(database, secrets, lease.webhookId, clock());
+      if (subscriber === null) return;
+      const end = await drain(context, subscriber, lease, { sliceEnd, signal });
+      if (end === 'lost') return log.warn({ webhookId: lease.webhookId }, 'lease lost: another run sends on');
+      if (end !== 'empty' && end !== 'changed') return;
+      if ((await waitUntilDue(database, lease.webhookId)) !== 0) return;
+    }
+  }
+
+  /**
+   * Ends a run without missing a wake-up. A wake-up that came while the job was active starts it again when it ends; only
+   * adding the later job overwrites it. Its rows were committed before it, so that a look after adding sees them.
+   */
+  async function goToSleep(webhookId: string): Promise<void> {
+    const wait = await waitUntilDue(database, webhookId);
+    if (wait === null) return;
+    await wake(webhookId, wait);
+    if (wait > 0 && (await waitUntilDue(database, webhookId)) === 0) await wake(webhookId, 0);
+  }
+
+  return {
+    async run(webhookId, signal) {
+      const lease = await takeLease(database, webhookId);
+      if (lease === null) {
+        // Another run has it, or had it when its process died: look again when the lease must be over.
+        if ((await waitUntilDue(database, webhookId)) !== null) await wake(webhookId, LEASE_SECONDS * SECOND);
+        return;
+      }
+      try {
+        await drainSlice(lease, signal);
+      } finally {
+        await releaseLease(database, lease);
+      }
+      await goToSleep(webhookId);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+
+/** Rows per transaction: the pump, which writes to the same rows, never waits for long. */
+const BATCH = 2_000;
+
+/** How a delivery that can be replayed has ended. What was cancelled stays cancelled. */
+export const REPLAYABLE = ['failed', 'delivered'] as const;
+export type Replayable = (typeof REPLAYABLE)[number];
+
+const NEWEST = 'SELECT MAX(id) AS id FROM deliveries';
+
+/** Index: deliveries_due, in the order of ids (due_at is NULL once a delivery has ended). */
+const ENDED_AS = `
+  (SELECT id FROM deliveries
+   WHERE webhook_id = ? AND status = ? AND due_at IS NULL AND id > ? AND id <= ?
+     AND created_at >= ? AND created_at <= COALESCE(?, created_at)
+   ORDER BY id LIMIT ${BATCH})`;
+
+/** Due at once, as in due.ts; with the whole schedule before it. `attempts` goes on, since the log is numbered by it. */
+const OWE_AGAIN = `
+  UPDATE deliveries
+  SET status = 'pending', failures = 0, due_at = '1970-01-01 00:00:00', finished_at = NULL
+  WHERE id IN (?) AND status IN (?)`;
+
+export interface ReplayRange {
+  webhookId: string;
+  /** Both inclusive, on when the notification came to be owed. A string is UTC: `2026-01-31 12:00:00`. */
+  since: Date | string;
+  until?: Date | string | undefined;
+  /** Default: however they have ended. */
+  statuses?: readonly Replayable[] | undefined;
+}
+
+/**
+ * Makes ended deliveries of one webhook pending again, oldest first, batch by batch. The caller then wakes the webhook.
+ * It goes once through the ids: what is delivered again meanwhile is not replayed a second time.
+ * @returns how many deliveries that were.
+ */
+export async function replay(database: DataSource, range: ReplayRange): Promise<number> {
+  const { webhookId, since, until = null, statuses = REPLAYABLE } = range;
+  if (statuses.length === 0) return 0;
+  const [newest] = await database.query<{ id: string | null }[]>(NEWEST);
+  const last = newest?.id ?? '0';
+
+  const readBatch = (sql: Sql, after: string) =>
+    sql.query<{ id: string }[]>(
+      `${statuses.map(() => ENDED_AS).join(' UNION ALL ')} ORDER BY id LIMIT ${BATCH}`,
+      statuses.flatMap((status) => [webhookId, status, after, last, since, until]),
+    );
+
+  let replayed = 0;
+  for (let after = '0'; ; ) {
+    const ids = (await readBatch(database, after)).map(({ id }) => id);
+    const end = ids.at(-1);
+    if (end === undefined) return replayed;
+    const { affectedRows } = await inTransaction(database, (sql) =>
+      sql.query<WriteResult>(OWE_AGAIN, [ids, statuses]),
+    );
+    replayed += affectedRows;
+    after = end;
+  }
+}

@@ -1,0 +1,61 @@
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/**
+ * What a failed attempt waits for the next one: 12 attempts over about three days, so that a receiver that dies on Friday
+ * evening does not lose the weekend. Milliseconds.
+ */
+export const RETRY_DELAYS: readonly number[] = [
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  10 * HOUR,
+  22 * HOUR,
+  24 * HOUR,
+];
+
+/** A receiver may ask for later than the schedule, but not for so late that a delivery is as good as lost. */
+export const MAX_RETRY_AFTER = HOUR;
+
+const JITTER = 0.2;
+
+/** Spreads `delay` by ± 20 %, so that what failed together does not come back together. `random` is in [0, 1). */
+export function withJitter(delay: number, random: number): number {
+  return Math.round(delay * (1 - JITTER + 2 * JITTER * random));
+}
+
+/**
+ * Milliseconds until a delivery that has failed `failures` times is due again, or null when the schedule is over and it
+ * has failed for good.
+ * @param retryAfter milliseconds the receiver asked for, if it did; obeyed when later than the schedule, up to 1 h.
+ */
+export function retryDelay(
+  failures: number,
+  {
+    retryAfter = 0,
+    random,
+    delays = RETRY_DELAYS,
+  }: { retryAfter?: number; random: number; delays?: readonly number[] },
+): number | null {
+  const delay = delays[failures - 1];
+  if (delay === undefined) return null;
+  return Math.max(withJitter(delay, random), Math.min(retryAfter, MAX_RETRY_AFTER));
+}
+
+/**
+ * Milliseconds that a `Retry-After` header asks for (RFC 9110, section 10.2.3: seconds, or an HTTP date), or null where
+ * there is none that can be understood.
+ */
+export function parseRetryAfter(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  const text = header.trim();
+  if (/^\d+$/.test(text)) return Number(text) * SECOND;
+  const date = /^[A-Za-z]{3},? /.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}

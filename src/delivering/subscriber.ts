@@ -1,0 +1,125 @@
+import type { SecretBox } from '../database/secret-box.ts';
+import type { Sql } from '../database/transaction.ts';
+import { VERSION } from '../version.ts';
+import type { Breaker } from './breaker.ts';
+import type { DueDelivery } from './due.ts';
+import { type BodyFormat, buildBody, CONTENT_TYPES } from './notification.ts';
+import type { PostRequest } from './post.ts';
+import { createSigner } from './signature.ts';
+
+/** A webhook as the pump needs it: its settings, opened secrets, and how its endpoint has been doing. */
+export interface Subscriber {
+  webhookId: string;
+  endpoint: URL;
+  revision: number;
+  ordered: boolean;
+  maxInFlight: number;
+  /** POSTs per second; null: no limit. */
+  rateLimit: number | null;
+  /** Milliseconds until the rate limit lets the next one go. */
+  rateWait: number;
+  breaker: Breaker;
+  /** The whole POST for one delivery, signed at `timestamp` (seconds since 1970). */
+  request(delivery: DueDelivery, timestamp: number): PostRequest;
+}
+
+/** Purposes of sealed values, bound to them when they are sealed. */
+export const SEALED = {
+  apiSecret: 'customer API secret',
+  webhookSecret: 'webhook secret',
+  webhookHeaders: 'webhook headers',
+} as const;
+
+interface Row {
+  endpoint: string;
+  revision: number;
+  secret: string;
+  previous_secret: string | null;
+  encoding: 'json' | 'form';
+  hash_encoding: 'hex' | 'raw';
+  ordered: number;
+  rate_limit: number | null;
+  max_in_flight: number;
+  headers: string | null;
+  api_secret: string;
+  consecutive_failures: number;
+  failing_since: Date | null;
+  pauses: number;
+  pause: string | null;
+  in_flight_limit: number | null;
+  rate_wait: string | null;
+}
+
+/** Durations are told by MySQL's clock alone, so that several hosts whose clocks differ agree. */
+const LOAD = `
+  SELECT w.endpoint, w.revision, w.secret, IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
+    w.encoding, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
+    p.consecutive_failures, p.failing_since, p.pauses, p.in_flight_limit,
+    TIMESTAMPDIFF(MICROSECOND, NOW(6), p.paused_until) / 1000 AS pause,
+    TIMESTAMPDIFF(MICROSECOND, NOW(6), p.rate_next_at) / 1000 AS rate_wait
+  FROM webhooks w JOIN customers c ON c.id = w.customer_id JOIN pumps p ON p.webhook_id = w.id
+  WHERE w.id = ? AND w.status = 'active'`;
+
+/**
+ * Reads a webhook for one run of the pump, or null when it is not active.
+ * @param now milliseconds, on the clock that the run goes by.
+ * @throws {SecretBoxError} when SECRET_KEY is not the one its secrets were sealed with.
+ */
+export async function loadSubscriber(
+  sql: Sql,
+  secrets: SecretBox,
+  webhookId: string,
+  now: number,
+): Promise<Subscriber | null> {
+  const [row] = await sql.query<Row[]>(LOAD, [webhookId]);
+  if (row === undefined) return null;
+
+  const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret);
+  const sign = createSigner([
+    open(row.secret),
+    ...(row.previous_secret === null ? [] : [open(row.previous_secret)]),
+  ]);
+  const apiSecret = secrets.open(row.api_secret, SEALED.apiSecret);
+  const custom = row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders));
+  const format: BodyFormat = { encoding: row.encoding, hashEncoding: row.hash_encoding };
+  const endpoint = new URL(row.endpoint);
+  const path = endpoint.pathname + endpoint.search;
+  const pause = Number(row.pause ?? 0);
+
+  return {
+    webhookId,
+    endpoint,
+    revision: row.revision,
+    ordered: row.ordered === 1,
+    maxInFlight: row.ordered === 1 ? 1 : row.max_in_flight,
+    rateLimit: row.rate_limit,
+    rateWait: Math.max(0, Number(row.rate_wait ?? 0)),
+    breaker: {
+      consecutiveFailures: row.consecutive_failures,
+      failingSince: row.failing_since?.getTime() ?? null,
+      pauses: row.pauses,
+      pausedUntil: pause > 0 ? now + pause : null,
+      inFlightLimit: row.in_flight_limit,
+      successesAtLimit: 0,
+    },
+    request(delivery, timestamp) {
+      const id = `msg_${delivery.id}`;
+      const body = buildBody(delivery, format, apiSecret);
+      return {
+        origin: endpoint.origin,
+        path,
+        body,
+        headers: {
+          ...custom,
+          'content-type': CONTENT_TYPES[format.encoding],
+          'user-agent': `Ledgerbell/${VERSION}`,
+          'webhook-id': id,
+          'webhook-timestamp': String(timestamp),
+          'webhook-signature': sign(id, timestamp, body),
+          'ledgerbell-transaction-id': delivery.transaction_id,
+          'ledgerbell-date-issue': delivery.date_issue,
+        },
+      };
+    },
+  };
+}

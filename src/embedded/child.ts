@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry from 'p-retry';
+import * as v from 'valibot';
+import { lastLines } from './command.ts';
+import { readIfThere, writePrivate } from './private-file.ts';
+import { endProcess, identify, isAlive, ProcessIdentity } from './process-identity.ts';
+import { discardSocket, removeSocket } from './socket.ts';
+
+const SECOND = 1_000;
+const START_LIMIT = 60 * SECOND;
+const STOP_LIMIT = 20 * SECOND;
+const ORPHAN_LIMIT = 30 * SECOND;
+const LONGEST_PAUSE = 30 * SECOND;
+
+/** A server to run: what, and how to know that it answers. */
+export interface ServerProcess {
+  /** Its record is DATA_DIR/<name>.json, its log DATA_DIR/<name>.log. */
+  name: 'mysql' | 'redis';
+  /** For people. */
+  title: string;
+  command: readonly [string, ...string[]];
+  socket: string;
+  url: string;
+  /** Rejects unless the server answers to its password. */
+  ping: () => Promise<void>;
+}
+
+export interface RunningServer {
+  url: string;
+  /** SIGTERM, SIGKILL after 20 s, and its record is gone. May be called again. */
+  stop(): Promise<void>;
+}
+
+const ChildRecord = v.object({ ...ProcessIdentity.entries, socket: v.string() });
+
+/**
+ * Starts the server and keeps it running: when it dies it is started again after a pause (half a second, doubled up to
+ * 30 s while it fails), and that is announced.
+ * @throws {Error} when it ends, or does not answer within 60 s; with the end of its log.
+ */
+export async function runServer(
+  dataDir: string,
+  server: ServerProcess,
+  announce: (line: string) => void,
+): Promise<RunningServer> {
+  const stopping = new AbortController();
+  let child = launch(dataDir, server);
+
+  async function keepRunning(): Promise<void> {
+    for (;;) {
+      const how = await child.ended;
+      if (stopping.signal.aborted) {
+        return;
+      }
+      announce(`${server.title} ended unexpectedly (${how}) and is started again. Its log: ${child.log}`);
+      await pRetry(restart, {
+        retries: Number.POSITIVE_INFINITY,
+        minTimeout: SECOND,
+        maxTimeout: LONGEST_PAUSE,
+        signal: stopping.signal,
+        onFailedAttempt: ({ error }) => {
+          if (!stopping.signal.aborted) {
+            const [firstLine] = error.message.split('\n');
+            announce(`${server.title} could not be started again: ${firstLine}`);
+          }
+        },
+      });
+    }
+  }
+
+  async function restart(): Promise<void> {
+    await sleep(SECOND / 2, undefined, { signal: stopping.signal });
+    stopping.signal.throwIfAborted();
+    child = launch(dataDir, server);
+    await child.ready();
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await Promise.allSettled([child.end(), kept]);
+    forget(dataDir, server.name);
+  }
+
+  try {
+    await child.ready();
+  } catch (error) {
+    forget(dataDir, server.name);
+    throw error;
+  }
+  const kept = keepRunning();
+  // It ends by rejecting when a pause is cut short by stop(), which waits for it.
+  kept.catch(() => {});
+  return { url: server.url, stop };
+}
+
+/** Ends a server that an earlier owner of DATA_DIR, killed with no time to do so, left running. */
+export async function endOrphan(dataDir: string, name: ServerProcess['name']): Promise<void> {
+  const record = readRecord(dataDir, name);
+  if (record !== null) {
+    await endProcess(record, ORPHAN_LIMIT);
+    forget(dataDir, name);
+  }
+}
+
+/**
+ * The shell waits for a line before it becomes the server, and ends if there is none: so no server runs that is not
+ * on record, even if this process is killed between the two. Neither server takes the language of its user for its own.
+ */
+const GATE = 'read -r go && LC_ALL=C && export LC_ALL && exec "$@" </dev/null';
+
+function launch(dataDir: string, server: ServerProcess) {
+  const log = join(dataDir, `${server.name}.log`);
+  removeSocket(server.socket);
+  const output = openSync(log, 'a', 0o600);
+  const logStart = statSync(log).size;
+  // A process group of its own: Ctrl-C in a terminal is for the service, which ends its servers last.
+  const child = spawn('/bin/sh', ['-c', GATE, 'sh', ...server.command], {
+    detached: true,
+    cwd: dataDir,
+    stdio: ['pipe', output, output],
+  });
+  closeSync(output);
+  const ended = once(child, 'exit').then(
+    ([code, signal]) => (signal === null ? `exit code ${code}` : `signal ${signal}`),
+    (error: unknown) => String(error),
+  );
+  const identity = child.pid === undefined ? null : identify(child.pid);
+  if (identity !== null) {
+    writePrivate(
+      join(dataDir, `${server.name}.json`),
+      JSON.stringify({ ...identity, socket: server.socket }),
+    );
+  }
+  child.stdin?.on('error', () => {});
+  child.stdin?.end('go\n');
+
+  async function ready(): Promise<void> {
+    const gone = new AbortController();
+    let reason = `${server.title} does not answer within ${START_LIMIT / SECOND} s`;
+    ended.then((how) => {
+      reason = `${server.title} ended while it was starting (${how})`;
+      gone.abort();
+    });
+    try {
+      await pRetry(server.ping, {
+        retries: Number.POSITIVE_INFINITY,
+        factor: 1,
+        minTimeout: 50,
+        maxRetryTime: START_LIMIT,
+        signal: gone.signal,
+      });
+    } catch (error) {
+      const failure = reason;
+      await end();
+      const said = readFileSync(log).subarray(logStart).toString();
+      throw new Error(`${failure}. The last lines of its log ${log}:\n${lastLines(said)}`, { cause: error });
+    }
+  }
+
+  async function end(): Promise<void> {
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  return { log, ended, ready, end };
+}
+
+function forget(dataDir: string, name: ServerProcess['name']): void {
+  const record = readRecord(dataDir, name);
+  if (record !== null && !isAlive(record)) {
+    discardSocket(record.socket);
+    rmSync(join(dataDir, `${name}.json`), { force: true });
+  }
+}
+
+function readRecord(dataDir: string, name: ServerProcess['name']) {
+  const text = readIfThere(join(dataDir, `${name}.json`));
+  try {
+    return text === null ? null : v.parse(ChildRecord, JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

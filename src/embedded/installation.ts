@@ -1,0 +1,85 @@
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import pRetry, { AbortError } from 'p-retry';
+import { lastLines, runCommand } from './command.ts';
+import { isCode, readIfThere } from './private-file.ts';
+
+/** Debian's and Ubuntu's packages of the two servers. */
+export const PACKAGES = { mysql: 'mariadb-server', redis: 'redis-server' } as const;
+
+/** How long another apt or dpkg, perhaps of a second start at the same time, is waited for. */
+const LOCK_SECONDS = 300;
+
+const POLICY_FILE = '/usr/sbin/policy-rc.d';
+const POLICY_MARK = '# Made by Ledgerbell';
+
+/** The two apt-get commands, program first. English, because a held lock is known by its message. */
+export function aptCommands(packages: readonly string[]): string[][] {
+  const apt = [
+    'env',
+    'LC_ALL=C',
+    'DEBIAN_FRONTEND=noninteractive',
+    'apt-get',
+    '-o',
+    `DPkg::Lock::Timeout=${LOCK_SECONDS}`,
+  ];
+  return [
+    [...apt, 'update'],
+    [...apt, 'install', '-y', '--no-install-recommends', ...packages],
+  ];
+}
+
+/**
+ * Installs Debian packages without a question and without starting what they hold. Needs root. Waits up to five
+ * minutes for another apt.
+ * @throws {Error} with the last lines of what apt-get said.
+ */
+export async function installPackages(packages: readonly string[]): Promise<void> {
+  const allowServices = forbidServices();
+  try {
+    for (const command of aptCommands(packages)) {
+      await runApt(command);
+    }
+  } finally {
+    allowServices();
+  }
+}
+
+/** `DPkg::Lock::Timeout` covers dpkg's lock but not that of the package lists, which `update` takes. */
+function runApt([program = '', ...args]: readonly string[]): Promise<void> {
+  return pRetry(
+    async () => {
+      const { ok, output } = await runCommand(program, args);
+      if (!ok) {
+        const error = new Error(`apt-get failed. Its last lines:\n${lastLines(output)}`);
+        throw /could not get lock|unable to lock/i.test(output) ? error : new AbortError(error);
+      }
+    },
+    { retries: LOCK_SECONDS, factor: 1, minTimeout: 1_000, maxRetryTime: LOCK_SECONDS * 1_000 },
+  );
+}
+
+/**
+ * Debian's packages start their service at once unless policy-rc.d forbids it (invoke-rc.d(8): 101 is "forbidden").
+ * An administrator's own policy stays. Ours is void once this process is gone, so that a kill leaves no trace that matters.
+ */
+function forbidServices(): () => void {
+  const content = `#!/bin/sh\n${POLICY_MARK}, for as long as its process runs.\n[ -d /proc/${process.pid} ] && exit 101\nexit 0\n`;
+  if (readIfThere(POLICY_FILE)?.includes(POLICY_MARK)) {
+    rmSync(POLICY_FILE, { force: true });
+  }
+  try {
+    writeFileSync(POLICY_FILE, content, { flag: 'wx', mode: 0o755 });
+    // The mode above is subject to the umask.
+    chmodSync(POLICY_FILE, 0o755);
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) {
+      return () => {};
+    }
+    throw error;
+  }
+  return () => {
+    if (readIfThere(POLICY_FILE) === content) {
+      rmSync(POLICY_FILE, { force: true });
+    }
+  };
+}

@@ -1,0 +1,114 @@
+import { closeSync, constants, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import mysql from 'mysql2/promise';
+import type { MysqlBinaries } from './binaries.ts';
+import type { ServerProcess } from './child.ts';
+import { lastLines, runCommand } from './command.ts';
+import { renderMysqlAccounts, renderMysqlConfig } from './mysql-config.ts';
+import { writePrivate } from './private-file.ts';
+
+/**
+ * What to run for the embedded MySQL or MariaDB, after making its data directory (DATA_DIR/mysql) if there is none.
+ * @param socket Absolute path of the Unix socket, its only way in.
+ * @throws {Error} with the last lines of the installer when the first data directory cannot be made.
+ */
+export async function prepareMysql(
+  dataDir: string,
+  { binaries, socket, password }: { binaries: MysqlBinaries; socket: string; password: string },
+): Promise<ServerProcess> {
+  const dataDirectory = join(dataDir, 'mysql');
+  const asRoot = process.getuid?.() === 0;
+  await initialise(dataDir, dataDirectory, binaries, asRoot);
+  const temporaryDirectory = join(dataDir, 'mysql-temporary');
+  await mkdir(temporaryDirectory, { recursive: true, mode: 0o700 });
+
+  const [configFile, initFile] = [join(dataDir, 'mysql.cnf'), join(dataDir, 'mysql-accounts.sql')];
+  const { flavor } = binaries;
+  const directIo = takesDirectIo(dataDir);
+  writePrivate(initFile, renderMysqlAccounts(flavor, password));
+  writePrivate(
+    configFile,
+    renderMysqlConfig({ flavor, dataDirectory, temporaryDirectory, socket, initFile, asRoot, directIo }),
+  );
+  const url = `mysql://ledgerbell:${password}@localhost/ledgerbell?socketPath=${encodeURIComponent(socket)}`;
+  return {
+    name: 'mysql',
+    title: 'MySQL',
+    command: [binaries.server, `--defaults-file=${configFile}`],
+    socket,
+    url,
+    ping: () => pingMysql(url),
+  };
+}
+
+/** Connects and asks for 1; rejects when the server does not answer within two seconds or refuses the password. */
+export async function pingMysql(url: string): Promise<void> {
+  const connection = await mysql.createConnection({ uri: url, connectTimeout: 2_000 });
+  try {
+    await connection.query({ sql: 'SELECT 1', timeout: 2_000 });
+  } finally {
+    connection.destroy();
+  }
+}
+
+const UNFINISHED = 'mysql.unfinished-';
+
+/** In a directory that gets its name only when it is complete: a kill in the middle leaves nothing but rubbish. */
+async function initialise(
+  dataDir: string,
+  dataDirectory: string,
+  binaries: MysqlBinaries,
+  asRoot: boolean,
+): Promise<void> {
+  for (const left of readdirSync(dataDir).filter((name) => name.startsWith(UNFINISHED))) {
+    await rm(join(dataDir, left), { recursive: true, force: true });
+  }
+  if (existsSync(dataDirectory)) {
+    return;
+  }
+  const unfinished = await mkdtemp(join(dataDir, UNFINISHED));
+  const temporary = await mkdtemp(join(dataDir, UNFINISHED));
+  // Relative, because the installer's shell script does not quote an absolute one that has spaces.
+  const options = [
+    '--no-defaults',
+    `--datadir=./${basename(unfinished)}`,
+    ...(asRoot ? ['--user=root'] : []),
+  ];
+  const command =
+    binaries.flavor === 'mariadb'
+      ? // --rpm: change no system file's owner, and do not ask whether this host's name can be resolved.
+        [
+          binaries.installer,
+          ...options,
+          '--rpm',
+          '--skip-test-db',
+          '--auth-root-authentication-method=normal',
+        ]
+      : [binaries.server, ...options, '--initialize-insecure'];
+  const { ok, output } = await runCommand('env', [`TMPDIR=${temporary}`, ...command], { cwd: dataDir });
+  await rm(temporary, { recursive: true, force: true });
+  if (!ok) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw new Error(
+      `The first data directory of MySQL could not be made. The last lines:\n${lastLines(output)}`,
+    );
+  }
+  renameSync(unfinished, dataDirectory);
+}
+
+/** tmpfs on older kernels and some network filesystems refuse it, and then the server would not start. */
+function takesDirectIo(directory: string): boolean {
+  if (constants.O_DIRECT === undefined) {
+    return false;
+  }
+  const probe = join(directory, 'direct-io.probe');
+  try {
+    closeSync(openSync(probe, constants.O_RDWR | constants.O_CREAT | constants.O_DIRECT, 0o600));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(probe, { force: true });
+  }
+}

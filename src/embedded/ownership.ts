@@ -1,0 +1,76 @@
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import * as v from 'valibot';
+import { createPrivate, readIfThere, writePrivate } from './private-file.ts';
+import { identify, isAlive, ProcessIdentity } from './process-identity.ts';
+
+const OwnerRecord = v.object({
+  ...ProcessIdentity.entries,
+  databaseUrl: v.optional(v.string()),
+  redisUrl: v.optional(v.string()),
+});
+/** Who owns a DATA_DIR; the URLs are there once its servers answer. */
+export type OwnerRecord = v.InferOutput<typeof OwnerRecord>;
+
+/** A second start on a DATA_DIR that is in use. */
+export class DataDirInUseError extends Error {
+  override name = 'DataDirInUseError';
+}
+
+/**
+ * Makes this process the one owner of the record file `path`. A record whose process is gone is taken over; of several
+ * that try at once exactly one succeeds.
+ * @throws {DataDirInUseError} naming the directory and the owner's pid.
+ */
+export function claim(path: string): void {
+  const content = JSON.stringify(ownIdentity());
+  while (!createPrivate(path, content)) {
+    const found = readIfThere(path);
+    const owner = parse(found);
+    if (owner !== null && isAlive(owner)) {
+      throw new DataDirInUseError(
+        `DATA_DIR ${dirname(path)} is in use by process ${owner.pid}. Stop that one first, or give this one a DATA_DIR of its own.`,
+      );
+    }
+    // Deleting a stale record could delete the record of someone who was faster. So the right to replace it is claimed
+    // first, in the same way: whoever dies while holding that right is in turn replaced.
+    const right = `${path}.takeover`;
+    claim(right);
+    try {
+      if (found !== null && readIfThere(path) === found) {
+        writePrivate(path, content);
+        return;
+      }
+    } finally {
+      release(right);
+    }
+  }
+}
+
+/** Adds the servers' URLs to the record of this process, for {@link findOwner}. */
+export function publish(path: string, urls: Pick<OwnerRecord, 'databaseUrl' | 'redisUrl'>): void {
+  writePrivate(path, JSON.stringify({ ...ownIdentity(), ...urls }));
+}
+
+export function release(path: string): void {
+  rmSync(path, { force: true });
+}
+
+/** The living owner of a record file, or null. */
+export function findOwner(path: string): OwnerRecord | null {
+  const owner = parse(readIfThere(path));
+  return owner !== null && isAlive(owner) ? owner : null;
+}
+
+function ownIdentity(): ProcessIdentity {
+  return identify(process.pid) ?? { pid: process.pid, startTime: '' };
+}
+
+/** A record that cannot be read belongs to nobody: all of them are written whole. */
+function parse(text: string | null): OwnerRecord | null {
+  try {
+    return text === null ? null : v.parse(OwnerRecord, JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,72 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { redisOptions } from '../queues/connection.ts';
+import type { ServerProcess } from './child.ts';
+import { writePrivate } from './private-file.ts';
+
+/**
+ * What to run for the embedded Redis, whose data is kept in DATA_DIR/redis.
+ * @param socket Absolute path of the Unix socket, its only way in.
+ */
+export function prepareRedis(
+  dataDir: string,
+  { binary, socket, password }: { binary: string; socket: string; password: string },
+): ServerProcess {
+  const directory = join(dataDir, 'redis');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const configFile = join(dataDir, 'redis.conf');
+  writePrivate(configFile, renderRedisConfig({ directory, socket, password }));
+  const url = `redis://:${password}@localhost/0?socketPath=${encodeURIComponent(socket)}`;
+  return {
+    name: 'redis',
+    title: 'Redis',
+    command: [binary, configFile],
+    socket,
+    url,
+    ping: () => pingRedis(url),
+  };
+}
+
+/** No port, nothing evicted, and a write that was answered is on the disk. */
+export function renderRedisConfig(settings: { directory: string; socket: string; password: string }): string {
+  return [
+    'port 0',
+    `unixsocket ${quoted(settings.socket)}`,
+    'unixsocketperm 700',
+    `requirepass ${quoted(settings.password)}`,
+    `dir ${quoted(settings.directory)}`,
+    'appendonly yes',
+    'appendfsync always',
+    'maxmemory-policy noeviction',
+    'save ""',
+    'daemonize no',
+    '',
+  ].join('\n');
+}
+
+/** Rejects when the server does not answer within two seconds, refuses the password or is still loading its data. */
+export async function pingRedis(url: string): Promise<void> {
+  const redis = new Redis({
+    ...redisOptions(url),
+    lazyConnect: true,
+    connectTimeout: 2_000,
+    commandTimeout: 2_000,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    // Its own check waits, for as long as it takes, until the data is loaded.
+    enableReadyCheck: false,
+  });
+  // The rejection of connect() or ping() tells it.
+  redis.on('error', () => {});
+  try {
+    await redis.connect();
+    await redis.ping();
+  } finally {
+    redis.disconnect();
+  }
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { endOrphan, type RunningServer, runServer } from './child.ts';
+import { runInDocker } from './docker.ts';
+import { prepareMysql } from './mysql.ts';
+import { claim, findOwner, publish, release } from './ownership.ts';
+import { makePrivateDirectory, readOrCreateSecret } from './private-file.ts';
+import { type Provision, provide } from './provision.ts';
+import { prepareRedis } from './redis.ts';
+import { chooseSocket } from './socket.ts';
+
+/** How to reach the servers; a server that was not asked for is absent. */
+export interface ServerUrls {
+  databaseUrl?: string;
+  redisUrl?: string;
+}
+
+export interface EmbeddedServers extends ServerUrls {
+  /** Ends the servers (SIGTERM, SIGKILL after 20 s) and gives DATA_DIR free. May be called again. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  /** Absolute, or relative to the working directory. Made if it is missing. */
+  dataDir: string;
+  mysql: boolean;
+  redis: boolean;
+  /** Whether missing servers may be installed with apt-get (EMBEDDED_INSTALL). */
+  install: 'auto' | 'never';
+  /** Takes one-line messages for a person. */
+  announce: (line: string) => void;
+}
+
+/**
+ * Starts the wanted servers for this process alone and keeps them running; returns when they answer. They listen on
+ * Unix sockets behind passwords kept in DATA_DIR (in Docker: on free ports of 127.0.0.1), and their data stays there.
+ * What an owner that was killed has left running is ended first.
+ * @throws {DataDirInUseError} when another living process has this DATA_DIR.
+ * @throws {Error} when a server is missing and cannot be had (it says what to type), or does not start (with the end
+ * of its log). Nothing is left running then.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServers> {
+  if (!options.mysql && !options.redis) {
+    return { stop: async () => {} };
+  }
+  const dataDir = resolve(options.dataDir);
+  makePrivateDirectory(dataDir);
+  const record = ownerRecord(dataDir);
+  claim(record);
+  const running: RunningServer[] = [];
+  let stopped: Promise<void> | undefined;
+
+  async function stopAll(): Promise<void> {
+    const results = await Promise.allSettled(running.map((server) => server.stop()));
+    release(record);
+    rethrowFirst(results);
+  }
+
+  try {
+    await Promise.all([endOrphan(dataDir, 'mysql'), endOrphan(dataDir, 'redis')]);
+    const starts = startEach(dataDir, await provide(options), options.announce);
+    const results = await Promise.allSettled(
+      starts.map(async (start) => {
+        running.push(await start);
+      }),
+    );
+    rethrowFirst(results);
+    const urls = urlsOf(running);
+    publish(record, urls);
+    return {
+      ...urls,
+      stop() {
+        stopped ??= stopAll();
+        return stopped;
+      },
+    };
+  } catch (error) {
+    // The reason why it did not start says more than a failure to clean up after it.
+    await stopAll().catch(() => {});
+    throw error;
+  }
+}
+
+/** URLs of the embedded servers of the service that runs on this DATA_DIR; null when none runs, or not yet. */
+export async function findRunning(dataDir: string): Promise<ServerUrls | null> {
+  const owner = findOwner(ownerRecord(resolve(dataDir)));
+  if (owner === null || (owner.databaseUrl === undefined && owner.redisUrl === undefined)) {
+    return null;
+  }
+  const { databaseUrl, redisUrl } = owner;
+  return {
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+  };
+}
+
+function ownerRecord(dataDir: string): string {
+  return join(dataDir, 'service.json');
+}
+
+function startEach(
+  dataDir: string,
+  { mysql, redis }: Provision,
+  announce: (line: string) => void,
+): Promise<RunningServer>[] {
+  const passwords = { mysql: keptPassword(dataDir, 'mysql'), redis: keptPassword(dataDir, 'redis') };
+
+  async function startMysql(binaries: Exclude<Provision['mysql'], undefined>): Promise<RunningServer> {
+    if (binaries === 'docker') {
+      return runInDocker(dataDir, 'mysql', passwords);
+    }
+    const socket = chooseSocket(dataDir, 'mysql');
+    const server = await prepareMysql(dataDir, { binaries, socket, password: passwords.mysql });
+    return runServer(dataDir, server, announce);
+  }
+
+  async function startRedis(binary: string): Promise<RunningServer> {
+    if (binary === 'docker') {
+      return runInDocker(dataDir, 'redis', passwords);
+    }
+    const socket = chooseSocket(dataDir, 'redis');
+    return runServer(dataDir, prepareRedis(dataDir, { binary, socket, password: passwords.redis }), announce);
+  }
+
+  return [
+    ...(mysql === undefined ? [] : [startMysql(mysql)]),
+    ...(redis === undefined ? [] : [startRedis(redis)]),
+  ];
+}
+
+/** Hexadecimal, so that it stands unquoted in URLs, SQL and configuration files. */
+function keptPassword(dataDir: string, server: 'mysql' | 'redis'): string {
+  return readOrCreateSecret(join(dataDir, `${server}.password`), () => randomBytes(24).toString('hex'));
+}
+
+function urlsOf(running: readonly RunningServer[]): ServerUrls {
+  const databaseUrl = running.find(({ url }) => url.startsWith('mysql:'))?.url;
+  const redisUrl = running.find(({ url }) => url.startsWith('redis:'))?.url;
+  return {
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+  };
+}
+
+function rethrowFirst(results: readonly PromiseSettledResult<unknown>[]): void {
+  for (const result of results) {
+    if (result.status === 'rejected') {
+      throw result.reason;
+    }
+  }
+}

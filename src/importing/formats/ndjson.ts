@@ -1,0 +1,63 @@
+import { isUtf8 } from 'node:buffer';
+import type { Row } from './format.ts';
+
+/** A movement takes some hundred bytes. A line without an end must not fill the memory. */
+const MAX_LINE_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Newline-delimited JSON (https://github.com/ndjson/ndjson-spec): one value a line, blank lines passed over. A line that is
+ * no JSON, no UTF-8 or too long is a fault of its own; the others are read.
+ */
+export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator<Row[]> {
+  let line = 0;
+  let carried: Buffer[] = [];
+  let carriedBytes = 0;
+
+  const carry = (part: Buffer) => {
+    // Past the limit only the length is kept: the line is refused anyway.
+    if (carriedBytes <= MAX_LINE_BYTES) carried.push(part);
+    carriedBytes += part.length;
+  };
+  const endLine = (rows: Row[]) => {
+    line += 1;
+    const row =
+      carriedBytes > MAX_LINE_BYTES
+        ? { line, fault: `the line is longer than ${MAX_LINE_BYTES / 1024} KiB` }
+        : parseLine(line, carried.length === 1 && carried[0] ? carried[0] : Buffer.concat(carried));
+    if (row !== null) rows.push(row);
+    carried = [];
+    carriedBytes = 0;
+  };
+
+  for await (const piece of pieces) {
+    const rows: Row[] = [];
+    let start = line === 0 && carriedBytes === 0 && piece.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
+    for (;;) {
+      const end = piece.indexOf(NEWLINE, start);
+      if (end === -1) break;
+      carry(piece.subarray(start, end));
+      endLine(rows);
+      start = end + 1;
+    }
+    if (start < piece.length) carry(piece.subarray(start));
+    yield rows;
+  }
+  if (carriedBytes > 0) {
+    const rows: Row[] = [];
+    endLine(rows);
+    yield rows;
+  }
+}
+
+function parseLine(line: number, bytes: Buffer): Row | null {
+  if (!isUtf8(bytes)) return { line, fault: 'the line is not valid UTF-8' };
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') return null;
+  try {
+    return { line, value: JSON.parse(text) };
+  } catch {
+    return { line, fault: 'the line is not valid JSON' };
+  }
+}

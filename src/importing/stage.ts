@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import type { FormatName } from './formats/index.ts';
+import { cutIntoPieces } from './pieces.ts';
+
+export interface Upload {
+  customerId: string;
+  apiKeyId: string;
+  format: FormatName;
+  /** Rows in the body, where they were counted already. */
+  received: number | null;
+  idempotencyKey: string | null;
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** `replayed`: the same key and body came before; the import is the one of then. */
+export type Staged =
+  | { outcome: 'staged' | 'replayed'; importId: string }
+  | { outcome: 'in progress' | 'key reused' };
+
+const ER_DUP_ENTRY = 1062;
+
+/** Keys are honoured for 24 h; an older one is free again. */
+const EXPIRE_KEY = `
+  UPDATE imports SET idempotency_key = NULL
+  WHERE customer_id = ? AND idempotency_key = ? AND received_at < NOW(6) - INTERVAL 24 HOUR`;
+const FIND_KEY = `
+  SELECT id, status, HEX(body_hash) AS body_hash FROM imports WHERE customer_id = ? AND idempotency_key = ?`;
+const OPEN = `
+  INSERT INTO imports (customer_id, api_key_id, format, status, received, idempotency_key)
+  VALUES (?, ?, ?, 'receiving', ?, ?)`;
+const ADD_PIECE = 'INSERT INTO import_pieces (import_id, seq, bytes) VALUES (?, ?, ?)';
+const CLOSE = `UPDATE imports SET status = 'queued', body_hash = UNHEX(?), received_at = NOW(6) WHERE id = ?`;
+
+/**
+ * Keeps the bytes of an import in MySQL. When this resolves to `staged`, they are committed, and the import is queued in
+ * the table's sense: whoever reads the table will work it off, even if Redis never hears of it.
+ *
+ * A body of one piece is one transaction. A longer one is stored piece by piece, so that memory stays flat; until
+ * its last piece it is `receiving`, which nobody works on, and a body that breaks off leaves nothing behind.
+ *
+ * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header: the same key with another body is `key reused`,
+ * the same key while the first request is still being read is `in progress`.
+ */
+export async function stageImport(database: DataSource, upload: Upload): Promise<Staged> {
+  const { customerId, idempotencyKey } = upload;
+  if (idempotencyKey !== null) {
+    await database.query(EXPIRE_KEY, [customerId, idempotencyKey]);
+    const earlier = await findKey(database, customerId, idempotencyKey);
+    if (earlier !== undefined) return compare(earlier, upload.body);
+  }
+
+  const pieces = cutIntoPieces(upload.body);
+  const first = await pieces.next();
+  const second = first.done ? first : await pieces.next();
+  try {
+    if (second.done) return await stageAtOnce(database, upload, first.done ? Buffer.alloc(0) : first.value);
+    return await stagePieces(database, upload, [first.value as Buffer, second.value], pieces);
+  } catch (error) {
+    if (idempotencyKey === null || !isDuplicate(error)) throw error;
+    // Two requests with one key at the same time: the other one was first.
+    const other = await findKey(database, customerId, idempotencyKey);
+    if (other === undefined || other.status === 'receiving' || !second.done)
+      return { outcome: 'in progress' };
+    return judge(
+      other,
+      createHash('sha256')
+        .update(first.done ? '' : first.value)
+        .digest('hex'),
+    );
+  }
+}
+
+function stageAtOnce(database: DataSource, upload: Upload, body: Buffer): Promise<Staged> {
+  return inTransaction(database, async (sql) => {
+    const importId = await open(sql, upload);
+    await sql.query(ADD_PIECE, [importId, 0, body]);
+    await sql.query(CLOSE, [createHash('sha256').update(body).digest('hex'), importId]);
+    return { outcome: 'staged', importId };
+  });
+}
+
+async function stagePieces(
+  database: DataSource,
+  upload: Upload,
+  head: Buffer[],
+  tail: AsyncIterable<Buffer>,
+): Promise<Staged> {
+  const importId = await open(database, upload);
+  try {
+    const hash = createHash('sha256');
+    let seq = 0;
+    const add = async (piece: Buffer) => {
+      hash.update(piece);
+      await database.query(ADD_PIECE, [importId, seq, piece]);
+      seq += 1;
+    };
+    for (const piece of head) await add(piece);
+    for await (const piece of tail) await add(piece);
+    await database.query(CLOSE, [hash.digest('hex'), importId]);
+    return { outcome: 'staged', importId };
+  } catch (error) {
+    // Only while it is `receiving`: if the answer to CLOSE was lost, the import may have been queued.
+    await database
+      .query(`DELETE FROM imports WHERE id = ? AND status = 'receiving'`, [importId])
+      .catch(() => {});
+    throw error;
+  }
+}
+
+async function open(
+  sql: Sql,
+  { customerId, apiKeyId, format, received, idempotencyKey }: Upload,
+): Promise<string> {
+  const { insertId } = await sql.query<WriteResult>(OPEN, [
+    customerId,
+    apiKeyId,
+    format,
+    received,
+    idempotencyKey,
+  ]);
+  return String(insertId);
+}
+
+interface KeyHolder {
+  id: string;
+  status: string;
+  body_hash: string | null;
+}
+
+async function findKey(sql: Sql, customerId: string, key: string): Promise<KeyHolder | undefined> {
+  const [holder] = await sql.query<KeyHolder[]>(FIND_KEY, [customerId, key]);
+  return holder;
+}
+
+async function compare(earlier: KeyHolder, body: AsyncIterable<Uint8Array>): Promise<Staged> {
+  if (earlier.status === 'receiving') return { outcome: 'in progress' };
+  const hash = createHash('sha256');
+  for await (const part of body) hash.update(part);
+  return judge(earlier, hash.digest('hex'));
+}
+
+function judge({ id, body_hash }: KeyHolder, hash: string): Staged {
+  return body_hash?.toLowerCase() === hash
+    ? { outcome: 'replayed', importId: id }
+    : { outcome: 'key reused' };
+}
+
+const isDuplicate = (error: unknown): boolean =>
+  error instanceof Error && 'errno' in error && error.errno === ER_DUP_ENTRY;

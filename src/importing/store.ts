@@ -1,0 +1,142 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { type FanOut, fanOut } from './fan-out.ts';
+import type { Fault, Movement } from './movement.ts';
+
+/** A part of an import that is stored as one: all of it, or nothing. */
+export interface Chunk {
+  importId: string;
+  customerId: string;
+  /** Rows of the import worked off before this chunk, and with it. */
+  from: number;
+  to: number;
+  movements: { uniqueId: string; movement: Movement }[];
+  faults: (Fault & { line: number })[];
+  rejected: number;
+}
+
+/** Another worker moved the bookmark meanwhile: this one's lock on the job was lost, and it must let go. */
+export class ImportTakenOverError extends Error {
+  override name = 'ImportTakenOverError';
+}
+
+/** Serialises the imports of one customer, so that ids and date_readed grow in the order of commits. */
+const LOCK = `
+  SELECT last_transaction_id, DATE_FORMAT(GREATEST(NOW(6), last_date_readed), '%Y-%m-%d %H:%i:%s.%f') AS date_readed
+  FROM import_locks WHERE customer_id = ? FOR UPDATE`;
+
+const MOVE_BOOKMARK = `
+  UPDATE imports SET bookmark = ?, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
+    deliveries = deliveries + ?
+  WHERE id = ? AND bookmark = ? AND status = 'running'`;
+
+/** `id = id` changes nothing in a movement that is known. Never IGNORE: it would store 'abc' as 0.00. */
+const INSERT_MOVEMENTS = `
+  INSERT INTO transactions (customer_id, account_id, import_id, unique_id, name, dc, code, amount, balance, description,
+    date_issue, date_readed, opponent_id, opponent_iban)
+  VALUES ? ON DUPLICATE KEY UPDATE id = id`;
+
+/** What the chunk added, by account and direction. Index: transactions_customer_page. */
+const NEW_MOVEMENTS = `
+  SELECT account_id, dc, MAX(id) AS last_id FROM transactions
+  WHERE customer_id = ? AND id > ? GROUP BY account_id, dc`;
+
+const ADVANCE_LOCK = `
+  UPDATE import_locks SET last_transaction_id = ?, last_date_readed = ? WHERE customer_id = ?`;
+
+/**
+ * The balance is that of the newest movement that has one; it is looked for only where this chunk brought one, since
+ * the search would else walk through all movements of an account whose bank sends none. Index: transactions_account_date.
+ */
+const UPDATE_ACCOUNTS = `
+  UPDATE accounts a SET last_work = ?, last_update = ?, balance = IF(a.id IN (?), (
+    SELECT t.balance FROM transactions t WHERE t.account_id = a.id AND t.balance IS NOT NULL
+    ORDER BY t.date_issue DESC, t.id DESC LIMIT 1), balance)
+  WHERE a.id IN (?)`;
+
+const MARK_WORK = 'UPDATE accounts SET last_work = ? WHERE id IN (?)';
+
+const INSERT_FAULTS =
+  'INSERT INTO import_errors (import_id, line, path, message) VALUES ? ON DUPLICATE KEY UPDATE line = line';
+
+/**
+ * Stores a chunk in one transaction: the new movements, what is owed for them, and the import's bookmark. Repeating a
+ * chunk after a crash is harmless: either the bookmark has moved, or nothing was stored.
+ * @throws {ImportTakenOverError} when the bookmark is not where this chunk begins.
+ */
+export function storeChunk(database: DataSource, chunk: Chunk): Promise<FanOut & { inserted: number }> {
+  return inTransaction(database, async (sql) => {
+    const [lock] = await sql.query<{ last_transaction_id: string; date_readed: string }[]>(LOCK, [
+      chunk.customerId,
+    ]);
+    if (lock === undefined) throw new Error(`customer ${chunk.customerId} has no row in import_locks`);
+
+    const { fanned, inserted } = await storeMovements(sql, chunk, lock.last_transaction_id, lock.date_readed);
+    if (chunk.faults.length > 0) {
+      await sql.query(INSERT_FAULTS, [
+        chunk.faults.map(({ line, path, message }) => [chunk.importId, line, path.slice(0, 100), message]),
+      ]);
+    }
+    const moved = await sql.query<WriteResult>(MOVE_BOOKMARK, [
+      chunk.to,
+      inserted,
+      chunk.movements.length - inserted,
+      chunk.rejected,
+      fanned.deliveries,
+      chunk.importId,
+      chunk.from,
+    ]);
+    if (moved.affectedRows !== 1) {
+      throw new ImportTakenOverError(`import ${chunk.importId} is being worked on elsewhere`);
+    }
+    return { ...fanned, inserted };
+  });
+}
+
+async function storeMovements(sql: Sql, chunk: Chunk, after: string, dateReaded: string) {
+  const nothing = { fanned: { deliveries: 0, webhookIds: [] }, inserted: 0 };
+  if (chunk.movements.length === 0) return nothing;
+
+  const rows = chunk.movements.map(({ uniqueId, movement: m }) => [
+    chunk.customerId,
+    m.account_id,
+    chunk.importId,
+    uniqueId,
+    m.name,
+    m.dc,
+    m.code,
+    m.amount,
+    m.balance,
+    m.description,
+    m.date_issue,
+    dateReaded,
+    m.opponent_id,
+    m.opponent_iban,
+  ]);
+  const { affectedRows: inserted } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
+  const accountIds = accountsOf(chunk.movements);
+  if (inserted === 0) {
+    await sql.query(MARK_WORK, [dateReaded, accountIds]);
+    return nothing;
+  }
+
+  const added = await sql.query<{ account_id: string; dc: 'Debit' | 'Credit'; last_id: string }[]>(
+    NEW_MOVEMENTS,
+    [chunk.customerId, after],
+  );
+  const fanned = await fanOut(sql, chunk.customerId, after, added);
+  const newest = added.map(({ last_id }) => BigInt(last_id)).reduce((a, b) => (a > b ? a : b));
+  await sql.query(ADVANCE_LOCK, [String(newest), dateReaded, chunk.customerId]);
+  const withBalance = accountsOf(chunk.movements.filter(({ movement }) => movement.balance !== null));
+  await sql.query(UPDATE_ACCOUNTS, [
+    dateReaded,
+    dateReaded,
+    withBalance.length > 0 ? withBalance : [null],
+    accountIds,
+  ]);
+  return { fanned, inserted };
+}
+
+const accountsOf = (movements: Chunk['movements']) => [
+  ...new Set(movements.map(({ movement }) => movement.account_id)),
+];

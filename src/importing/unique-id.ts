@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { Movement } from './movement.ts';
+
+/**
+ * Gives each movement of one import the id by which it is known for good.
+ *
+ * A movement that brings a `unique_id` keeps it, byte by byte. One without (absent, null or blank) gets
+ * `content:<sha256 of account, date, dc, amount, balance, description>:<n>`, where n counts the movements of the same
+ * content within this import, from 1: two equal card payments on one day are two movements, while the same
+ * statement sent again yields the same ids and is stored once.
+ *
+ * The counting is why a resumed import must be read from its first row.
+ */
+export function createUniqueIds(): (movement: Movement) => string {
+  const seen = new Map<string, number>();
+  return (movement) => {
+    if (movement.unique_id !== null && movement.unique_id.trim() !== '') return movement.unique_id;
+    const { account_id, date_issue, dc, amount, balance, description } = movement;
+    const content = createHash('sha256')
+      .update(
+        JSON.stringify([account_id, date_issue, dc, canonical(amount), canonical(balance), description]),
+      )
+      .digest('hex');
+    const ordinal = (seen.get(content) ?? 0) + 1;
+    seen.set(content, ordinal);
+    return `content:${content}:${ordinal}`;
+  };
+}
+
+/** "7", "07.0" and "7.00" are the same amount, and must give the same id. */
+function canonical(money: string | null): string | null {
+  if (money === null) return null;
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)0*(\d+?)(?:\.(\d*))?$/.exec(money) ?? [];
+  const digits = `${whole}.${fraction.padEnd(2, '0')}`;
+  return digits === '0.00' ? digits : sign + digits;
+}

@@ -1,0 +1,23 @@
+import { parseArgs } from 'node:util';
+import { runProcess } from './process.ts';
+import { ROLES, type RoleName } from './service.ts';
+
+const isRole = (name: string): name is RoleName => (ROLES as readonly string[]).includes(name);
+
+/** `npm start -- --roles api,importer`; every role without it. */
+function readRoles(): readonly RoleName[] {
+  const { values } = parseArgs({ options: { roles: { type: 'string' } } });
+  if (values.roles === undefined) return ROLES;
+  const names = values.roles.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => !isRole(name));
+  if (wrong !== undefined)
+    throw new Error(`--roles takes ${ROLES.join(', ')}, separated by commas; "${wrong}" is none.`);
+  return names.filter(isRole);
+}
+
+try {
+  await runProcess(readRoles());
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,50 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { Context } from 'hono';
+import { type ApiEnv, createMiddleware } from '../api/environment.ts';
+import { Problem } from '../api/problem.ts';
+import type { Config } from '../config.ts';
+
+/**
+ * Who may see the console and the dashboards: with ADMIN_USER and ADMIN_PASSWORD set, whoever knows them (basic auth);
+ * without, only a browser on this machine.
+ */
+export function requireOperator(admin: Config['admin']) {
+  return createMiddleware(async (c, next) => {
+    if (admin === undefined) requireLoopback(c);
+    else requirePassword(c, admin);
+    await next();
+  });
+}
+
+const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/;
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/**
+ * A request that a proxy on this machine passes on comes from loopback too, and so does one that a foreign page made a local
+ * browser send to a name that leads here: neither counts.
+ */
+function requireLoopback(c: Context<ApiEnv>): void {
+  const local =
+    LOOPBACK_ADDRESS.test(getConnInfo(c).remote.address ?? '') &&
+    LOOPBACK_HOST.test(c.req.header('host') ?? '') &&
+    FORWARDED.every((name) => c.req.header(name) === undefined);
+  if (!local) {
+    throw new Problem(
+      'forbidden',
+      'This page answers only on the machine itself, until ADMIN_USER and ADMIN_PASSWORD are set.',
+    );
+  }
+}
+
+function requirePassword(c: Context<ApiEnv>, { user, password }: NonNullable<Config['admin']>): void {
+  const [, encoded = ''] = /^Basic\s+(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const given = digest(Buffer.from(encoded, 'base64').toString('utf8'));
+  if (!timingSafeEqual(given, digest(`${user}:${password}`))) {
+    throw new Problem('unauthenticated', 'Sign in with the name and password that the operator has set.', {
+      headers: { 'WWW-Authenticate': 'Basic realm="Ledgerbell operations", charset="UTF-8"' },
+    });
+  }
+}

@@ -1,0 +1,136 @@
+import { Hono } from 'hono';
+import { html } from 'hono/html';
+import type { ApiEnv } from '../api/environment.ts';
+import { pageHeaders } from '../api/pages/headers.ts';
+import type { Runtime } from '../runtime.ts';
+import { VERSION } from '../version.ts';
+import { DASHBOARD_PATH } from './dashboard.ts';
+
+const SHOWN = 50;
+
+interface WebhookState {
+  id: string;
+  title: string;
+  customer: string;
+  status: string;
+  status_reason: string | null;
+  consecutive_failures: number;
+  last_error: string | null;
+  paused_seconds: string | null;
+  waiting_since: Date | null;
+}
+
+/** Webhooks that want a look: failing, paused, or disabled. Nothing is counted here: a backlog may be a million rows. */
+const TROUBLED = `
+  SELECT w.id, w.title, c.name AS customer, w.status, w.status_reason, p.consecutive_failures, p.last_error,
+    TIMESTAMPDIFF(SECOND, NOW(6), IF(p.paused_until > NOW(6), p.paused_until, NULL)) AS paused_seconds,
+    (SELECT d.created_at FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending'
+     ORDER BY d.due_at, d.id LIMIT 1) AS waiting_since
+  FROM webhooks w JOIN pumps p ON p.webhook_id = w.id JOIN customers c ON c.id = w.customer_id
+  WHERE w.status <> 'deleted' AND (w.status <> 'active' OR p.failing_since IS NOT NULL)
+  ORDER BY p.failing_since LIMIT ${SHOWN}`;
+
+const IMPORTS = `
+  SELECT i.id, c.name AS customer, i.status, i.bookmark, i.error, i.received_at
+  FROM imports i JOIN customers c ON c.id = i.customer_id
+  WHERE i.status IN ('queued', 'running', 'failed') ORDER BY i.id DESC LIMIT ${SHOWN}`;
+
+interface ImportState {
+  id: string;
+  customer: string;
+  status: string;
+  bookmark: number;
+  error: string | null;
+  received_at: Date;
+}
+
+const STYLE = `
+  body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 68rem; padding: 0 1rem; color: #1c2430; background: #fff }
+  h1 { font-size: 1.4rem } h2 { font-size: 1.05rem; margin-top: 2rem }
+  table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid #e3e7ec; vertical-align: top }
+  th { font-weight: 600; color: #566 } .calm { color: #567 } .num { text-align: right; font-variant-numeric: tabular-nums }
+  @media (prefers-color-scheme: dark) { body { background: #14181f; color: #dde3ea } th, td { border-color: #2b323c } th, .calm { color: #9aa7b5 } a { color: #8ab4ff } }`;
+
+/** /ops: what is going on and what wants a look, on one page that renews itself. */
+export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
+  return new Hono<ApiEnv>()
+    .use(pageHeaders({ defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], imgSrc: ['data:'] }))
+    .get('/', async (c) => {
+      const [webhooks, imports, counts] = await Promise.all([
+        database.query<WebhookState[]>(TROUBLED),
+        database.query<ImportState[]>(IMPORTS),
+        countJobs(queues),
+      ]);
+      return c.html(html`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta http-equiv="refresh" content="10">
+    <title>Ledgerbell operations</title>
+    <link rel="icon" href="data:,">
+    <style>${STYLE}</style>
+  </head>
+  <body>
+    <h1>Ledgerbell ${VERSION}</h1>
+    <p><a href="${DASHBOARD_PATH}">Queues</a> · <a href="/docs">API</a> · <a href="/readyz">Readiness</a></p>
+    <h2>Queues</h2>
+    <table>
+      <tr><th>Queue</th><th class="num">Waiting</th><th class="num">Running</th><th class="num">Later</th><th class="num">Failed</th></tr>
+      ${counts.map(({ name, jobs }) =>
+        jobs === null
+          ? html`<tr><td>${name}</td><td colspan="4">Redis does not answer: work goes on when it is back</td></tr>`
+          : html`<tr><td>${name}</td>${['waiting', 'active', 'delayed', 'failed'].map((state) => html`<td class="num">${jobs[state] ?? 0}</td>`)}</tr>`,
+      )}
+    </table>
+    <h2>Webhooks that want a look</h2>
+    ${
+      webhooks.length === 0
+        ? html`<p class="calm">None: every endpoint has answered its last notification.</p>`
+        : html`<table>
+      <tr><th>Webhook</th><th>Customer</th><th>State</th><th>Last error</th><th>Oldest waiting since</th></tr>
+      ${webhooks.map(
+        (it) => html`<tr><td>${it.id} ${it.title}</td><td>${it.customer}</td><td>${describeState(it)}</td>
+          <td>${it.last_error ?? ''}</td><td>${it.waiting_since?.toISOString() ?? ''}</td></tr>`,
+      )}
+    </table>`
+    }
+    <h2>Imports not done</h2>
+    ${
+      imports.length === 0
+        ? html`<p class="calm">None: all that was accepted is stored.</p>`
+        : html`<table>
+      <tr><th>Import</th><th>Customer</th><th>State</th><th class="num">Rows so far</th><th>Received</th><th>Error</th></tr>
+      ${imports.map(
+        (
+          it,
+        ) => html`<tr><td>${it.id}</td><td>${it.customer}</td><td>${it.status}</td><td class="num">${it.bookmark}</td>
+          <td>${it.received_at.toISOString()}</td><td>${it.error ?? ''}</td></tr>`,
+      )}
+    </table>`
+    }
+  </body>
+</html>`);
+    });
+}
+
+function describeState({
+  status,
+  status_reason,
+  paused_seconds,
+  consecutive_failures,
+}: WebhookState): string {
+  if (status !== 'active') return status_reason === null ? status : `${status}: ${status_reason}`;
+  if (paused_seconds !== null)
+    return `resting for ${paused_seconds} s after ${consecutive_failures} failures in a row`;
+  return 'failing';
+}
+
+async function countJobs(queues: Runtime['queues']) {
+  return Promise.all(
+    [queues.imports, queues.deliveries, queues.maintenance].map(async (queue) => ({
+      name: queue.name,
+      jobs: await queue.getJobCounts('waiting', 'active', 'delayed', 'failed').catch(() => null),
+    })),
+  );
+}

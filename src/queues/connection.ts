@@ -1,0 +1,43 @@
+import { Redis, type RedisOptions } from 'ioredis';
+
+/**
+ * Options for ioredis from `redis://:password@host:6379/0`, `rediss://…`, or with `?socketPath=/run/redis.sock` for a
+ * Unix socket.
+ */
+export function redisOptions(url: string): RedisOptions {
+  const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const socketPath = searchParams.get('socketPath');
+  return {
+    ...(socketPath === null ? { host: hostname, port: Number(port || 6379) } : { path: socketPath }),
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+    db: Number(pathname.slice(1) || 0),
+  };
+}
+
+/** For workers: commands wait, however long Redis is away, and go on when it is back. */
+export function connectPatient(url: string): Redis {
+  return quiet(new Redis({ ...redisOptions(url), maxRetriesPerRequest: null, retryStrategy }));
+}
+
+/** For those that answer someone (the API): a command fails at once while Redis is away, and the reconciler makes up for it. */
+export function connectHasty(url: string): Redis {
+  return quiet(
+    new Redis({
+      ...redisOptions(url),
+      maxRetriesPerRequest: 0,
+      enableOfflineQueue: false,
+      commandTimeout: 2_000,
+      retryStrategy,
+    }),
+  );
+}
+
+const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 1_000);
+
+/** ioredis reconnects by itself; whoever sends a command learns of the outage from that command. */
+function quiet(redis: Redis): Redis {
+  redis.on('error', () => {});
+  return redis;
+}

@@ -1,0 +1,37 @@
+import type { Queues } from './queues.ts';
+
+/** At most this many jobs go to Redis in one pipeline. */
+const PIPELINE = 1_000;
+
+/**
+ * Sees to it that the pump runs for each of these webhooks: starts its job, brings a sleeping one forward, or has one
+ * follow the one that is running. Adding is idempotent: there is at most one waiting or delayed job per webhook.
+ * @param delay milliseconds until it shall run.
+ * @throws when Redis is away; the reconciler then finds what is due.
+ */
+export async function wakeWebhooks(queues: Queues, webhookIds: readonly string[], delay = 0): Promise<void> {
+  for (let start = 0; start < webhookIds.length; start += PIPELINE) {
+    await queues.deliveries.addBulk(
+      webhookIds.slice(start, start + PIPELINE).map((webhookId) => ({
+        name: 'drain',
+        data: { webhookId },
+        opts: {
+          delay,
+          // While the job is active, the latest added is kept and starts after it; a sleeping one is rescheduled.
+          deduplication: { id: `webhook-${webhookId}`, keepLastIfActive: true, reschedule: true },
+        },
+      })),
+    );
+  }
+}
+
+/** Queues an import. The job's id is made of the import's: adding it twice is harmless. */
+export async function queueImports(queues: Queues, importIds: readonly string[]): Promise<void> {
+  await queues.imports.addBulk(
+    importIds.map((importId) => ({
+      name: 'import',
+      data: { importId },
+      opts: { jobId: `import-${importId}`, removeOnComplete: true, removeOnFail: true },
+    })),
+  );
+}

@@ -1,0 +1,121 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+
+const MINUTE_SECONDS = 60;
+
+/** How far `webhook-timestamp` may be from the receiver's clock, so that an old request cannot be sent again. */
+const TOLERANCE_SECONDS = 5 * MINUTE_SECONDS;
+
+/** Node's headers: lower-case names. */
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What a subscriber knows beforehand. Without the API secret, `hash` is not checked. */
+export interface Secrets {
+  /** `whsec_…`, as it was shown when the webhook was made. */
+  secret: string;
+  apiSecret?: string | undefined;
+}
+
+/** A notification after its checks. */
+export interface Checked {
+  /** `webhook-id`: the same on every attempt. */
+  id: string;
+  /** The body's fields; empty when it could not be read. */
+  fields: Readonly<Record<string, string>>;
+  /** Why it must not be trusted, for a person; null: it is genuine. */
+  fault: string | null;
+  hash: 'verified' | 'wrong' | 'not checked';
+}
+
+/**
+ * Checks a notification as an outsider would: by the public specifications and node:crypto alone, with none of the code
+ * that signs.
+ * @param now milliseconds since 1970.
+ */
+export function checkNotification(
+  headers: Headers,
+  body: Buffer,
+  { secret, apiSecret }: Secrets,
+  now: number,
+): Checked {
+  const id = single(headers, 'webhook-id');
+  const fields = readFields(single(headers, 'content-type'), body);
+  const signatureFault = verifySignature(headers, body, secret, now);
+  if (signatureFault !== null || fields === null) {
+    const fault = signatureFault ?? 'The body is neither JSON nor a form.';
+    return { id, fields: fields ?? {}, fault, hash: 'not checked' };
+  }
+  if (apiSecret === undefined) return { id, fields, fault: null, hash: 'not checked' };
+  return verifyHash(fields, apiSecret)
+    ? { id, fields, fault: null, hash: 'verified' }
+    : {
+        id,
+        fields,
+        fault: 'The hash in the body is not that of its fields and the API secret.',
+        hash: 'wrong',
+      };
+}
+
+/**
+ * Checks `webhook-signature` (Standard Webhooks: one or more `v1,<base64>`, separated by spaces; HMAC-SHA256 over
+ * `<id>.<timestamp>.<body>`) in constant time, and the age of the request.
+ * @returns what is wrong, or null.
+ */
+export function verifySignature(headers: Headers, body: Buffer, secret: string, now: number): string | null {
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
+    single(headers, name),
+  );
+  if (!id || !timestamp || !signatures) {
+    return 'It is not signed: webhook-id, webhook-timestamp and webhook-signature are needed.';
+  }
+  if (!/^\d{1,12}$/.test(timestamp)) return 'webhook-timestamp is not a number of seconds.';
+  const ageSeconds = Math.floor(now / 1_000) - Number(timestamp);
+  if (Math.abs(ageSeconds) > TOLERANCE_SECONDS) {
+    return `webhook-timestamp is ${Math.abs(ageSeconds)} s ${ageSeconds > 0 ? 'old' : 'in the future'}; at most ${TOLERANCE_SECONDS} s are accepted.`;
+  }
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
+  const matches = signatures
+    .split(' ')
+    .filter((signature) => signature.startsWith('v1,'))
+    .map((signature) => equals(Buffer.from(signature.slice(3), 'base64'), expected));
+  return matches.includes(true)
+    ? null
+    : 'No signature matches: the secret is another, or the body was changed.';
+}
+
+/** Whether `hash` is the base64 of the hexadecimal digits, or of the bytes, of what the specification says. */
+export function verifyHash(fields: Readonly<Record<string, string>>, apiSecret: string): boolean {
+  const { dc, code, amount, balance, currency, description, hash = '' } = fields;
+  const text = [dc, code, amount, balance, currency, description, apiSecret].join('');
+  const digest = createHash('sha256').update(text, 'utf8').digest();
+  const sent = Buffer.from(hash, 'base64');
+  return equals(sent, Buffer.from(digest.toString('hex'))) || equals(sent, digest);
+}
+
+/** The fields of a JSON or form body; null when it is neither, or holds something else than text. */
+export function readFields(contentType: string, body: Buffer): Record<string, string> | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    if (contentType.startsWith('application/x-www-form-urlencoded')) {
+      return Object.fromEntries(new URLSearchParams(text));
+    }
+    const value: unknown = JSON.parse(text);
+    return isFields(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isFields(value: unknown): value is Record<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((field) => typeof field === 'string');
+}
+
+function single(headers: Headers, name: string): string {
+  const value = headers[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** timingSafeEqual wants the same lengths; a length is no secret. */
+const equals = (sent: Buffer, expected: Buffer): boolean =>
+  sent.length === expected.length && timingSafeEqual(sent, expected);

@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
+import pRetry from 'p-retry';
+import type { DataSource } from 'typeorm';
+import type { Config } from './config.ts';
+import { createDataSource } from './database/data-source.ts';
+import { migrate } from './database/migrate.ts';
+import { createSecretBox, type SecretBox } from './database/secret-box.ts';
+import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
+import { startEmbedded } from './embedded/servers.ts';
+import type { Log } from './log.ts';
+import { connectHasty, connectPatient } from './queues/connection.ts';
+import { openQueues, type Queues } from './queues/queues.ts';
+
+const SECOND = 1_000;
+const START_TIMEOUT = 60 * SECOND;
+
+/** BullMQ's keys in Redis start with this. */
+const DEFAULT_PREFIX = 'ledgerbell';
+
+/** What every role works with; made once per process and passed down. */
+export interface Runtime {
+  config: Config;
+  database: DataSource;
+  secrets: SecretBox;
+  queues: Queues;
+  /** Fails fast, like the queues. */
+  redis: Redis;
+  /** A connection of its own for a worker, which waits as long as Redis is away. */
+  connectWorker: () => Redis;
+  prefix: string;
+  log: Log;
+}
+
+/** A part of the service that runs in this process. */
+export interface Role {
+  name: string;
+  /** Resolves when everything in hand is finished or given back. */
+  stop(): Promise<void>;
+}
+
+/** Where MySQL and Redis are, who ends them, and the key to the secrets. */
+export interface Servers {
+  databaseUrl: string;
+  redisUrl: string;
+  secretKey: string;
+  stop(): Promise<void>;
+}
+
+/** The configured servers, or embedded ones for those that are not configured. */
+export async function findServers(config: Config, announce: (line: string) => void): Promise<Servers> {
+  const { databaseUrl, redisUrl, dataDir, install } = config;
+  const embedded = await startEmbedded({
+    dataDir,
+    mysql: databaseUrl === undefined,
+    redis: redisUrl === undefined,
+    install,
+    announce,
+  });
+  return {
+    databaseUrl: required(databaseUrl ?? embedded.databaseUrl),
+    redisUrl: required(redisUrl ?? embedded.redisUrl),
+    secretKey: config.secretKey ?? (await loadOrCreateSecretKey(dataDir)),
+    stop: embedded.stop,
+  };
+}
+
+function required(url: string | undefined): string {
+  if (url === undefined) throw new Error('an embedded server started without telling where it is');
+  return url;
+}
+
+/**
+ * Connects to MySQL and Redis, waiting up to 60 s for one that is not up yet, and makes sure of the schema.
+ * @param migrations run: bring the schema up to date. expect: wait until somebody else has (`ledgerbell migrate`).
+ */
+export async function openRuntime(
+  config: Config,
+  servers: Omit<Servers, 'stop'>,
+  {
+    log,
+    announce,
+    migrations,
+    prefix = DEFAULT_PREFIX,
+    startTimeout = START_TIMEOUT,
+  }: {
+    log: Log;
+    announce: (line: string) => void;
+    migrations: 'run' | 'expect';
+    prefix?: string;
+    startTimeout?: number;
+  },
+): Promise<Runtime & { close(): Promise<void> }> {
+  const waitFor = <T>(what: string, attempt: () => Promise<T>) => {
+    let said = '';
+    return pRetry(attempt, {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 200,
+      maxTimeout: 2 * SECOND,
+      maxRetryTime: startTimeout,
+      onFailedAttempt: ({ error }) => {
+        const line = `Waiting for ${what}: ${error.message || ('code' in error ? error.code : error.name)}`;
+        if (line !== said) announce(line);
+        said = line;
+      },
+    });
+  };
+
+  const database = createDataSource(servers.databaseUrl);
+  await waitFor('MySQL', () => database.initialize());
+  const redis = connectHasty(servers.redisUrl);
+  const workerConnections: Redis[] = [];
+  try {
+    await waitFor('Redis', async () => {
+      if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(2 * SECOND) });
+      await redis.ping();
+    });
+    if (migrations === 'run') await migrate(database);
+    else {
+      await waitFor('the database schema', async () => {
+        if (await database.showMigrations()) {
+          throw new Error('migrations have not been run; run: npm run cli -- migrate');
+        }
+      });
+    }
+  } catch (error) {
+    redis.disconnect();
+    await database.destroy();
+    throw error;
+  }
+  const queues = openQueues(redis, prefix);
+  return {
+    config,
+    database,
+    secrets: createSecretBox(servers.secretKey),
+    queues,
+    redis,
+    connectWorker: () => {
+      const connection = connectPatient(servers.redisUrl);
+      workerConnections.push(connection);
+      return connection;
+    },
+    prefix,
+    log,
+    async close() {
+      await queues.close().catch(() => {});
+      for (const connection of [redis, ...workerConnections]) connection.disconnect();
+      await database.destroy();
+    },
+  };
+}

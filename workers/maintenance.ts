@@ -1,0 +1,3 @@
+import { runProcess } from '../src/process.ts';
+
+await runProcess(['maintenance']);
