@@ -16,7 +16,7 @@ const SECOND = 1_000;
 const START_TIMEOUT = 60 * SECOND;
 
 /** BullMQ's keys in Redis start with this. */
-const DEFAULT_PREFIX = 'ledgerbell';
+export const DEFAULT_PREFIX = 'ledgerbell';
 
 /** What every role works with; made once per process and passed down. */
 export interface Runtime {

@@ -26,12 +26,15 @@ export async function startService({
   roles,
   log,
   announce,
+  prefix,
 }: {
   config: Config;
   roles: readonly RoleName[];
   log: Log;
   /** Takes one-line messages for a person. */
   announce: (line: string) => void;
+  /** What BullMQ's keys start with, for several installations on one Redis. */
+  prefix?: string;
 }): Promise<Service> {
   const servers = await findServers(config, announce);
   // In the order of starting; stopped in the opposite one, so that what others work with goes last.
@@ -46,7 +49,12 @@ export async function startService({
 
   try {
     const migrations = config.databaseUrl === undefined ? 'run' : 'expect';
-    const runtime = await openRuntime(config, servers, { log, announce, migrations });
+    const runtime = await openRuntime(config, servers, {
+      log,
+      announce,
+      migrations,
+      ...(prefix === undefined ? {} : { prefix }),
+    });
     started.push(() => runtime.close());
     const running: Role[] = [];
     started.push(async () => {

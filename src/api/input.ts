@@ -50,11 +50,27 @@ export function requireMediaType(c: Context<ApiEnv>, accepted: readonly string[]
 export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGenerator<Uint8Array> {
   const tooLarge = () => new Problem('too-large', `The body must be at most ${limit / KIB} KiB.`);
   if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
+  const { body } = c.req.raw;
+  if (body === null) return;
   let bytes = 0;
-  for await (const part of c.req.raw.body ?? []) {
-    bytes += part.length;
-    if (bytes > limit) throw tooLarge();
-    yield part;
+  try {
+    for await (const part of body.values({ preventCancel: true })) {
+      bytes += part.length;
+      if (bytes > limit) throw tooLarge();
+      yield part;
+    }
+  } finally {
+    // Whoever stops half-way leaves the rest in the connection, which the client may already use for its next request.
+    void discard(body);
+  }
+}
+
+/** Reads a body to its end, or until the server closes the connection of one that takes too long. */
+async function discard(body: ReadableStream<Uint8Array>): Promise<void> {
+  try {
+    for await (const _ of body);
+  } catch {
+    // The client has gone.
   }
 }
 

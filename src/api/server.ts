@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import { createAddressGuard } from '../delivering/address-guard.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createApp } from './app.ts';
@@ -24,10 +24,10 @@ const SHUTDOWN_GRACE = 5 * SECOND;
 export async function startApi(runtime: Runtime): Promise<Role & { url: string }> {
   const { config } = runtime;
   const app = createApp(runtime, createAddressGuard({ allow: config.allowPrivateEndpoints }));
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    serverOptions: { headersTimeout: HEADERS_TIMEOUT, requestTimeout: REQUEST_TIMEOUT },
-  }) as Server;
+  const server = createServer(
+    { headersTimeout: HEADERS_TIMEOUT, requestTimeout: REQUEST_TIMEOUT },
+    getRequestListener(app.fetch, { errorHandler: () => answerUnreadable() }),
+  );
   answerBrokenRequests(server);
   server.listen(config.port, config.host);
   try {
@@ -66,16 +66,31 @@ function answerBrokenRequests(server: Server): void {
         : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
           ? ['408 Request Timeout', 'The request did not arrive in time.']
           : ['400 Bad Request', 'The request is not valid HTTP/1.1.'];
-    const body = JSON.stringify({
-      type: 'about:blank',
-      title: status.slice(4),
-      status: Number(status.slice(0, 3)),
-      detail,
-      message: detail,
-      request_id: randomUUID(),
-    });
+    const body = describeBroken(status, detail);
     socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 ${status}\r\nContent-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
+  });
+}
+
+/** What Node's parser lets through, but no URL can be made of (its target or Host header), does not reach the app either. */
+function answerUnreadable(): Response {
+  const body = describeBroken(
+    '400 Bad Request',
+    'The target or the Host header of the request is not valid.',
+  );
+  return new Response(body, { status: 400, headers: { 'Content-Type': PROBLEM_TYPE } });
+}
+
+const PROBLEM_TYPE = 'application/problem+json';
+
+function describeBroken(status: string, detail: string): string {
+  return JSON.stringify({
+    type: 'about:blank',
+    title: status.slice(4),
+    status: Number(status.slice(0, 3)),
+    detail,
+    message: detail,
+    request_id: randomUUID(),
   });
 }

@@ -55,7 +55,8 @@ export async function withInstallation<T>(
     await database.initialize();
     try {
       const migrated = migrations === 'run' || own ? await migrate(database) : [];
-      if (migrations === 'expect' && !own && (await database.showMigrations())) throw new Failure(SCHEMA_MISSING);
+      if (migrations === 'expect' && !own && (await database.showMigrations()))
+        throw new Failure(SCHEMA_MISSING);
       return await work({ database, secrets: createSecretBox(secretKey), redisUrl, migrated });
     } finally {
       await database.destroy();
@@ -89,6 +90,7 @@ async function locateEmbedded(config: Config, note: (line: string) => void): Pro
     return { databaseUrl, redisUrl: redisUrl ?? running.redisUrl, own: false, stop: async () => {} };
   }
   const embedded = await startEmbedded({ dataDir, mysql: true, redis: false, install, announce: note });
-  if (embedded.databaseUrl === undefined) throw new Error('the embedded MySQL started without telling where it is');
+  if (embedded.databaseUrl === undefined)
+    throw new Error('the embedded MySQL started without telling where it is');
   return { databaseUrl: embedded.databaseUrl, redisUrl, own: true, stop: embedded.stop };
 }

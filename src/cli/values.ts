@@ -12,7 +12,10 @@ export function parseId(text: string): string {
 }
 
 /** The value of an option that may be repeated, each naming an object. */
-export const parseIds = (text: string, before: readonly string[] = []): string[] => [...before, parseId(text)];
+export const parseIds = (text: string, before: readonly string[] = []): string[] => [
+  ...before,
+  parseId(text),
+];
 
 export function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {

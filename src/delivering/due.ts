@@ -18,24 +18,30 @@ export interface DueDelivery extends NotifiedMovement {
  */
 const AT_ONCE = "'1970-01-01 00:00:00'";
 
-const select = (fresh: 0 | 1) => `
-  SELECT ${fresh} AS fresh, d.id, d.attempts, d.failures, d.transaction_id, w.revision, t.dc, t.code, t.amount, t.balance, a.currency,
-    t.description, t.account_id, a.title AS account, b.name AS bank, t.opponent_id, t.opponent_iban, t.date_issue
-  FROM deliveries d
-  JOIN webhooks w ON w.id = d.webhook_id AND w.status = 'active'
-  JOIN transactions t ON t.id = d.transaction_id
-  JOIN accounts a ON a.id = t.account_id
-  JOIN banks b ON b.id = a.bank_id
-  WHERE d.webhook_id = ? AND d.status = 'pending'`;
-
 /**
- * Two ranges of the index deliveries_due: those whose next attempt has come, and those never tried. Each has its share
- * of a batch, so that neither a flood of new movements holds retries back, nor the other way round.
+ * Two ranges of the index deliveries_due, read in its order: those whose next attempt has come, and those never tried.
+ * Each has its share of a batch, so that neither a flood of new movements holds retries back, nor the other way round.
+ * They are found first and joined then: joined at once, the optimiser reads and sorts all that the webhook is owed.
  */
 const READ_DUE = `
-  (${select(0)} AND d.due_at > ${AT_ONCE} AND d.due_at <= NOW(6) ORDER BY d.due_at, d.id LIMIT ?)
-  UNION ALL
-  (${select(1)} AND d.due_at = ${AT_ONCE} AND d.id > ? ORDER BY d.id LIMIT ?)`;
+  SELECT due.fresh, due.id, due.attempts, due.failures, due.transaction_id, w.revision, t.dc, t.code, t.amount, t.balance,
+    a.currency, t.description, t.account_id, a.title AS account, b.name AS bank, t.opponent_id, t.opponent_iban, t.date_issue
+  FROM (
+    (SELECT 0 AS fresh, id, webhook_id, transaction_id, attempts, failures, due_at
+     FROM deliveries FORCE INDEX (deliveries_due)
+     WHERE webhook_id = ? AND status = 'pending' AND due_at > ${AT_ONCE} AND due_at <= NOW(6)
+     ORDER BY due_at, id LIMIT ?)
+    UNION ALL
+    (SELECT 1 AS fresh, id, webhook_id, transaction_id, attempts, failures, due_at
+     FROM deliveries FORCE INDEX (deliveries_due)
+     WHERE webhook_id = ? AND status = 'pending' AND due_at = ${AT_ONCE} AND id > ?
+     ORDER BY id LIMIT ?)
+  ) due
+  JOIN webhooks w ON w.id = due.webhook_id AND w.status = 'active'
+  JOIN transactions t ON t.id = due.transaction_id
+  JOIN accounts a ON a.id = t.account_id
+  JOIN banks b ON b.id = a.bank_id
+  ORDER BY due.fresh, due.due_at, due.id`;
 
 /**
  * Reads what one webhook is owed now: at most `retries` that have been tried before, then at most `fresh` beyond the id

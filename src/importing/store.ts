@@ -50,7 +50,7 @@ const ADVANCE_LOCK = `
  */
 const UPDATE_ACCOUNTS = `
   UPDATE accounts a SET last_work = ?, last_update = ?, balance = IF(a.id IN (?), (
-    SELECT t.balance FROM transactions t WHERE t.account_id = a.id AND t.balance IS NOT NULL
+    SELECT t.balance FROM transactions t FORCE INDEX (transactions_account_date) WHERE t.account_id = a.id AND t.balance IS NOT NULL
     ORDER BY t.date_issue DESC, t.id DESC LIMIT 1), balance)
   WHERE a.id IN (?)`;
 

@@ -28,6 +28,7 @@ const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 
 /** Narrows a listing down before its page is read. @returns null when nothing can match. */
 export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange | null> {
+  if (listing.accountIds !== 'all' && listing.accountIds.length === 0) return null;
   const firsts = [listing.cursor === null ? 1n : BigInt(listing.cursor) + 1n];
   let last = LAST_ID;
   if (listing.after !== null) {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
@@ -48,7 +49,7 @@ export const createImport = ({ database, queues, log }: Runtime) =>
     }),
     async (c) => {
       const caller = c.get('caller');
-      const idempotencyKey = readIdempotencyKey(c);
+      const idempotencyKey = scopeOf(caller, readIdempotencyKey(c));
       requireMediaType(c, [JSON_TYPE, NDJSON_TYPE]);
       const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
       let staged: Staged;
@@ -65,7 +66,11 @@ export const createImport = ({ database, queues, log }: Runtime) =>
         });
       } else {
         const body = streamBytes(c, NDJSON_IMPORT_BYTES);
-        staged = await stageImport(database, { ...upload, format: 'ndjson', received: null, body });
+        try {
+          staged = await stageImport(database, { ...upload, format: 'ndjson', received: null, body });
+        } finally {
+          await body.return(undefined);
+        }
       }
       const importId = requireStaged(staged);
       if (staged.outcome === 'staged') {
@@ -102,6 +107,12 @@ function readIdempotencyKey(c: Context<ApiEnv>): string | null {
     throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }]);
   }
   return key;
+}
+
+/** A key limited to accounts has its Idempotency-Keys to itself: a shared one would lead to an import it may not see. */
+function scopeOf({ accountIds, apiKeyId }: Caller, key: string | null): string | null {
+  if (key === null || accountIds === 'all') return key;
+  return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');
 }
 
 function requireStaged(staged: Staged): string {

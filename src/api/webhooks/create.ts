@@ -30,7 +30,8 @@ export const createWebhook = ({ config, database, secrets }: Runtime, guard: Add
       const accountId = await requireAccount(database, caller, input.account);
       const endpoint = new URL(input.endpoint);
       const refusal = await guard.checkEndpoint(endpoint);
-      if (refusal !== null) throw invalid([{ path: 'endpoint', message: `is not allowed: ${refusal}` }]);
+      if (refusal !== null)
+        throw invalid([{ path: 'endpoint', message: `is not allowed: ${refusal.replace(/\.$/, '')}` }]);
 
       const secret = createWebhookSecret();
       const hasHeaders = Object.keys(input.headers).length > 0;

@@ -47,6 +47,11 @@ const Headers = v.pipe(
     (headers) => Object.keys(headers).length <= MAX_HEADERS,
     `must hold at most ${MAX_HEADERS} headers`,
   ),
+  // Names are the same in any case (RFC 9110, section 5.1).
+  v.check((headers) => {
+    const names = Object.keys(headers).map((name) => name.toLowerCase());
+    return new Set(names).size === names.length;
+  }, 'must name each header once'),
 );
 
 const wholeNumber = (least: number, most: number) => {

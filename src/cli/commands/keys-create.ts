@@ -42,11 +42,12 @@ export const createKeyCommand = (context: CommandContext) =>
 const unique = (ids: readonly string[] | undefined) => (ids === undefined ? undefined : [...new Set(ids)]);
 
 async function requireAccounts(sql: Sql, customerId: string, accountIds: readonly string[]): Promise<void> {
-  const found = await sql.query<{ id: string }[]>('SELECT id FROM accounts WHERE customer_id = ? AND id IN (?)', [
-    customerId,
-    accountIds,
-  ]);
+  const found = await sql.query<{ id: string }[]>(
+    'SELECT id FROM accounts WHERE customer_id = ? AND id IN (?)',
+    [customerId, accountIds],
+  );
   const known = new Set(found.map(({ id }) => id));
   const unknown = accountIds.find((id) => !known.has(id));
-  if (unknown !== undefined) throw new Failure(`--account ${unknown} is not an account of customer ${customerId}.`);
+  if (unknown !== undefined)
+    throw new Failure(`--account ${unknown} is not an account of customer ${customerId}.`);
 }

@@ -11,7 +11,8 @@ export const migrateCommand = (context: CommandContext) =>
       withInstallation(
         context,
         async ({ migrated }) => {
-          const text = migrated.length === 0 ? 'The schema is up to date.' : `Migrated: ${migrated.join(', ')}.`;
+          const text =
+            migrated.length === 0 ? 'The schema is up to date.' : `Migrated: ${migrated.join(', ')}.`;
           context.terminal.answer(json, { migrated }, text);
         },
         { migrations: 'run' },

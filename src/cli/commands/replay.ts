@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander';
+import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { REPLAYABLE, type Replayable, replay } from '../../delivering/replay.ts';
 import { connectHasty } from '../../queues/connection.ts';
 import { openQueues } from '../../queues/queues.ts';
 import { wakeWebhooks } from '../../queues/wake.ts';
-import pRetry from 'p-retry';
+import { DEFAULT_PREFIX } from '../../runtime.ts';
 import type { CommandContext } from '../context.ts';
-import { explain, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { withInstallation } from '../installation.ts';
 import { formatCount } from '../terminal.ts';
 import { parseId, readMoment } from '../values.ts';
@@ -40,14 +41,17 @@ export const replayCommand = (context: CommandContext) =>
         const status = await requireWebhook(database, webhookId);
         const replayed = await replay(database, { webhookId, since, until, statuses });
         if (replayed > 0) await tellService(redisUrl, webhookId, context.terminal.note);
-        const when = status === 'active' ? '' : ` They are sent when the webhook, which is ${status}, is active again.`;
+        const when =
+          status === 'active' ? '' : ` They are sent when the webhook, which is ${status}, is active again.`;
         const text = `${formatCount(replayed)} notifications of webhook ${webhookId} are owed again.${when}`;
         context.terminal.answer(json, { replayed }, text);
       });
     });
 
 async function requireWebhook(database: DataSource, webhookId: string): Promise<string> {
-  const [webhook] = await database.query<{ status: string }[]>('SELECT status FROM webhooks WHERE id = ?', [webhookId]);
+  const [webhook] = await database.query<{ status: string }[]>('SELECT status FROM webhooks WHERE id = ?', [
+    webhookId,
+  ]);
   if (webhook === undefined || webhook.status === 'deleted') {
     throw new Failure('There is no webhook of that id, or it was deleted.');
   }
@@ -62,12 +66,17 @@ async function tellService(
 ): Promise<void> {
   if (redisUrl === undefined) return note('No service is running: they are sent once it is started.');
   const redis = connectHasty(redisUrl);
-  const queues = openQueues(redis, 'ledgerbell');
+  const queues = openQueues(redis, DEFAULT_PREFIX);
   try {
-    await pRetry(() => redis.ping(), { retries: 30, factor: 1, minTimeout: 100, maxRetryTime: REDIS_TIMEOUT });
+    await pRetry(() => redis.ping(), {
+      retries: 30,
+      factor: 1,
+      minTimeout: 100,
+      maxRetryTime: REDIS_TIMEOUT,
+    });
     await wakeWebhooks(queues, [webhookId]);
-  } catch (error) {
-    note(`Redis was not told (${explain(error)}) The service finds them by itself within 10 s.`);
+  } catch {
+    note('Redis cannot be reached: the service finds them by itself, within 10 s of its return.');
   } finally {
     await queues.close().catch(() => {});
     redis.disconnect();

@@ -4,6 +4,8 @@ import type { Row } from './format.ts';
 export async function* readJson(pieces: AsyncIterable<Buffer>): AsyncGenerator<Row[]> {
   const parts: Buffer[] = [];
   for await (const piece of pieces) parts.push(piece);
-  const { transactions } = JSON.parse(Buffer.concat(parts).toString('utf8')) as { transactions: unknown[] };
+  // TextDecoder leaves out a byte order mark, as it did when the body was checked.
+  const text = new TextDecoder().decode(Buffer.concat(parts));
+  const { transactions } = JSON.parse(text) as { transactions: unknown[] };
   yield transactions.map((value, index) => ({ line: index + 1, value }));
 }

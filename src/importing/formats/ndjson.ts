@@ -4,7 +4,7 @@ import type { Row } from './format.ts';
 /** A movement takes some hundred bytes. A line without an end must not fill the memory. */
 const MAX_LINE_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /**
  * Newline-delimited JSON (https://github.com/ndjson/ndjson-spec): one value a line, blank lines passed over. A line that is
@@ -33,7 +33,7 @@ export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator
 
   for await (const piece of pieces) {
     const rows: Row[] = [];
-    let start = line === 0 && carriedBytes === 0 && piece.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
+    let start = 0;
     for (;;) {
       const end = piece.indexOf(NEWLINE, start);
       if (end === -1) break;
@@ -53,7 +53,7 @@ export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator
 
 function parseLine(line: number, bytes: Buffer): Row | null {
   if (!isUtf8(bytes)) return { line, fault: 'the line is not valid UTF-8' };
-  const text = bytes.toString('utf8');
+  const text = line === 1 ? bytes.toString('utf8').replace(BYTE_ORDER_MARK, '') : bytes.toString('utf8');
   if (text.trim() === '') return null;
   try {
     return { line, value: JSON.parse(text) };

@@ -1,0 +1,46 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** A process of the benchmark, with messages both ways. */
+export interface Process {
+  child: ChildProcess;
+  send(message: object): void;
+  /** The next message it sends. */
+  receive<T>(): Promise<T>;
+  /** SIGTERM, and waits until it has ended. */
+  end(): Promise<void>;
+}
+
+/** Starts a module of this build (`path` relative to this file) as a process of its own; if it ends by itself, so do we. */
+export function startProcess(
+  path: string,
+  { env = {}, args = [] }: { env?: Record<string, string>; args?: string[] } = {},
+): Process {
+  const child = fork(fileURLToPath(new URL(path, import.meta.url)), args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  let ending = false;
+  child.on('exit', (code) => {
+    if (ending) return;
+    // Waiting on for a process that is gone would never end; the embedded servers are ended by the next start.
+    console.error(`${path} ${args.join(' ')} ended by itself with code ${code}`);
+    process.exit(1);
+  });
+  return {
+    child,
+    send: (message) => void child.send(message),
+    async receive<T>() {
+      const [message] = await once(child, 'message');
+      return message as T;
+    },
+    async end() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      ending = true;
+      const exit = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exit;
+    },
+  };
+}

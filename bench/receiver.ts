@@ -1,0 +1,47 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+
+/**
+ * The subscriber of the benchmarks, a process of its own: answers 200 at once and counts. Of every thousandth POST to a
+ * path whose secret it was told it verifies the signature, so that a fast nonsense cannot pass for a result.
+ * Messages from the parent: { secrets: { path: secret } }, { reset: true }, { ask: true }; to the parent: { port },
+ * { count, distinct, verified, wrong }.
+ */
+const VERIFY_EVERY = 1_000;
+
+let count = 0;
+let verified = 0;
+let wrong = 0;
+let ids = new Set<string>();
+let secrets: Record<string, string> = {};
+
+const server = createServer((request, response) => {
+  const parts: Buffer[] = [];
+  request.on('data', (part) => parts.push(part));
+  request.on('end', () => {
+    count += 1;
+    const { headers } = request;
+    ids.add(`${request.url}${headers['webhook-id']}`);
+    const secret = secrets[request.url ?? ''];
+    if (secret !== undefined && count % VERIFY_EVERY === 0) {
+      try {
+        new Webhook(secret).verify(Buffer.concat(parts).toString(), headers as Record<string, string>);
+        verified += 1;
+      } catch {
+        wrong += 1;
+      }
+    }
+    response.end();
+  });
+});
+
+process.on('message', (message: { secrets?: Record<string, string>; reset?: boolean; ask?: boolean }) => {
+  if (message.secrets !== undefined) secrets = message.secrets;
+  if (message.reset) {
+    count = verified = wrong = 0;
+    ids = new Set();
+  }
+  if (message.ask) process.send?.({ count, distinct: ids.size, verified, wrong });
+});
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

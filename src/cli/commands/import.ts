@@ -1,0 +1,99 @@
+import { SingleBar } from 'cli-progress';
+import { Command } from 'commander';
+import type { Api } from '../api.ts';
+import type { CommandContext } from '../context.ts';
+import { followImport, ImportAnswer, type ImportState, rowsDone } from '../import-follow.ts';
+import { withApi } from '../service-access.ts';
+import { findStatementFile, importPath, openUpload, type StatementFile } from '../statement-file.ts';
+import { formatCount } from '../terminal.ts';
+import { parseHttpUrl, parseId } from '../values.ts';
+
+interface Options {
+  key: string;
+  format?: string;
+  account?: string;
+  url?: URL;
+  json?: boolean;
+}
+
+/** `ledgerbell import` */
+export const importCommand = (context: CommandContext) =>
+  new Command('import')
+    .description('send a file of movements in, and wait until they are stored')
+    .argument('<file>', '.json, .ndjson, or a statement file with --format')
+    .requiredOption('--key <api key>', 'on whose behalf')
+    .option('--format <format>', 'what the file is, where its name does not say it')
+    .option('--account <id>', 'of which account, where the file does not say it', parseId)
+    .option(
+      '--url <url>',
+      'where the service is (default: HOST and PORT of this configuration)',
+      parseHttpUrl,
+    )
+    .option('--json', 'print { "import": { "id", "status", "inserted", … } }')
+    .action(async (path: string, { key, format, account, url, json }: Options) => {
+      const file = await findStatementFile(path, format);
+      await withApi(context, { url, key }, async (api) => {
+        const { started, lines } = await send(api, file, account);
+        const ended = await follow(api, started, lines, context.signal);
+        context.terminal.answer(json, { import: ended }, describe(ended));
+      });
+    });
+
+async function send(api: Api, file: StatementFile, account: string | undefined) {
+  const bar = progressBar('Sending ', 'bytes');
+  bar.start(file.bytes, 0);
+  try {
+    const { upload, countLines } = openUpload(file, (bytes) => bar.increment(bytes));
+    const { import: started } = await api.upload(importPath(file, account), upload, ImportAnswer);
+    return { started, lines: countLines() };
+  } finally {
+    bar.stop();
+  }
+}
+
+async function follow(
+  api: Api,
+  started: ImportState,
+  lines: number,
+  signal: AbortSignal,
+): Promise<ImportState> {
+  const bar = progressBar('Storing ', 'rows');
+  bar.start(started.received ?? lines, 0);
+  try {
+    return await followImport(api, started, {
+      signal,
+      onState(state) {
+        // Until a file has been read to its end, its lines are the best guess at its rows.
+        if (state.received !== null) bar.setTotal(state.received);
+        bar.update(rowsDone(state));
+      },
+    });
+  } finally {
+    bar.stop();
+  }
+}
+
+/** Drawn on standard error, and only where that is a terminal. */
+const progressBar = (title: string, unit: string) =>
+  new SingleBar({
+    format: `${title} {bar} {percentage}%  {value} of {total} ${unit}`,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    barsize: 32,
+    hideCursor: true,
+    stream: process.stderr,
+  });
+
+function describe(state: ImportState): string {
+  const [rows, inserted, duplicates, rejected, deliveries] = [
+    rowsDone(state),
+    state.inserted,
+    state.duplicates,
+    state.rejected,
+    state.deliveries,
+  ].map(formatCount);
+  const summary = `Import ${state.id} is done: ${rows} rows, ${inserted} new, ${duplicates} known already, ${rejected} rejected; ${deliveries} notifications owed.`;
+  return state.rejected === 0
+    ? summary
+    : `${summary}\nWhy rows were rejected: GET /v1/imports/${state.id}/errors`;
+}

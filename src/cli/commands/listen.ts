@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { type Received, startReceiver } from '../../receiving/receiver.ts';
+import { type Checked, checkNotification, isSecret } from '../../receiving/verification.ts';
+import type { CommandContext } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { parsePort } from '../values.ts';
+
+const ACCEPTED = 204;
+const NOT_GENUINE = 401;
+
+interface Options {
+  port: number;
+  host: string;
+  secret: string;
+  apiSecret?: string;
+  json?: boolean;
+}
+
+/** `ledgerbell listen` */
+export const listenCommand = ({ terminal, signal }: CommandContext) =>
+  new Command('listen')
+    .description('receive notifications, verify them and print what comes, until Ctrl-C')
+    .option('--port <port>', 'where to listen; 0: any free port', parsePort, 0)
+    .option('--host <host>', 'on which address', '127.0.0.1')
+    .requiredOption('--secret <secret>', 'the webhook’s secret, whsec_…')
+    .option('--api-secret <secret>', 'the customer’s API secret, to check hash as well')
+    .option('--json', 'print one JSON document per notification')
+    .action(async ({ port, host, secret, apiSecret, json }: Options) => {
+      if (!isSecret(secret))
+        throw new Failure('--secret must be "whsec_" followed by base64, as it was shown.');
+      const receiver = await startReceiver({ port, host }, (received) => {
+        const checked = checkNotification(received.headers, received.body, { secret, apiSecret }, Date.now());
+        terminal.answer(json, documentOf(received, checked), describe(checked));
+        return checked.fault === null ? ACCEPTED : NOT_GENUINE;
+      });
+      terminal.note(`Listening on ${receiver.url} (any path). Ctrl-C ends it.`);
+      if (!signal.aborted) await once(signal, 'abort');
+      await receiver.close();
+    });
+
+const documentOf = ({ path, headers }: Received, { id, fields, fault, hash }: Checked) => ({
+  id,
+  verified: fault === null,
+  fault,
+  hash,
+  path,
+  test: headers['webhook-test'] === 'true',
+  transaction_id: headers['ledgerbell-transaction-id'] ?? null,
+  date_issue: headers['ledgerbell-date-issue'] ?? null,
+  body: fields,
+});
+
+function describe({ id, fields, fault, hash }: Checked): string {
+  if (fault !== null) return `✘ ${oneLine(id) || '(no id)'}  ${fault}`;
+  const {
+    dc = '',
+    amount = '',
+    currency = '',
+    bank = '',
+    account = '',
+    code = '',
+    description = '',
+  } = fields;
+  const checks = hash === 'verified' ? 'signature and hash verified' : 'signature verified';
+  const what = [`${dc} ${amount} ${currency}`, `${bank}, ${account}`, `${code} ${description}`].map(oneLine);
+  return `✔ ${id}  ${what.join('  ')}  (${checks})`;
+}
+
+/** What came over the network must not move the cursor or colour the screen. */
+const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').trim();

@@ -1,0 +1,67 @@
+import { Command, CommanderError } from 'commander';
+import { VERSION } from '../version.ts';
+import { createAccountCommand } from './commands/accounts-create.ts';
+import { createCustomerCommand } from './commands/customers-create.ts';
+import { listCustomersCommand } from './commands/customers-list.ts';
+import { importCommand } from './commands/import.ts';
+import { createKeyCommand } from './commands/keys-create.ts';
+import { listenCommand } from './commands/listen.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { replayCommand } from './commands/replay.ts';
+import type { CommandContext } from './context.ts';
+import { explain } from './failure.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Every command of `ledgerbell`, composed. */
+function createProgram(context: CommandContext): Command {
+  const group = (name: string, description: string, command: Command) =>
+    new Command(name).description(description).addCommand(command);
+  const program = new Command('ledgerbell')
+    .description('Rings every subscriber whose webhook matches a new bank movement.')
+    .version(VERSION)
+    .addCommand(migrateCommand(context))
+    .addCommand(
+      group('customers', 'who uses the service', createCustomerCommand(context)).addCommand(
+        listCustomersCommand(context),
+      ),
+    )
+    .addCommand(group('keys', 'what customers show with their requests', createKeyCommand(context)))
+    .addCommand(group('accounts', 'what movements belong to', createAccountCommand(context)))
+    .addCommand(importCommand(context))
+    .addCommand(listenCommand(context))
+    .addCommand(replayCommand(context));
+  configure(program, context.terminal);
+  return program;
+}
+
+/** Commands made apart do not inherit this from the program. */
+function configure(command: Command, terminal: Terminal): void {
+  command
+    .exitOverride()
+    .showSuggestionAfterError(false)
+    .configureOutput({
+      writeOut: (text) => terminal.answer(false, null, text.trimEnd()),
+      writeErr: (text) => terminal.note(text.trimEnd()),
+      outputError: (text, write) => write(withoutValues(text)),
+    });
+  for (const child of command.commands) configure(child, terminal);
+}
+
+/** A mistyped `--secrt=whsec_…` is repeated without what stands behind the "=". */
+const withoutValues = (text: string): string => text.replace(/=[^']*'/, "'");
+
+/**
+ * Runs one command line.
+ * @returns the exit code: 0, or 1 after one line on standard error that says what was wrong.
+ */
+export async function run(args: readonly string[], context: CommandContext): Promise<number> {
+  try {
+    await createProgram(context).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    // Commander has told it already, or has shown the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode;
+    context.terminal.note(`error: ${explain(error)}`);
+    return 1;
+  }
+}

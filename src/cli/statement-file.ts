@@ -1,0 +1,75 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Upload } from './api.ts';
+import { Failure } from './failure.ts';
+
+const LINE_FEED = 0x0a;
+
+const FORMAT_OF_EXTENSION: Readonly<Record<string, string>> = {
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+};
+
+const TYPE_OF_FORMAT: Readonly<Record<string, string>> = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+};
+
+/** A file to be imported. */
+export interface StatementFile {
+  path: string;
+  bytes: number;
+  /** By --format, else by the end of the file's name. */
+  format: string;
+}
+
+/** @throws {Failure} when there is no such file, or its format is not known. */
+export async function findStatementFile(path: string, format: string | undefined): Promise<StatementFile> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw new Failure(
+      error.code === 'ENOENT' ? `There is no file ${path}.` : `${path} cannot be read (${error.code}).`,
+    );
+  });
+  if (!found.isFile()) throw new Failure(`${path} is not a file.`);
+  const known = format ?? FORMAT_OF_EXTENSION[extname(path).toLowerCase()];
+  if (known === undefined) {
+    throw new Failure(
+      `The name of ${path} does not end in .json, .ndjson or .jsonl: say with --format what it is.`,
+    );
+  }
+  return { path, bytes: found.size, format: known };
+}
+
+/** Where the API takes such a file. */
+export function importPath({ format }: StatementFile, accountId: string | undefined): string {
+  const query = new URLSearchParams({
+    ...(format in TYPE_OF_FORMAT ? {} : { format }),
+    ...(accountId === undefined ? {} : { account_id: accountId }),
+  });
+  return query.size === 0 ? '/v1/imports' : `/v1/imports?${query}`;
+}
+
+/** The file as an upload. It may be large: it is streamed, and `onBytes` is told of each part as it leaves. */
+export function openUpload(
+  { path, bytes, format }: StatementFile,
+  onBytes: (bytes: number) => void,
+): { upload: Upload; countLines: () => number } {
+  let lines = 0;
+  async function* read(): AsyncGenerator<Buffer> {
+    if (bytes === 0) return;
+    // A file that grows meanwhile is sent as long as it was.
+    for await (const part of createReadStream(path, { end: bytes - 1 }) as AsyncIterable<Buffer>) {
+      for (let at = part.indexOf(LINE_FEED); at >= 0; at = part.indexOf(LINE_FEED, at + 1)) lines += 1;
+      onBytes(part.length);
+      yield part;
+    }
+  }
+  const type = TYPE_OF_FORMAT[format] ?? 'application/octet-stream';
+  return {
+    upload: { type, bytes, body: Readable.from(read(), { objectMode: false }) },
+    countLines: () => lines,
+  };
+}

@@ -1,0 +1,74 @@
+import * as v from 'valibot';
+import { type Api, createApi } from '../cli/api.ts';
+import { createCustomer } from '../database/customers.ts';
+import type { Service } from '../service.ts';
+import type { ListedMovement } from './report.ts';
+import type { ExampleAccount } from './statement.ts';
+import type { Subscriber } from './subscriber.ts';
+
+const PER_PAGE = 1_000;
+
+const AccountAnswer = v.object({ account: v.object({ id: v.string() }) });
+const WebhookAnswer = v.object({ webhook: v.object({ id: v.string(), secret: v.string() }) });
+const ListAnswer = v.object({
+  transactions: v.array(
+    v.object({
+      id: v.string(),
+      account_id: v.string(),
+      dc: v.string(),
+      amount: v.string(),
+      date_issue: v.string(),
+    }),
+  ),
+});
+
+/** The demo's customer, who works over HTTP as any client would. */
+export interface DemoCustomer {
+  id: string;
+  key: string;
+  api: Api;
+  /** @returns the id of each account by the example's `ref`. */
+  addAccounts(accounts: readonly ExampleAccount[]): Promise<Map<string, string>>;
+  /** Makes the subscriber's webhook, and tells the subscriber its secrets. @returns the webhook's id. */
+  subscribe(subscriber: Subscriber, accountIds: ReadonlyMap<string, string>): Promise<string>;
+  /** All movements from a date on, page by page. */
+  list(starts: string): Promise<ListedMovement[]>;
+}
+
+export async function createDemoCustomer({ url, runtime }: Service): Promise<DemoCustomer> {
+  const { customer, api_key: key, api_secret: apiSecret } = await createCustomer(runtime, 'Ledgerbell demo');
+  const api = createApi(url, key);
+  return {
+    id: customer.id,
+    key,
+    api,
+    async addAccounts(accounts) {
+      const ids = new Map<string, string>();
+      for (const { ref, ...fields } of accounts) {
+        const { account } = await api.post('/v1/accounts', fields, AccountAnswer);
+        ids.set(ref, account.id);
+      }
+      return ids;
+    },
+    async subscribe({ subscription, url: endpoint, learn }, accountIds) {
+      const { title, event, accountRef, encoding } = subscription;
+      const account = accountRef === null ? 'all' : accountIds.get(accountRef);
+      const { webhook } = await api.post(
+        '/v1/webhooks',
+        { title, endpoint, event, account, encoding },
+        WebhookAnswer,
+      );
+      learn({ secret: webhook.secret, apiSecret });
+      return webhook.id;
+    },
+    async list(starts) {
+      const listed: ListedMovement[] = [];
+      for (let page = 1; ; page += 1) {
+        const path = `/v1/transactions?starts=${starts}&per_page=${PER_PAGE}&page=${page}`;
+        const { transactions } = await api.get(path, ListAnswer);
+        listed.push(...transactions);
+        if (transactions.length < PER_PAGE) return listed;
+      }
+    },
+  };
+}

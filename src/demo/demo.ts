@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { Failure } from '../cli/failure.ts';
+import { followImport, ImportAnswer, type ImportState } from '../cli/import-follow.ts';
+import { formatCount } from '../cli/terminal.ts';
+import type { Config } from '../config.ts';
+import { createLog } from '../log.ts';
+import { ROLES, type Service, startService } from '../service.ts';
+import { createDemoCustomer, type DemoCustomer } from './customer.ts';
+import { watchDeliveries } from './progress.ts';
+import { findFaults, type Outcome, renderOutcomes } from './report.ts';
+import type { Screen } from './screen.ts';
+import { firstDate, readStatement, renderNdjson, type Statement } from './statement.ts';
+import { type Subscriber, startSubscriber } from './subscriber.ts';
+import { matches, SUBSCRIPTIONS } from './subscriptions.ts';
+
+export interface DemoOptions {
+  config: Config;
+  /** Ends by itself, instead of staying up until `signal`. */
+  once: boolean;
+  screen: Screen;
+  signal: AbortSignal;
+}
+
+/**
+ * The main job on a real bank statement, from the import to receivers that verify every notification.
+ * @returns whether everything that the file lets expect was received and verified.
+ * @throws {Error} with one sentence when the service cannot be started, or the signal comes before the end.
+ */
+export async function runDemo(options: DemoOptions): Promise<boolean> {
+  const { config, screen, signal } = options;
+  screen.title(
+    'Ledgerbell: a bank statement goes in, signed notifications come out, and every one is checked.',
+  );
+  const service = await startService({
+    config,
+    roles: ROLES,
+    log: createLog(config.logLevel),
+    announce: (line) => screen.line(line),
+  });
+  const subscribers: Subscriber[] = [];
+  try {
+    continueUnless(signal);
+    screen.done(`Service with its own MySQL and Redis started: ${service.url}, data in ${config.dataDir}`);
+    for (const subscription of SUBSCRIPTIONS) subscribers.push(await startSubscriber(subscription));
+    const customer = await createDemoCustomer(service);
+    const statement = await readStatement();
+    const succeeded = await tellStory(options, service, customer, subscribers, statement);
+    if (options.once)
+      screen.line('Without --once the demo stays up, with its API, docs, console and queues to look at.');
+    else await stayUp(screen, service.url, listingCommand(service.url, customer.key, statement), signal);
+    return succeeded;
+  } finally {
+    await service.stop();
+    for (const subscriber of subscribers) await subscriber.close();
+  }
+}
+
+async function tellStory(
+  { screen, signal }: DemoOptions,
+  { runtime }: Service,
+  customer: DemoCustomer,
+  subscribers: readonly Subscriber[],
+  statement: Statement,
+): Promise<boolean> {
+  const { accounts, movements } = statement;
+  const accountIds = await customer.addAccounts(accounts);
+  const banks = new Set(accounts.map(({ bank }) => bank));
+  screen.done(`Customer ${customer.id} with ${accounts.length} accounts at ${[...banks].join(' and ')}`);
+
+  const webhookIds: string[] = [];
+  for (const subscriber of subscribers) webhookIds.push(await customer.subscribe(subscriber, accountIds));
+  screen.done(
+    `${webhookIds.length} webhooks, each with a receiver of its own; one receiver fails its first two calls`,
+  );
+
+  const file = renderNdjson(movements, accountIds);
+  const first = await send(customer, file, signal);
+  screen.done(
+    `${formatCount(movements.length)} movements imported: ${formatCount(first.inserted)} stored, ${formatCount(first.deliveries)} notifications owed`,
+  );
+  const second = await send(customer, file, signal);
+  screen.done(
+    `The same file sent again: ${second.inserted} new, ${formatCount(second.duplicates)} known already`,
+  );
+
+  const progress = await watchDeliveries(runtime.database, webhookIds, { screen, signal });
+  if (progress.every(({ pending }) => pending === 0)) screen.done('Nothing is left to be delivered');
+  else screen.failed('After two minutes there are still deliveries pending');
+  const listed = await customer.list(firstDate(statement));
+  screen.done(`GET /v1/transactions lists ${formatCount(listed.length)} movements`);
+
+  const accountOf = (ref: string) => accountIds.get(ref) ?? '';
+  const outcomes = subscribers.map((subscriber, at): Outcome => {
+    const { subscription } = subscriber;
+    const account = accounts.find(({ ref }) => ref === subscription.accountRef);
+    return {
+      subscriber,
+      accountTitle: account?.title ?? 'all',
+      expected: movements.filter((movement) => matches(subscription, movement)).length,
+      matched: listed.filter((movement) => matches(subscription, movement, accountOf)),
+      progress: progress[at] ?? { owed: 0, delivered: 0, retried: 0, pending: 0 },
+    };
+  });
+  screen.line();
+  for (const row of renderOutcomes(outcomes)) screen.line(row);
+  screen.line();
+  screen.line(
+    `stored in total: ${formatCount(listed.length)} movements; duplicates stored: ${second.inserted}`,
+  );
+  screen.line(
+    'matched: counted in the file. delivered: committed in MySQL. verified: signature and hash at the receiver.',
+  );
+  screen.line();
+  return judge(screen, [
+    ...importFaults(movements.length, first, second, listed.length),
+    ...findFaults(outcomes),
+  ]);
+}
+
+async function send({ api }: DemoCustomer, body: Buffer, signal: AbortSignal): Promise<ImportState> {
+  const upload = { type: 'application/x-ndjson', bytes: body.length, body };
+  const accepted = await api.upload('/v1/imports', upload, ImportAnswer);
+  return followImport(api, accepted.import, { onState: () => {}, signal });
+}
+
+function importFaults(rows: number, first: ImportState, second: ImportState, listed: number): string[] {
+  return [
+    ...(first.inserted === rows ? [] : [`${rows} movements were sent, ${first.inserted} were stored.`]),
+    ...(second.inserted === 0 ? [] : [`The second import stored ${second.inserted} movements again.`]),
+    ...(listed === rows ? [] : [`${rows} movements should be listed, ${listed} are.`]),
+  ];
+}
+
+function judge(screen: Screen, faults: readonly string[]): boolean {
+  if (faults.length === 0) screen.done('Every expected notification was delivered, received and verified.');
+  for (const fault of faults) screen.failed(fault);
+  screen.line();
+  return faults.length === 0;
+}
+
+async function stayUp(screen: Screen, url: string, command: string, signal: AbortSignal): Promise<void> {
+  screen.line(`Docs     ${url}/docs`);
+  screen.line(`Console  ${url}/ops`);
+  screen.line(`Queues   ${url}/ops/queues`);
+  screen.line();
+  screen.line('The listing, as the demo’s customer sees it:');
+  screen.line();
+  screen.line(command);
+  screen.line();
+  screen.line('Ctrl-C ends the demo.');
+  if (!signal.aborted) await once(signal, 'abort');
+  screen.line('Stopping …');
+}
+
+const listingCommand = (url: string, key: string, statement: Statement) =>
+  `curl -s -H 'Authentication: ${key}' '${url}/v1/transactions?starts=${firstDate(statement)}&per_page=3'`;
+
+function continueUnless(signal: AbortSignal): void {
+  if (signal.aborted) throw new Failure('Interrupted.');
+}

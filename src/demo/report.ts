@@ -1,0 +1,77 @@
+import { formatCount, renderTable } from '../cli/terminal.ts';
+import type { Progress } from './progress.ts';
+import type { Subscriber } from './subscriber.ts';
+
+const LISTED = 5;
+
+/** A movement as GET /v1/transactions shows it. */
+export interface ListedMovement {
+  id: string;
+  account_id: string;
+  dc: string;
+  amount: string;
+  date_issue: string;
+}
+
+/** One webhook, from what should have come to what came. */
+export interface Outcome {
+  subscriber: Subscriber;
+  accountTitle: string;
+  /** Rows of the file that it should be told of. */
+  expected: number;
+  /** The same rows as they are stored. */
+  matched: readonly ListedMovement[];
+  progress: Progress;
+}
+
+const HEADING = ['webhook', 'event', 'account', 'body', 'matched', 'delivered', 'retried', 'verified'];
+const NUMBERS = [4, 5, 6, 7];
+
+/** The table, with a line of totals. */
+export function renderOutcomes(outcomes: readonly Outcome[]): string[] {
+  const counts = outcomes.map(({ expected, progress, subscriber }) => [
+    expected,
+    progress.delivered,
+    progress.retried,
+    subscriber.verified.size,
+  ]);
+  const rows = outcomes.map(({ subscriber: { subscription }, accountTitle }, at) => [
+    subscription.title,
+    subscription.event,
+    accountTitle,
+    subscription.encoding,
+    ...(counts[at] ?? []).map(formatCount),
+  ]);
+  const totals = NUMBERS.map((_, column) => counts.reduce((sum, of) => sum + (of[column] ?? 0), 0));
+  return renderTable([HEADING, ...rows, ['total', '', '', '', ...totals.map(formatCount)]], {
+    right: NUMBERS,
+  });
+}
+
+/** What is not as it should be, one sentence each; nothing when every expected delivery was received and verified. */
+export function findFaults(outcomes: readonly Outcome[]): string[] {
+  return outcomes.flatMap(({ subscriber, expected, matched, progress }) => {
+    const { title } = subscriber.subscription;
+    const { verified } = subscriber;
+    const missing = matched.filter(({ id }) => !verified.has(id));
+    const ids = new Set(matched.map(({ id }) => id));
+    const strangers = [...verified].filter((id) => !ids.has(id));
+    return [
+      ...(matched.length === expected
+        ? []
+        : [`${title}: ${expected} movements of the file match, ${matched.length} are stored.`]),
+      ...(progress.delivered === expected
+        ? []
+        : [`${title}: ${expected} should be delivered, ${progress.delivered} are.`]),
+      ...missing.slice(0, LISTED).map((movement) => `${title} lacks ${describe(movement)}.`),
+      ...(missing.length > LISTED ? [`${title} lacks ${missing.length - LISTED} more.`] : []),
+      ...(strangers.length === 0
+        ? []
+        : [`${title} was told of ${strangers.length} movements that do not match it.`]),
+      ...[...new Set(subscriber.faults)].map((fault) => `${title} did not believe a notification. ${fault}`),
+    ];
+  });
+}
+
+const describe = ({ id, date_issue, dc, amount }: ListedMovement) =>
+  `transaction ${id} (${date_issue}, ${dc} ${amount})`;

@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type Config, readConfig } from '../config.ts';
+
+const HOST = '127.0.0.1';
+
+/**
+ * The demo's own configuration: embedded servers with a directory of their own below DATA_DIR, so that neither configured
+ * servers nor a running service ever meet it, and receivers on this machine allowed.
+ */
+export async function chooseSettings({ dataDir, port, install, zone }: Config): Promise<Config> {
+  return readConfig({
+    DATA_DIR: join(dataDir, 'demo'),
+    HOST,
+    PORT: String((await isFree(port)) ? port : 0),
+    EMBEDDED_INSTALL: install,
+    TIME_ZONE_OFFSET: zone.text,
+    ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+    LOG_LEVEL: 'warn',
+  });
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, HOST);
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}

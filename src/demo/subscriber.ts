@@ -1,0 +1,51 @@
+import { type Receiver, startReceiver } from '../receiving/receiver.ts';
+import { checkNotification, type Secrets } from '../receiving/verification.ts';
+import type { Subscription } from './subscriptions.ts';
+
+const ACCEPTED = 204;
+const NOT_GENUINE = 401;
+const OUT_OF_ORDER = 500;
+
+/** Somebody who has a webhook: a receiver, and what it has made of what came. */
+export interface Subscriber {
+  subscription: Subscription;
+  url: string;
+  /** Ids of the movements that it was told of with a genuine signature and hash. */
+  verified: ReadonlySet<string>;
+  /** Why it did not believe others. */
+  faults: readonly string[];
+  /** Tells it what it needs for its checks: known only once the webhook is made. */
+  learn(secrets: Required<Secrets>): void;
+  close: Receiver['close'];
+}
+
+/** Starts a receiver on a free port of 127.0.0.1, which verifies all that comes. */
+export async function startSubscriber(subscription: Subscription): Promise<Subscriber> {
+  const verified = new Set<string>();
+  const faults: string[] = [];
+  let secrets: Secrets = { secret: '' };
+  let calls = 0;
+
+  const { url, close } = await startReceiver({ port: 0, host: '127.0.0.1' }, ({ headers, body }) => {
+    calls += 1;
+    if (subscription.failsAtFirst && calls === 1) return OUT_OF_ORDER;
+    if (subscription.failsAtFirst && calls === 2) return 'drop';
+    const { fault, hash } = checkNotification(headers, body, secrets, Date.now());
+    if (fault !== null || hash !== 'verified') {
+      faults.push(fault ?? 'The hash was not checked.');
+      return NOT_GENUINE;
+    }
+    verified.add(String(headers['ledgerbell-transaction-id']));
+    return ACCEPTED;
+  });
+  return {
+    subscription,
+    url,
+    verified,
+    faults,
+    learn: (learned) => {
+      secrets = learned;
+    },
+    close,
+  };
+}

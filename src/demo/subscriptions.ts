@@ -1,0 +1,26 @@
+/** One webhook of the demo. */
+export interface Subscription {
+  title: string;
+  event: 'NEW_TRANSACTION' | 'NEW_DEBIT';
+  /** The `ref` of one account in examples/accounts.json; null: all. */
+  accountRef: string | null;
+  encoding: 'json' | 'form';
+  /** Whether its receiver fails at first: a 500, then a connection that is dropped. */
+  failsAtFirst: boolean;
+}
+
+export const SUBSCRIPTIONS: readonly Subscription[] = [
+  { title: 'Everything', event: 'NEW_TRANSACTION', accountRef: null, encoding: 'json', failsAtFirst: false },
+  { title: 'Debits only', event: 'NEW_DEBIT', accountRef: null, encoding: 'json', failsAtFirst: true },
+  { title: 'One account', event: 'NEW_TRANSACTION', accountRef: '2', encoding: 'form', failsAtFirst: false },
+];
+
+/** Whether a movement is to be notified to a webhook: by the words of the contract, not by the product's code. */
+export function matches(
+  { event, accountRef }: Subscription,
+  movement: { dc: string; account_id: string },
+  accountOf: (ref: string) => string = (ref) => ref,
+): boolean {
+  if (accountRef !== null && movement.account_id !== accountOf(accountRef)) return false;
+  return event === 'NEW_TRANSACTION' || movement.dc === 'Debit';
+}

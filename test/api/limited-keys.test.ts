@@ -1,0 +1,133 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createApiKey } from '../../src/database/customers.ts';
+import { readAll } from '../support/listing.ts';
+import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { countRows } from '../support/rows.ts';
+import { useService } from '../support/service.ts';
+import { webhook } from '../support/webhooks.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+
+describe('a key limited to accounts', () => {
+  let whole: string;
+  let limited: string;
+  let none: string;
+  let pair: string;
+  let seen: string;
+  let hidden: string;
+
+  beforeAll(async () => {
+    const { api_key, customer } = await service.customer();
+    whole = api_key;
+    seen = (await createAccount(service, whole)).id;
+    hidden = (await createAccount(service, whole, { bank: 'Akbank' })).id;
+    const third = (await createAccount(service, whole, { bank: 'Denizbank' })).id;
+    const keyFor = async (accountIds: string[]) =>
+      (await createApiKey(service.runtime.database, { customerId: customer.id, title: 'Dar', accountIds }))
+        .apikey;
+    limited = await keyFor([seen]);
+    pair = await keyFor([seen, third]);
+    none = await keyFor([]);
+    await importMovements(service, whole, [
+      movement(seen, { unique_id: 'seen' }),
+      movement(hidden, { unique_id: 'hidden' }),
+      movement(third, { unique_id: 'third' }),
+    ]);
+  });
+
+  it('lists its accounts and their movements alone', async () => {
+    const idsOf = async (key: string) =>
+      (await service.call('GET', '/v1/accounts', { key })).body.accounts.map(({ id }: { id: string }) => id);
+    expect(await idsOf(limited)).toEqual([seen]);
+    expect(await idsOf(none)).toEqual([]);
+    for (const query of ['starts=2000-01-01', 'ends=2030-01-01', 'after=2000-01-01 00:00:00']) {
+      const listed = async (key: string) =>
+        (await readAll(service, key, `/v1/transactions?per_page=1&${query}`)).map(
+          ({ unique_id }) => unique_id,
+        );
+      expect(await listed(limited)).toEqual(['seen']);
+      expect(await listed(pair)).toEqual(['seen', 'third']);
+      expect(await listed(none)).toEqual([]);
+    }
+  });
+
+  it("finds no other account, nor an account's movements", async () => {
+    for (const path of [`/v1/accounts/${hidden}`, `/v1/accounts/${hidden}/transactions?starts=2000-01-01`]) {
+      expectProblem(await service.call('GET', path, { key: limited }), 404);
+      expect((await service.call('GET', path, { key: whole })).status).toBe(200);
+    }
+    expectProblem(await service.call('GET', `/v1/accounts/${seen}`, { key: none }), 404);
+  });
+
+  it('adds no accounts', async () => {
+    const body = { bank: 'Yeni Banka', title: 'Yeni', currency: 'TRY' };
+    const before = await countRows(service);
+    expectProblem(await service.call('POST', '/v1/accounts', { key: limited, body }), 403);
+    expect(await countRows(service)).toEqual(before);
+  });
+
+  it('subscribes to its accounts, but neither to all nor to others', async () => {
+    const subscribe = (key: string, account: string) =>
+      service.call('POST', '/v1/webhooks', { key, body: webhook({ account }) });
+    expectProblem(await subscribe(limited, 'all'), 403);
+    expect(expectProblem(await subscribe(limited, hidden), 422)).toEqual(['account']);
+    const mine = await subscribe(limited, seen);
+    const all = await subscribe(whole, 'all');
+    const other = await subscribe(whole, hidden);
+    expect([mine.status, all.status, other.status]).toEqual([200, 200, 200]);
+
+    const list = await service.call('GET', '/v1/webhooks', { key: limited });
+    expect(list.body.webhooks.map(({ id }: { id: string }) => id)).toEqual([mine.body.webhook.id]);
+    for (const { body } of [all, other]) {
+      for (const method of ['GET', 'DELETE']) {
+        expectProblem(await service.call(method, `/v1/webhooks/${body.webhook.id}`, { key: limited }), 404);
+      }
+    }
+    expect((await service.call('GET', '/v1/webhooks', { key: whole })).body.webhooks).toHaveLength(3);
+  });
+
+  it('imports into its accounts alone: JSON is refused whole, NDJSON by the row', async () => {
+    const rows = [movement(seen, { unique_id: 'new' }), movement(hidden, { unique_id: 'new' })];
+    const before = await countRows(service);
+    const json = await service.call('POST', '/v1/imports', { key: limited, body: { transactions: rows } });
+    expect(expectProblem(json, 422)).toEqual(['transactions.1.account_id']);
+    expect(await countRows(service)).toEqual(before);
+
+    const ndjson = await service.call('POST', '/v1/imports', {
+      key: limited,
+      type: 'application/x-ndjson',
+      body: rows.map((row) => JSON.stringify(row)).join('\n'),
+    });
+    const done = await importDone(service, limited, ndjson.body.import.id);
+    expect(done).toMatchObject({ received: 2, inserted: 1, rejected: 1 });
+    const { body } = await service.call('GET', `/v1/imports/${done.id}/errors`, { key: limited });
+    expect(body.errors).toEqual([{ line: 2, path: 'account_id', message: expect.any(String) }]);
+  });
+
+  it('sees its own imports alone', async () => {
+    const theirs = await importMovements(service, whole, []);
+    const mine = await importMovements(service, limited, []);
+    const list = await service.call('GET', '/v1/imports', { key: limited });
+    const ids = list.body.imports.map(({ id }: { id: string }) => id);
+    expect(ids).toContain(mine.id);
+    expect(ids).not.toContain(theirs.id);
+    for (const path of [`/v1/imports/${theirs.id}`, `/v1/imports/${theirs.id}/errors`]) {
+      expectProblem(await service.call('GET', path, { key: limited }), 404);
+    }
+    expect((await service.call('GET', `/v1/imports/${mine.id}`, { key: whole })).status).toBe(200);
+  });
+
+  it('is not told of the import of another key by an Idempotency-Key', async () => {
+    const send = (key: string) =>
+      service.call('POST', '/v1/imports', {
+        key,
+        body: { transactions: [] },
+        headers: { 'Idempotency-Key': 'shared' },
+      });
+    const theirs = await send(whole);
+    const mine = await send(limited);
+    expect([theirs.status, mine.status]).toEqual([202, 202]);
+    expect(mine.body.import.id).not.toBe(theirs.body.import.id);
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { expectProblem, withoutRequestId } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+import { webhook } from '../support/webhooks.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+
+const create = async (key: string, fields: object = {}) => {
+  const { status, body } = await service.call('POST', '/v1/webhooks', { key, body: webhook(fields) });
+  expect(status).toBe(200);
+  return body.webhook;
+};
+
+describe('webhooks', () => {
+  it('are made with the four fields, and show their secret once', async () => {
+    const { api_key: key } = await service.customer();
+    const made = await create(key);
+    expect(made).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      title: 'Muhasebe',
+      endpoint: 'http://127.0.0.1:9/hook',
+      event: 'NEW_TRANSACTION',
+      account: 'all',
+      status: 'active',
+      status_reason: null,
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/),
+      encoding: 'json',
+      hash_encoding: 'hex',
+      ordered: false,
+      rate_limit: null,
+      max_in_flight: 16,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    const { secret, ...shown } = made;
+    expect((await service.call('GET', `/v1/webhooks/${made.id}`, { key })).body).toEqual({ webhook: shown });
+    const list = await service.call('GET', '/v1/webhooks', { key });
+    expect(list.body).toEqual({ webhooks: [shown] });
+    const [row] = await service.runtime.database.query<object[]>('SELECT * FROM webhooks WHERE id = ?', [
+      made.id,
+    ]);
+    expect(JSON.stringify(row)).not.toContain(secret);
+  });
+
+  it('keep every option, their own headers sealed and never shown', async () => {
+    const { api_key: key } = await service.customer();
+    const account = await createAccount(service, key);
+    const options = {
+      event: 'NEW_DEBIT',
+      encoding: 'form',
+      hash_encoding: 'raw',
+      ordered: true,
+      rate_limit: 10_000,
+      max_in_flight: 64,
+    };
+    const headers = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`X-Token-${i}`, `MARKER ${i}`]));
+    const made = await create(key, { ...options, account: Number(account.id), headers });
+    expect(made).toMatchObject({ ...options, account: account.id });
+    expect(made).not.toHaveProperty('headers');
+    const [row] = await service.runtime.database.query<object[]>('SELECT * FROM webhooks WHERE id = ?', [
+      made.id,
+    ]);
+    expect(JSON.stringify(row)).not.toContain('MARKER');
+  });
+
+  it('accept the account as a string or as an integer', async () => {
+    const { api_key: key } = await service.customer();
+    const { id } = await createAccount(service, key);
+    expect((await create(key, { account: id })).account).toBe(id);
+    expect((await create(key, { account: Number(id) })).account).toBe(id);
+  });
+
+  it('are deleted with what they were still owed, and are then like one that never was', async () => {
+    const { api_key: key } = await service.customer();
+    const account = await createAccount(service, key);
+    const gone = await create(key);
+    const kept = await create(key);
+    expect((await importMovements(service, key, [movement(account.id)])).deliveries).toBe(2);
+
+    const answer = await service.call('DELETE', `/v1/webhooks/${gone.id}`, { key });
+    expect([answer.status, answer.body]).toEqual([200, { status: 'success' }]);
+    const rows = await service.runtime.database.query<object[]>(
+      'SELECT webhook_id, status FROM deliveries WHERE webhook_id IN (?) ORDER BY webhook_id',
+      [[gone.id, kept.id]],
+    );
+    expect(rows).toEqual([
+      { webhook_id: gone.id, status: 'cancelled' },
+      { webhook_id: kept.id, status: 'pending' },
+    ]);
+
+    const never = withoutRequestId(await service.call('GET', '/v1/webhooks/999999', { key }));
+    for (const method of ['GET', 'DELETE']) {
+      const again = await service.call(method, `/v1/webhooks/${gone.id}`, { key });
+      expectProblem(again, 404);
+      expect(withoutRequestId(again)).toEqual(never);
+    }
+    const list = await service.call('GET', '/v1/webhooks', { key });
+    expect(list.body.webhooks.map(({ id }: { id: string }) => id)).toEqual([kept.id]);
+    const later = await importMovements(service, key, [movement(account.id, { unique_id: 'later' })]);
+    expect(later.deliveries).toBe(1);
+  });
+});

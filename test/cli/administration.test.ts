@@ -1,0 +1,200 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { describe, expect, inject, it } from 'vitest';
+import { useDatabase } from '../support/database.ts';
+import { documentOf, type Finished, reasonOf, runCli, runHere } from './command.ts';
+
+const fresh = useDatabase({ migrated: false });
+const { database, url } = useDatabase();
+
+const SECRET_KEY = randomBytes(32).toString('base64');
+const environment = (databaseUrl: string) => ({
+  DATABASE_URL: databaseUrl,
+  REDIS_URL: inject('redisUrl'),
+  SECRET_KEY,
+});
+const cli = (...args: string[]): Promise<Finished> => runCli(args, environment(url));
+
+async function customer(name = 'Örnek Ticaret A.Ş.'): Promise<string> {
+  return documentOf(await cli('customers', 'create', '--name', name, '--json')).customer.id;
+}
+const account = async (customerId: string) =>
+  documentOf(
+    await cli(
+      'accounts',
+      'create',
+      '--customer',
+      customerId,
+      '--bank',
+      'Ziraat',
+      '--title',
+      'Ana',
+      '--currency',
+      'TRY',
+      '--json',
+    ),
+  ).account.id as string;
+
+describe('ledgerbell migrate', () => {
+  it('makes the schema once; before it other commands say so', async () => {
+    const onFresh = (...args: string[]) => runCli(args, environment(fresh.url));
+    expect(reasonOf(await onFresh('customers', 'list'))).toBe(
+      'error: The database schema is not up to date. Run first: npm run cli -- migrate',
+    );
+    const { migrated } = documentOf(await onFresh('migrate', '--json'));
+    expect(migrated.length).toBeGreaterThan(0);
+    expect(documentOf(await onFresh('migrate', '--json'))).toEqual({ migrated: [] });
+    expect(documentOf(await onFresh('customers', 'list', '--json'))).toEqual({ customers: [] });
+  });
+});
+
+describe('ledgerbell customers', () => {
+  it('create prints the customer with a key that is stored as its SHA-256', async () => {
+    const made = documentOf(await cli('customers', 'create', '--name', ' Şükrü İnşaat ', '--json'));
+    expect(made).toEqual({
+      customer: { id: expect.stringMatching(/^\d+$/), name: 'Şükrü İnşaat' },
+      api_key: expect.stringMatching(/^lb_/),
+      api_secret: expect.stringMatching(/^.{32,}$/),
+    });
+    const hash = createHash('sha256').update(made.api_key).digest();
+    const keys = await database.query('SELECT customer_id FROM api_keys WHERE key_hash = ?', [hash]);
+    expect(keys).toEqual([{ customer_id: made.customer.id }]);
+  });
+
+  it('list prints them in a table, or as one document', async () => {
+    const id = await customer('Listelenen Ltd.');
+    const { customers } = documentOf(await cli('customers', 'list', '--json'));
+    expect(customers).toContainEqual({
+      id,
+      name: 'Listelenen Ltd.',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+03$/),
+    });
+    const { code, stdout } = await cli('customers', 'list');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^id +name +since\n(.*\n)*${id} +Listelenen Ltd\\. `));
+  });
+});
+
+describe('ledgerbell accounts create', () => {
+  it('prints the account as the API shows it', async () => {
+    const customerId = await customer();
+    const args = ['--bank', 'Garanti BBVA', '--title', 'Ana Hesap', '--currency', 'TRY'];
+    const iban = 'TR63 0006 2000 0009 9000 0001 01';
+    const made = await cli('accounts', 'create', '--customer', customerId, ...args, '--iban', iban, '--json');
+    expect(documentOf(made)).toEqual({
+      account: {
+        id: expect.stringMatching(/^\d+$/),
+        bank: { id: expect.stringMatching(/^\d+$/), name: 'Garanti BBVA' },
+        title: 'Ana Hesap',
+        currency: 'TRY',
+        iban: 'TR630006200000099000000101',
+        status: 'active',
+        balance: null,
+        last_work: null,
+        last_update: null,
+        error: null,
+      },
+    });
+  });
+});
+
+describe('ledgerbell keys create', () => {
+  it('prints a key for all accounts, or for those named', async () => {
+    const customerId = await customer();
+    const [one, two] = [await account(customerId), await account(customerId)];
+    const all = documentOf(await cli('keys', 'create', '--customer', customerId, '--json'));
+    expect(all).toEqual({ apikey: { id: expect.any(String), apikey: expect.stringMatching(/^lb_/) } });
+    const some = documentOf(
+      await cli('keys', 'create', '--customer', customerId, '--account', one, '--account', two, '--json'),
+    );
+    const rows = await database.query('SELECT account_id FROM api_key_accounts WHERE api_key_id IN (?)', [
+      [all.apikey.id, some.apikey.id],
+    ]);
+    expect(rows).toEqual([{ account_id: one }, { account_id: two }]);
+  });
+
+  it('refuses an account of another customer', async () => {
+    const [customerId, foreign] = [await customer(), await account(await customer())];
+    expect(reasonOf(await cli('keys', 'create', '--customer', customerId, '--account', foreign))).toBe(
+      `error: --account ${foreign} is not an account of customer ${customerId}.`,
+    );
+  });
+});
+
+describe('a command that cannot be run says why in one line', () => {
+  const accounts = ['accounts', 'create', '--customer', '1', '--bank', 'Ziraat', '--title', 'Ana'];
+
+  it.each([
+    [['nosuch'], "unknown command 'nosuch'"],
+    [['customers', 'create'], "required option '--name <name>' not specified"],
+    [['customers', 'create', '--name', ' '], '--name must not be blank.'],
+    [['customers', 'create', '--name', 'x'.repeat(201)], '--name must be at most 200 characters long.'],
+    [['customers', 'list', '--jsn'], "unknown option '--jsn'"],
+    [['customers', 'list', 'all'], 'too many arguments'],
+    [['keys', 'create', '--customer', 'abc'], 'It must be an id: a string of digits.'],
+    [['keys', 'create', '--customer', '999999'], 'There is no customer of that id.'],
+    [
+      ['accounts', 'create', '--customer', '999999', ...accounts.slice(4), '--currency', 'TRY'],
+      'There is no customer of that id.',
+    ],
+    [[...accounts, '--currency', 'LIRA'], '--currency must be a currency of ISO 4217'],
+    [
+      [...accounts, '--currency', 'TRY', '--iban', 'TR00'],
+      '--iban must be an IBAN whose check digits are right.',
+    ],
+    [
+      ['replay', '--webhook', '999999', '--since', '2026-01-01'],
+      'There is no webhook of that id, or it was deleted.',
+    ],
+    [['replay', '--webhook', '1', '--since', '2026-02-30'], '--since must be a moment that exists'],
+    [
+      ['replay', '--webhook', '1', '--since', '2026-01-01', '--status', 'lost'],
+      'Allowed choices are failed, delivered.',
+    ],
+    [['import', 'no-such-file.ndjson', '--key', 'k'], 'There is no file no-such-file.ndjson.'],
+    [
+      ['import', 'package.json', '--key', 'k k'],
+      'The API key must be the one that was shown, without spaces.',
+    ],
+    [['import', 'LICENSE.txt', '--key', 'k'], 'There is no file LICENSE.txt.'],
+    [['import', 'tsconfig.build.json', '--key', 'k', '--url', 'ftp://x'], 'It must be an http or https URL.'],
+    [['listen', '--secret', 'whsec_'], '--secret must be "whsec_" followed by base64, as it was shown.'],
+    [['listen', '--port', '65536', '--secret', 'x'], 'It must be a port from 0 (any free one) to 65535.'],
+  ])('%j', async (args, reason) => {
+    expect(reasonOf(await runHere(args, environment(url)))).toContain(reason);
+  });
+
+  it('with the name of a wrong variable', async () => {
+    const { DATABASE_URL, ...rest } = environment(url);
+    expect(reasonOf(await runCli(['migrate'], { ...rest, DATABASE_URL: 'postgres://x' }))).toMatch(
+      /^error: DATABASE_URL must be a URL such as mysql:/,
+    );
+    expect(reasonOf(await runCli(['migrate'], { DATABASE_URL }))).toMatch(/^error: SECRET_KEY must be set/);
+  });
+
+  it('without ever showing a secret', async () => {
+    const mistyped = await cli('listen', '--secrt=whsec_tellnobody', '--secret', 'whsec_tellnobody');
+    expect(reasonOf(mistyped)).toBe("error: unknown option '--secrt'");
+    expect(reasonOf(await cli('listen', '--secret', 'tellnobody'))).not.toContain('tellnobody');
+    for (const wrong of ['mysql://who:tellnobody@127.0.0.1:1/x', withPassword(url, 'tellnobody')]) {
+      const reason = reasonOf(await runCli(['customers', 'list'], environment(wrong)));
+      expect(reason).toMatch(/^error: MySQL (cannot be reached|refuses)/);
+      expect(reason).not.toContain('tellnobody');
+    }
+  });
+});
+
+function withPassword(text: string, password: string): string {
+  const changed = new URL(text);
+  changed.password = password;
+  return changed.href;
+}
+
+describe('ledgerbell', () => {
+  it('shows its commands with --help, on any configuration', async () => {
+    const { code, stdout, stderr } = await runCli(['--help'], { PORT: 'wrong' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const command of ['migrate', 'customers', 'keys', 'accounts', 'import', 'listen', 'replay']) {
+      expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
+    }
+  });
+});

@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect } from 'vitest';
+import { run } from '../../src/cli/program.ts';
+import { createTerminal } from '../../src/cli/terminal.ts';
+import { readConfig } from '../../src/config.ts';
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Nothing of the environment that the tests run in reaches the command, but where programs are. */
+export function spawnCli(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+  return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** Runs one command line of `ledgerbell` in a process of its own, to its end. */
+export async function runCli(args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
+  const child = spawnCli(args, env);
+  if (child.stdout === null || child.stderr === null) throw new Error('the command has no output to read');
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** The same in this process, for many command lines that are over soon. */
+export async function runHere(args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
+  const said = { stdout: '', stderr: '' };
+  const sink = (name: keyof typeof said) => ({
+    write(text: string | Uint8Array) {
+      said[name] += text;
+      return true;
+    },
+  });
+  const code = await run(args, {
+    readConfig: () => readConfig(env),
+    terminal: createTerminal(sink('stdout'), sink('stderr')),
+    signal: new AbortController().signal,
+  });
+  return { code, ...said };
+}
+
+/** The one JSON document that a command has printed. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they are about to check.
+export function documentOf({ code, stdout, stderr }: Finished): any {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^[^\n]+\n$/);
+  return JSON.parse(stdout);
+}
+
+/** A command that failed as it should: exit code 1, one line on stderr, nothing on stdout. @returns the line. */
+export function reasonOf({ code, stdout, stderr }: Finished): string {
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^error: [^\n]+\n$/);
+  return stderr.trimEnd();
+}

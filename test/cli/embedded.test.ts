@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { findRunning } from '../../src/embedded/servers.ts';
+import { createLog } from '../../src/log.ts';
+import { ROLES, startService } from '../../src/service.ts';
+import { movement } from '../support/movements.ts';
+import { type Finished, reasonOf, runCli } from './command.ts';
+
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-cli-'));
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+const cli = (args: readonly string[], env: Record<string, string> = {}): Promise<Finished> =>
+  runCli(args, { DATA_DIR: dataDir, PORT: '1', ...env });
+
+/** Whatever is announced, the document stands alone. */
+function answerOf({ code, stdout, stderr }: Finished) {
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^[^\n]+\n$/);
+  return JSON.parse(stdout);
+}
+
+describe('a command without configured servers', () => {
+  it('starts them for as long as it runs, migrated, and what it made is there for the next', async () => {
+    const made = answerOf(await cli(['customers', 'create', '--name', 'Gömülü', '--json']));
+    expect(await findRunning(dataDir)).toBeNull();
+    const { customers } = answerOf(await cli(['customers', 'list', '--json']));
+    expect(customers).toMatchObject([made.customer]);
+  });
+
+  it('starts the whole service for an import, until it is done', async () => {
+    const { customer, api_key: key } = answerOf(
+      await cli(['customers', 'create', '--name', 'İthal', '--json']),
+    );
+    const { account } = answerOf(
+      await cli([
+        'accounts',
+        'create',
+        '--customer',
+        customer.id,
+        '--bank',
+        'Ziraat',
+        '--title',
+        'Ana',
+        '--currency',
+        'TRY',
+        '--json',
+      ]),
+    );
+    const path = join(dataDir, 'movements.json');
+    await writeFile(path, JSON.stringify({ transactions: [movement(account.id)] }));
+    const { import: done } = answerOf(await cli(['import', path, '--key', key, '--json']));
+    expect(done).toMatchObject({ status: 'done', inserted: 1 });
+    expect(await findRunning(dataDir)).toBeNull();
+  });
+
+  it('uses those of a service that runs on the same DATA_DIR', async () => {
+    const config = readConfig({ DATA_DIR: dataDir, PORT: '0' });
+    const service = await startService({
+      config,
+      roles: ROLES,
+      log: createLog('silent'),
+      announce: () => {},
+    });
+    onTestFinished(() => service.stop());
+    const { customer } = answerOf(await cli(['customers', 'create', '--name', 'Yandaki', '--json']));
+    const [row] = await service.runtime.database.query<{ name: string }[]>(
+      'SELECT name FROM customers WHERE id = ?',
+      [customer.id],
+    );
+    expect(row?.name).toBe('Yandaki');
+    // The service is there, but not where this configuration has it: it is not started a second time.
+    const path = join(dataDir, 'nothing.json');
+    await writeFile(path, '{}');
+    expect(reasonOf(await cli(['import', path, '--key', 'k']))).toContain(
+      'Nothing answers at http://127.0.0.1:1',
+    );
+  });
+
+  it('does not take another program for the service', async () => {
+    const stranger = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1');
+    onTestFinished(() => void stranger.close());
+    await new Promise((resolve) => stranger.once('listening', resolve));
+    const address = stranger.address();
+    const PORT = typeof address === 'object' && address !== null ? String(address.port) : '';
+    const path = join(dataDir, 'stranger.json');
+    await writeFile(path, '{}');
+    expect(reasonOf(await cli(['import', path, '--key', 'k'], { PORT }))).toContain(
+      'is that really the service?',
+    );
+  });
+});

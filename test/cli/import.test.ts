@@ -1,0 +1,100 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAccount, movement } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+import { documentOf, reasonOf, runCli } from './command.ts';
+
+const service = useService();
+
+let directory: string;
+let key: string;
+let accountId: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ledgerbell-cli-'));
+  ({ api_key: key } = await service.customer());
+  ({ id: accountId } = await createAccount(service, key));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+async function file(name: string, content: string): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, content);
+  return path;
+}
+
+const importFile = (path: string, ...args: string[]) =>
+  runCli(['import', path, '--key', key, '--url', service.url, ...args]);
+
+const rows = (name: string, count: number) =>
+  Array.from({ length: count }, (_, at) => movement(accountId, { unique_id: `${name}-${at}` }));
+const ndjson = (movements: object[]) => movements.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+describe('ledgerbell import', () => {
+  it('waits until a file is stored, and counts what was known already', async () => {
+    const path = await file('twice.ndjson', ndjson(rows('twice', 1_500)));
+    const first = documentOf(await importFile(path, '--json')).import;
+    expect(first).toMatchObject({
+      status: 'done',
+      format: 'ndjson',
+      received: 1_500,
+      inserted: 1_500,
+      duplicates: 0,
+    });
+    const second = documentOf(await importFile(path, '--json')).import;
+    expect(second).toMatchObject({ status: 'done', inserted: 0, duplicates: 1_500 });
+  });
+
+  it('takes the format from --format where the name does not say it', async () => {
+    const path = await file('movements.txt', JSON.stringify({ transactions: rows('named', 2) }));
+    expect(reasonOf(await importFile(path))).toMatch(
+      /^error: The name of .*movements\.txt does not end in \.json/,
+    );
+    expect(documentOf(await importFile(path, '--format', 'json', '--json')).import).toMatchObject({
+      format: 'json',
+      inserted: 2,
+    });
+  });
+
+  it('tells a person what came of it, and where to see why rows were rejected', async () => {
+    const path = await file('half.jsonl', `${ndjson(rows('half', 2))}{"amount":"12,3"}\n`);
+    const { code, stdout, stderr } = await importFile(path);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^Import \d+ is done: 3 rows, 2 new, 0 known already, 1 rejected; 0 notifications owed\.\nWhy rows were rejected: GET \/v1\/imports\/\d+\/errors\n$/,
+    );
+  });
+
+  it('sends a file of many megabytes', async () => {
+    const long = { description: 'Ğ'.repeat(4_000) };
+    const path = await file('large.ndjson', ndjson(rows('large', 1_200).map((row) => ({ ...row, ...long }))));
+    expect(documentOf(await importFile(path, '--json')).import).toMatchObject({ inserted: 1_200 });
+  });
+
+  it('takes an empty file for one without rows', async () => {
+    expect(documentOf(await importFile(await file('empty.ndjson', ''), '--json')).import).toMatchObject({
+      status: 'done',
+      inserted: 0,
+    });
+  });
+
+  it('passes on why the service refuses a file or a key', async () => {
+    const path = await file(
+      'wrong.json',
+      JSON.stringify({ transactions: [movement(accountId, { amount: '1e5' })] }),
+    );
+    expect(reasonOf(await importFile(path))).toMatch(/^error: transactions\.0\.amount must be a string/);
+    const unknown = await runCli(['import', path, '--key', 'lb_tellnobody', '--url', service.url]);
+    expect(reasonOf(unknown)).toBe(
+      `error: The API key is not known: it may have been mistyped, or deleted. Asked was ${service.url}.`,
+    );
+  });
+
+  it('says where nothing answers', async () => {
+    const path = await file('nowhere.json', '{}');
+    expect(reasonOf(await runCli(['import', path, '--key', key, '--url', 'http://127.0.0.1:1']))).toBe(
+      'error: Nothing answers at http://127.0.0.1:1 (ECONNREFUSED). Start the service (npm start), or say with --url where it is.',
+    );
+  });
+});

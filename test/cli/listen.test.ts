@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { reasonOf, runCli, spawnCli } from './command.ts';
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const apiSecret = 's3cr3t-ğ';
+
+const fields = {
+  dc: 'Credit',
+  code: 'FAST',
+  amount: '11747.59',
+  balance: '997068.34',
+  currency: 'TRY',
+  description: 'Doğum günü\nhediyesi',
+  account_id: '1',
+  account: 'Ana Hesap',
+  bank: 'Garanti BBVA',
+  opponent_id: '',
+  opponent_iban: '',
+};
+const digits = createHash('sha256')
+  .update(`CreditFAST11747.59997068.34TRYDoğum günü\nhediyesi${apiSecret}`)
+  .digest('hex');
+const body = JSON.stringify({ ...fields, hash: btoa(digits) });
+
+/** `ledgerbell listen` as a process of its own, ready to be posted to. */
+async function listen(...args: string[]) {
+  const child = spawnCli(['listen', '--port', '0', '--secret', secret, ...args]);
+  const ended = once(child, 'close');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  if (child.stdout === null || child.stderr === null) throw new Error('the command has no output to read');
+  const notes = createInterface({ input: child.stderr })[Symbol.asyncIterator]();
+  const output = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const url = /http:\S+/.exec((await notes.next()).value ?? '')?.[0] ?? '';
+  return {
+    child,
+    ended,
+    nextLine: async (): Promise<string> => (await output.next()).value ?? '',
+    /** Signed with the npm package standardwebhooks. @returns the status of the answer. */
+    async send(sent: string, { signedAs = sent, path = 'hook' } = {}): Promise<number> {
+      const now = new Date();
+      const headers = {
+        'content-type': 'application/json',
+        'webhook-id': 'msg_17',
+        'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+        'webhook-signature': new Webhook(secret).sign('msg_17', now, signedAs),
+        'ledgerbell-transaction-id': '17',
+        'ledgerbell-date-issue': '2025-10-01',
+      };
+      return (await fetch(url + path, { method: 'POST', headers, body: sent })).status;
+    },
+  };
+}
+
+describe('ledgerbell listen', () => {
+  it('prints one JSON document per notification, and ends well when it is told to', async () => {
+    const { child, ended, send, nextLine } = await listen('--api-secret', apiSecret, '--json');
+    expect(await send(body)).toBe(204);
+    expect(JSON.parse(await nextLine())).toEqual({
+      id: 'msg_17',
+      verified: true,
+      fault: null,
+      hash: 'verified',
+      path: '/hook',
+      test: false,
+      transaction_id: '17',
+      date_issue: '2025-10-01',
+      body: { ...fields, hash: btoa(digits) },
+    });
+
+    expect(await send(body.replace('11747', '21747'), { signedAs: body })).toBe(401);
+    expect(JSON.parse(await nextLine())).toMatchObject({
+      verified: false,
+      fault: expect.stringContaining('No signature matches'),
+      hash: 'not checked',
+    });
+
+    expect(await send(body.replace('11747', '21747'))).toBe(401);
+    expect(JSON.parse(await nextLine())).toMatchObject({ verified: false, hash: 'wrong' });
+
+    child.kill('SIGTERM');
+    expect((await ended)[0]).toBe(0);
+    expect(await nextLine()).toBe('');
+  });
+
+  it('prints a line for a person, whatever the description holds', async () => {
+    const { send, nextLine } = await listen();
+    expect(await send(body)).toBe(204);
+    expect(await nextLine()).toBe(
+      '✔ msg_17  Credit 11747.59 TRY  Garanti BBVA, Ana Hesap  FAST Doğum günü hediyesi  (signature verified)',
+    );
+    expect(await send(body, { signedAs: '{}' })).toBe(401);
+    expect(await nextLine()).toBe(
+      '✘ msg_17  No signature matches: the secret is another, or the body was changed.',
+    );
+  });
+
+  it('says when its port is taken', async () => {
+    const server = (await import('node:http')).createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? String(address.port) : '';
+    expect(reasonOf(await runCli(['listen', '--port', port, '--secret', secret]))).toBe(
+      `error: Port ${port} of 127.0.0.1 is taken by another program: choose another one.`,
+    );
+  });
+});

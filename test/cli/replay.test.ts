@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import * as v from 'valibot';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createApi } from '../../src/cli/api.ts';
+import { followImport, ImportAnswer } from '../../src/cli/import-follow.ts';
+import { readConfig } from '../../src/config.ts';
+import { createCustomer } from '../../src/database/customers.ts';
+import { createLog } from '../../src/log.ts';
+import { ROLES, type Service, startService } from '../../src/service.ts';
+import { useDatabase } from '../support/database.ts';
+import { movement } from '../support/movements.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
+import { documentOf, runCli } from './command.ts';
+
+const { url } = useDatabase();
+const receiver = useReceiver();
+
+/** The command finds the service's queues under their usual name, so that they need a Redis database of their own. */
+const redisUrl = new URL(inject('redisUrl'));
+redisUrl.pathname = '/9';
+const environment = {
+  PORT: '0',
+  DATABASE_URL: url,
+  REDIS_URL: redisUrl.href,
+  SECRET_KEY: randomBytes(32).toString('base64'),
+  ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+};
+
+let service: Service;
+beforeAll(async () => {
+  const log = createLog('silent');
+  service = await startService({ config: readConfig(environment), roles: ROLES, log, announce: () => {} });
+});
+afterAll(() => service?.stop());
+
+const idOf = (name: string) => v.object({ [name]: v.object({ id: v.string() }) });
+
+describe('ledgerbell replay', () => {
+  it('has the notifications of a webhook sent again by the running service', async () => {
+    const { api_key: key } = await createCustomer(service.runtime, 'Tekrar');
+    const api = createApi(service.url, key);
+    const { account } = await api.post(
+      '/v1/accounts',
+      { bank: 'Ziraat', title: 'Ana', currency: 'TRY' },
+      idOf('account'),
+    );
+    const { webhook } = await api.post(
+      '/v1/webhooks',
+      { title: 'Replayed', endpoint: `${receiver.url}/again`, event: 'NEW_TRANSACTION', account: 'all' },
+      idOf('webhook'),
+    );
+    const webhookId = webhook?.id ?? '';
+    const accountId = account?.id ?? '';
+    const accepted = await api.post(
+      '/v1/imports',
+      { transactions: [movement(accountId), movement(accountId, { dc: 'Debit' })] },
+      ImportAnswer,
+    );
+    await followImport(api, accepted.import, { onState: () => {}, signal: new AbortController().signal });
+    const { database } = service.runtime;
+    const delivered = async () => {
+      const [row] = await database.query<{ n: string }[]>(
+        "SELECT COUNT(*) AS n FROM deliveries WHERE webhook_id = ? AND status = 'delivered'",
+        [webhookId],
+      );
+      return Number(row?.n) === 2;
+    };
+    await until('both delivered', delivered);
+    expect(receiver.at('/again')).toHaveLength(2);
+
+    const replay = (...args: string[]) =>
+      runCli(['replay', '--webhook', webhookId, '--json', ...args], environment);
+    expect(documentOf(await replay('--since', '2099-01-01'))).toEqual({ replayed: 0 });
+    expect(documentOf(await replay('--since', '2020-01-01', '--status', 'failed'))).toEqual({ replayed: 0 });
+    expect(documentOf(await replay('--since', '2020-01-01 00:00:00+03'))).toEqual({ replayed: 2 });
+
+    const posts = await until(
+      'both sent again',
+      () => receiver.at('/again').length >= 4 && receiver.at('/again'),
+    );
+    const ids = posts.map(({ headers }) => headers['webhook-id']);
+    expect(ids.slice(2).sort()).toEqual(ids.slice(0, 2).sort());
+    await until('both delivered again', delivered);
+  });
+});

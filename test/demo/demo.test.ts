@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { findRunning } from '../../src/embedded/servers.ts';
+import { until } from '../support/until.ts';
+
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-demo-'));
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+/** The demo as a process of its own, with nothing of the environment that the tests run in. */
+function spawnDemo(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+  return spawn(process.execPath, ['--import', 'tsx', 'src/demo/main.ts', ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function finish(child: ChildProcess) {
+  if (child.stdout === null || child.stderr === null) throw new Error('the demo has no output to read');
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code, stdout, stderr };
+}
+
+describe('the demo', () => {
+  it('with --once shows every expected delivery verified, and ends well', async () => {
+    const { code, stdout, stderr } = await finish(spawnDemo(['--once']));
+    expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
+    const [line] = stdout.trim().split('\n');
+    expect(line).toBe(
+      'Ledgerbell: a bank statement goes in, signed notifications come out, and every one is checked.',
+    );
+    const rows = [
+      ...stdout.matchAll(/^ {2}(Everything|Debits only|One account) .* (\d+) +(\d+) +(\d+) +(\d+)$/gm),
+    ];
+    expect(rows.map(([, title]) => title)).toEqual(['Everything', 'Debits only', 'One account']);
+    for (const [, , matched, delivered, , verified] of rows) {
+      expect(Number(matched)).toBeGreaterThan(0);
+      expect([delivered, verified]).toEqual([matched, matched]);
+    }
+    const retried = rows.map(([, , , , times]) => Number(times) > 0);
+    expect(retried).toEqual([false, true, false]);
+    expect(stdout).toContain('The same file sent again: 0 new, 520 known already');
+    expect(stdout).toContain('✔ Every expected notification was delivered, received and verified.');
+    expect(await findRunning(join(dataDir, 'demo'))).toBeNull();
+  });
+
+  it('without it stays up on the same data, with pages and a listing to look at, until Ctrl-C', async () => {
+    const child = spawnDemo([]);
+    const finished = finish(child);
+    onTestFinished(async () => {
+      child.kill('SIGTERM');
+      await finished;
+    });
+    let shown = '';
+    child.stdout?.on('data', (part: Buffer) => {
+      shown += part;
+    });
+    await until('the demo to be over', () => shown.includes('Ctrl-C ends the demo.'));
+
+    const pages = [...shown.matchAll(/^ {2}(?:Docs|Console|Queues) +(http\S+)$/gm)].map(
+      ([, url = '']) => url,
+    );
+    expect(pages).toHaveLength(3);
+    for (const url of pages) expect((await fetch(url)).status, url).toBe(200);
+    const [, key = '', listing = ''] = /curl -s -H 'Authentication: (\S+)' '(\S+)'/.exec(shown) ?? [];
+    const answer = await fetch(listing, { headers: { Authentication: key } });
+    expect(answer.status).toBe(200);
+    expect(((await answer.json()) as { transactions: unknown[] }).transactions).toHaveLength(3);
+
+    const second = await finish(spawnDemo(['--once']));
+    expect(second.code).toBe(1);
+    expect(second.stdout).toMatch(/^ {2}✘ DATA_DIR \S+ is in use by process \d+\. [^\n]+\n$/m);
+
+    child.kill('SIGINT');
+    const { code, stderr } = await finished;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await findRunning(join(dataDir, 'demo'))).toBeNull();
+  });
+
+  it('says in one line what is wrong with its configuration', async () => {
+    const { code, stdout, stderr } = await finish(spawnDemo(['--once'], { PORT: 'wrong' }));
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(stdout).toBe('  ✘ PORT must be a port from 0 (any free one) to 65535.\n');
+  });
+});

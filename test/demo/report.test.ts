@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { findFaults, type Outcome, renderOutcomes } from '../../src/demo/report.ts';
+import { matches } from '../../src/demo/subscriptions.ts';
+
+const subscription = {
+  title: 'Debits only',
+  event: 'NEW_DEBIT',
+  accountRef: null,
+  encoding: 'json',
+  failsAtFirst: true,
+} as const;
+const movement = (id: string) => ({
+  id,
+  account_id: '1',
+  dc: 'Debit',
+  amount: '12.50',
+  date_issue: '2025-10-03',
+});
+
+const outcome = ({
+  verified = ['1', '2'],
+  faults = [] as string[],
+  delivered = 2,
+  ...rest
+}: Partial<Outcome> & { verified?: string[]; faults?: string[]; delivered?: number } = {}): Outcome => ({
+  subscriber: {
+    subscription,
+    url: '',
+    verified: new Set(verified),
+    faults,
+    learn: () => {},
+    close: async () => {},
+  },
+  accountTitle: 'all',
+  expected: 2,
+  matched: [movement('1'), movement('2')],
+  progress: { owed: 2, delivered, retried: 1, pending: 0 },
+  ...rest,
+});
+
+describe('what the demo finds at fault', () => {
+  it('is nothing when every expected delivery was made and verified', () => {
+    expect(findFaults([outcome()])).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a notification that never came',
+      { verified: ['1'] },
+      'Debits only lacks transaction 2 (2025-10-03, Debit 12.50).',
+    ],
+    [
+      'one that is not committed as delivered',
+      { delivered: 1 },
+      'Debits only: 2 should be delivered, 1 are.',
+    ],
+    [
+      'a movement that was not stored',
+      { expected: 3, delivered: 3 },
+      'Debits only: 3 movements of the file match, 2 are stored.',
+    ],
+    [
+      'one too many',
+      { verified: ['1', '2', '9'] },
+      'Debits only was told of 1 movements that do not match it.',
+    ],
+    [
+      'a false signature',
+      { faults: ['It is not signed.', 'It is not signed.'] },
+      'Debits only did not believe a notification. It is not signed.',
+    ],
+  ])('is %s', (_kind, change, fault) => {
+    expect(findFaults([outcome(change)])).toEqual([fault]);
+  });
+
+  it('names the first five that are missing, and counts the rest', () => {
+    const matched = Array.from({ length: 8 }, (_, at) => movement(String(at)));
+    const faults = findFaults([outcome({ matched, expected: 8, delivered: 8, verified: [] })]);
+    expect(faults).toHaveLength(6);
+    expect(faults.at(-1)).toBe('Debits only lacks 3 more.');
+  });
+});
+
+describe('the table of the demo', () => {
+  it('adds the webhooks up, with numbers under each other', () => {
+    expect(renderOutcomes([outcome(), outcome({ expected: 1_000, accountTitle: 'Ana Hesap' })])).toEqual([
+      'webhook      event      account    body  matched  delivered  retried  verified',
+      'Debits only  NEW_DEBIT  all        json        2          2        1         2',
+      'Debits only  NEW_DEBIT  Ana Hesap  json    1,000          2        1         2',
+      'total                                      1,002          4        2         4',
+    ]);
+  });
+});
+
+describe('a subscription', () => {
+  const one = { ...subscription, event: 'NEW_TRANSACTION', accountRef: '2' } as const;
+
+  it.each([
+    [subscription, { dc: 'Debit', account_id: '1' }, true],
+    [subscription, { dc: 'Credit', account_id: '1' }, false],
+    [one, { dc: 'Credit', account_id: '2' }, true],
+    [one, { dc: 'Debit', account_id: '1' }, false],
+  ])('%# matches by event and account', (of, it, expected) => {
+    expect(matches(of, it)).toBe(expected);
+  });
+});

@@ -1,0 +1,42 @@
+import { expect } from 'vitest';
+import type { TestService } from './service.ts';
+
+export interface Listed {
+  id: string;
+  account_id: string;
+  unique_id: string;
+  date_issue: string;
+  date_readed: string;
+  account: { id: string };
+}
+
+/** One page that must be there. @returns its rows, and where its Link leads to. */
+export async function readPage(
+  service: TestService,
+  key: string,
+  path: string,
+): Promise<{ rows: Listed[]; next: string | null }> {
+  const { status, body, headers } = await service.call('GET', path, { key });
+  expect({ status, body }).toMatchObject({ status: 200 });
+  expect(Object.keys(body)).toEqual(['transactions']);
+  const link = headers.get('link');
+  const [, target] = /^<([^>]+)>; rel="next"$/.exec(link ?? '') ?? [];
+  expect(target === undefined).toBe(link === null);
+  return {
+    rows: body.transactions,
+    next: target === undefined ? null : target.replace(service.url, ''),
+  };
+}
+
+/** Follows Link from a page to the last one. @returns all rows, in the order of their coming. */
+export async function readAll(service: TestService, key: string, path: string): Promise<Listed[]> {
+  const all: Listed[] = [];
+  for (let next: string | null = path; next !== null; ) {
+    const page = await readPage(service, key, next);
+    all.push(...page.rows);
+    next = page.next;
+  }
+  return all;
+}
+
+export const uniqueIds = (rows: readonly Listed[]): string[] => rows.map(({ unique_id }) => unique_id);

@@ -1,0 +1,28 @@
+import { expect } from 'vitest';
+import type { Answer } from './service.ts';
+
+/**
+ * Checks that an answer is an error in the one shape all of them have (RFC 9457).
+ * @returns the paths of its faults, in their order.
+ */
+export function expectProblem({ status, headers, body }: Answer, expected: number): string[] {
+  expect({ status, body }).toMatchObject({ status: expected, body: { status: expected } });
+  expect(headers.get('content-type')).toBe('application/problem+json');
+  expect(body).toEqual({
+    type: expect.stringMatching(/^\/problems\/[a-z-]+$/),
+    title: expect.stringMatching(/./),
+    status: expected,
+    detail: expect.stringMatching(/./),
+    message: body.detail,
+    request_id: headers.get('x-request-id'),
+    ...(expected === 422 ? { errors: expect.any(Array) } : {}),
+  });
+  const errors: { path: string; message: string }[] = body.errors ?? [];
+  for (const error of errors) {
+    expect(error).toEqual({ path: expect.any(String), message: expect.stringMatching(/./) });
+  }
+  return errors.map(({ path }) => path);
+}
+
+/** What differs between two answers that should tell the same is in neither of these. */
+export const withoutRequestId = ({ status, body: { request_id: _, ...body } }: Answer) => ({ status, body });

@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import type { Answer } from './service.ts';
+
+/** One request as `fetch` will not send it: any Host header, and a body in chunks without a length. */
+export async function send(
+  url: string,
+  {
+    method = 'GET',
+    headers = {},
+    body = [],
+  }: { method?: string; headers?: Record<string, string>; body?: Iterable<Uint8Array | string> },
+): Promise<Answer> {
+  const outgoing = request(url, { method, headers });
+  const answered = once(outgoing, 'response');
+  // A server that has refused may close before it has been sent everything.
+  outgoing.on('error', () => {});
+  Readable.from(body).pipe(outgoing);
+  const [response] = await answered;
+  const parts: Buffer[] = [];
+  for await (const part of response) parts.push(part);
+  const text = Buffer.concat(parts).toString('utf8');
+  return {
+    status: response.statusCode,
+    headers: new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
+    body: /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : text,
+  };
+}
+
+/** Bytes as they are, to a server; what it answers until it closes. */
+export async function sendBytes(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(bytes, 'latin1');
+  let answer = '';
+  for await (const part of socket) answer += String(part);
+  return answer;
+}

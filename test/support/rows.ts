@@ -1,0 +1,11 @@
+import type { TestService } from './service.ts';
+
+const TABLES =
+  'accounts banks imports import_pieces import_errors transactions webhooks pumps deliveries'.split(' ');
+
+/** How many rows every table has that a request could write to: equal before and after one that was refused. */
+export async function countRows({ runtime }: TestService): Promise<Record<string, string>> {
+  const columns = TABLES.map((table) => `(SELECT COUNT(*) FROM ${table}) AS ${table}`);
+  const [counts] = await runtime.database.query<Record<string, string>[]>(`SELECT ${columns.join(', ')}`);
+  return { ...counts };
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, inject } from 'vitest';
+import { type Config, readConfig } from '../../src/config.ts';
+import { createCustomer, type NewCustomer } from '../../src/database/customers.ts';
+import { createLog } from '../../src/log.ts';
+import type { Runtime } from '../../src/runtime.ts';
+import { ROLES, type RoleName, type Service, startService } from '../../src/service.ts';
+import { useDatabase } from './database.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they are about to check.
+  body: any;
+}
+
+export interface TestService {
+  readonly url: string;
+  readonly runtime: Runtime;
+  /** A customer of its own, with an API key that sees all its accounts. */
+  customer(name?: string): Promise<NewCustomer>;
+  /** One request; an object body is sent as JSON, a string as it is. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface CallOptions {
+  key?: string;
+  body?: unknown;
+  type?: string;
+  headers?: Record<string, string>;
+}
+
+/** The service on a database and queues of this test file's own. Call it at the top of the file. */
+export function useService({
+  roles = ROLES,
+  config = {},
+}: {
+  roles?: readonly RoleName[];
+  config?: Partial<Config>;
+} = {}): TestService {
+  const { url } = useDatabase();
+  let service: Service;
+  beforeAll(async () => {
+    const secretKey = randomBytes(32).toString('base64');
+    service = await startService({
+      config: {
+        ...readConfig({
+          PORT: '0',
+          DATABASE_URL: url,
+          REDIS_URL: inject('redisUrl'),
+          SECRET_KEY: secretKey,
+          ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+        }),
+        ...config,
+      },
+      roles,
+      log: createLog('silent'),
+      announce: () => {},
+      prefix: `test-${randomBytes(6).toString('hex')}`,
+    });
+  });
+  afterAll(() => service?.stop());
+
+  return {
+    get url() {
+      return service.url;
+    },
+    get runtime() {
+      return service.runtime;
+    },
+    customer: (name = 'Müşteri') => createCustomer(service.runtime, name),
+    async call(method, path, { key, body, type, headers = {} } = {}) {
+      const response = await fetch(service.url + path, {
+        method,
+        redirect: 'manual',
+        headers: {
+          ...(key === undefined ? {} : { Authentication: key }),
+          ...(body === undefined ? {} : { 'Content-Type': type ?? 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const isJson = /json/.test(response.headers.get('content-type') ?? '');
+      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    },
+  };
+}
