@@ -21,21 +21,37 @@ export interface Config {
   install: 'auto' | 'never';
 }
 
-/** A wrong or missing environment variable. The message is one line, fit to be shown as it is; it never holds the value. */
+/** A wrong or missing environment variable. The message is one line, fit to be shown as it is; it never holds a secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-const url = (protocols: readonly string[], example: string) =>
+/** A URL of a server: its protocol, a host, and the path that names a database; each part can be decoded. */
+const url = (protocols: readonly string[], path: RegExp, example: string) =>
   v.pipe(
     v.string(),
     v.check((text) => {
       const parsed = URL.parse(text);
-      return parsed !== null && protocols.includes(parsed.protocol);
+      return (
+        parsed !== null &&
+        protocols.includes(parsed.protocol) &&
+        parsed.hostname !== '' &&
+        path.test(parsed.pathname) &&
+        [parsed.username, parsed.password, parsed.pathname].every(isDecodable)
+      );
     }, `must be a URL such as ${example}`),
   );
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** A parser that throws becomes a schema that fails with the parser's own sentence. */
 const parsedBy = <T>(parse: (text: string) => T) =>
@@ -59,8 +75,8 @@ const Environment = v.object({
     '3000',
   ),
   HOST: v.optional(v.string(), '127.0.0.1'),
-  DATABASE_URL: v.optional(url(['mysql:'], 'mysql://user:password@host:3306/database')),
-  REDIS_URL: v.optional(url(['redis:', 'rediss:'], 'redis://:password@host:6379/0')),
+  DATABASE_URL: v.optional(url(['mysql:'], /^\/[^/]+$/, 'mysql://user:password@host:3306/database')),
+  REDIS_URL: v.optional(url(['redis:', 'rediss:'], /^(\/\d*)?$/, 'redis://:password@host:6379/0')),
   DATA_DIR: v.optional(v.string(), './.data'),
   SECRET_KEY: v.optional(
     v.pipe(
@@ -93,7 +109,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const result = v.safeParse(Environment, present, { abortEarly: true });
   if (!result.success) {
     const [issue] = result.issues;
-    throw new ConfigError(`${v.getDotPath(issue)} ${issue.message}.`);
+    throw new ConfigError(`${v.getDotPath(issue)} ${issue.message.replaceAll(/\s+/g, ' ')}.`);
   }
   const e = result.output;
   if ((e.ADMIN_USER === undefined) !== (e.ADMIN_PASSWORD === undefined)) {

@@ -5,18 +5,13 @@ import { createAccount, importMovements, movement } from './support/movements.ts
 import { useReceiver } from './support/receiver.ts';
 import { useService } from './support/service.ts';
 import { until } from './support/until.ts';
+import { subscribe as subscribeEndpoint } from './support/webhooks.ts';
 
 const service = useService();
 const receiver = useReceiver();
 
-async function subscribe(key: string, path: string, fields: object = {}) {
-  const { status, body } = await service.call('POST', '/v1/webhooks', {
-    key,
-    body: { title: path, endpoint: receiver.url + path, event: 'NEW_TRANSACTION', account: 'all', ...fields },
-  });
-  expect(status).toBe(200);
-  return body.webhook as { id: string; secret: string };
-}
+const subscribe = (key: string, path: string, fields: object = {}) =>
+  subscribeEndpoint(service, key, receiver.url + path, fields);
 
 /** Computed here from the specification, not with the product's own code. */
 function expectedHash(fields: Record<string, string>, apiSecret: string): string {

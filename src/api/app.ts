@@ -70,6 +70,7 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
 
   app.get('/openapi.json', openAPIRouteHandler(app, { documentation: DOCUMENT }));
   app.get('/problems/:name', ...getProblem());
+  app.get('/docs/', (c) => c.redirect('/docs'));
   app.route('/docs', docsPages());
   app.use('/ops/*', requireOperator(config.admin));
   app.get('/ops/', (c) => c.redirect('/ops'));
@@ -92,7 +93,8 @@ function answerUnrouted(app: Hono<ApiEnv>): void {
   }
   app.notFound((c) => {
     const allowed = [...known].filter((method) => methods.match(method, c.req.path)[0].length > 0);
-    if (allowed.length === 0) throw notFound('path');
+    // A route that was asked and had nothing (a file of a page) is no matter of the method.
+    if (allowed.length === 0 || allowed.includes(c.req.method)) throw notFound('path');
     throw new Problem('method-not-allowed', `This path takes ${allowed.join(', ')}.`, {
       headers: { Allow: allowed.join(', ') },
     });

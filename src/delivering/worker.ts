@@ -4,21 +4,19 @@ import { wakeWebhooks } from '../queues/wake.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { createPoster } from './post.ts';
-import { createPump } from './pump.ts';
+import { createPump, type PumpOptions } from './pump.ts';
 
 /** How long a shutdown lets POSTs in flight end by themselves; those it cuts short do not count as attempts. */
 const SHUTDOWN_GRACE = 4_000;
 
-/** Takes webhooks from their queue and drains them. */
-export function startDeliveryWorker({
-  config,
-  database,
-  secrets,
-  queues,
-  connectWorker,
-  prefix,
-  log,
-}: Runtime): Role {
+/**
+ * Takes webhooks from their queue and drains them.
+ * @param tuning the pump's schedule, time slice and the like, for tests that cannot wait for three days.
+ */
+export function startDeliveryWorker(
+  { config, database, secrets, queues, connectWorker, prefix, log }: Runtime,
+  tuning: Partial<PumpOptions> = {},
+): Role {
   const shutdown = new AbortController();
   const poster = createPoster({ guard: createAddressGuard({ allow: config.allowPrivateEndpoints }) });
   const pump = createPump({
@@ -27,6 +25,7 @@ export function startDeliveryWorker({
     poster,
     wake: (webhookId, delay) => wakeWebhooks(queues, [webhookId], delay),
     log,
+    ...tuning,
   });
   const worker = new Worker<DeliveryJob, void>(
     QUEUES.deliveries,

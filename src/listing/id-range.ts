@@ -21,7 +21,7 @@ export const FIRST_READ_AFTER = `
  */
 export const RANGE_OF_DATES = `
   SELECT MIN(first) AS first, MAX(last) AS last FROM (
-    SELECT MIN(id) AS first, MAX(id) AS last FROM transactions
+    SELECT MIN(id) AS first, MAX(id) AS last FROM transactions FORCE INDEX (transactions_account_date)
     WHERE account_id IN (?) AND date_issue >= ? AND date_issue <= ? GROUP BY account_id, date_issue) days`;
 
 const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';

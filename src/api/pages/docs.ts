@@ -8,10 +8,10 @@ import { notFound } from '../problem.ts';
 import { pageHeaders } from './headers.ts';
 
 /** Swagger UI's own files; nothing is loaded from elsewhere, so that the page works where there is no internet. */
-const FILES: Record<string, string> = {
-  'swagger-ui.css': 'text/css',
-  'swagger-ui-bundle.js': 'text/javascript',
-};
+const FILES: ReadonlyMap<string, string> = new Map([
+  ['swagger-ui.css', 'text/css'],
+  ['swagger-ui-bundle.js', 'text/javascript'],
+]);
 
 const START = `window.ui = SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, tryItOutEnabled: true });`;
 
@@ -50,7 +50,7 @@ export function docsPages(): Hono<ApiEnv> {
     .get('/start.js', (c) => c.body(START, 200, { 'Content-Type': 'text/javascript' }))
     .get('/:file', async (c) => {
       const file = c.req.param('file');
-      const type = FILES[file];
+      const type = FILES.get(file);
       if (type === undefined) throw notFound('file');
       return c.body(await readFile(join(folder, file)), 200, {
         'Content-Type': type,

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { VERSION } from '../../src/version.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api'] });
+
+it('tells without a key that the process is alive, and which version it is', async () => {
+  const { status, body } = await service.call('GET', '/healthz');
+  expect([status, body]).toEqual([200, { status: 'ok', version: VERSION }]);
+});
+
+it('tells without a key that MySQL, Redis and the schema are ready', async () => {
+  const { status, body } = await service.call('GET', '/readyz');
+  expect([status, body]).toEqual([200, { status: 'ready', mysql: 'ok', redis: 'ok', migrations: 'ok' }]);
+});
+
+it('is not ready while a migration has not run', async () => {
+  const { database } = service.runtime;
+  const [migration] =
+    await database.query<{ id: number; timestamp: string; name: string }[]>('SELECT * FROM migrations');
+  await database.query('DELETE FROM migrations');
+  try {
+    const { status, body } = await service.call('GET', '/readyz');
+    expect([status, body]).toEqual([
+      503,
+      { status: 'not ready', mysql: 'ok', redis: 'ok', migrations: 'not available' },
+    ]);
+  } finally {
+    await database.query('INSERT INTO migrations (id, timestamp, name) VALUES (?, ?, ?)', [
+      migration?.id,
+      migration?.timestamp,
+      migration?.name,
+    ]);
+  }
+  expect((await service.call('GET', '/readyz')).status).toBe(200);
+});

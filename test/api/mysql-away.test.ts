@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { createCustomer } from '../../src/database/customers.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { type EmbeddedServers, startEmbedded } from '../../src/embedded/servers.ts';
+import { createLog } from '../../src/log.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { expectProblem } from '../support/problem.ts';
+import { send } from '../support/raw-http.ts';
+import { until } from '../support/until.ts';
+
+/** A MySQL of this file's own, which can be stopped, and a service on it. */
+let dataDir: string;
+let mysql: EmbeddedServers;
+let service: Service;
+
+const startMysql = () =>
+  startEmbedded({ dataDir, mysql: true, redis: false, install: 'auto', announce: () => {} });
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-away-'));
+  mysql = await startMysql();
+  const url = mysql.databaseUrl ?? '';
+  const database = await createDataSource(url).initialize();
+  await migrate(database);
+  await database.destroy();
+  service = await startService({
+    config: readConfig({
+      PORT: '0',
+      DATABASE_URL: url,
+      REDIS_URL: inject('redisUrl'),
+      SECRET_KEY: randomBytes(32).toString('base64'),
+    }),
+    roles: ['api'],
+    log: createLog('silent'),
+    announce: () => {},
+    prefix: `test-${randomBytes(6).toString('hex')}`,
+  });
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await mysql?.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+it('answers 503 with Retry-After while MySQL is away, and by itself 200 when it is back', async () => {
+  const { api_key } = await createCustomer(service.runtime, 'Müşteri');
+  const get = (path: string) => send(service.url + path, { headers: { Authentication: api_key } });
+  expect((await get('/v1/accounts')).status).toBe(200);
+
+  await mysql.stop();
+  for (const path of ['/v1/accounts', '/v1/transactions?starts=2026-01-01', '/v1/webhooks/1', '/ops']) {
+    const answer = await get(path);
+    expectProblem(answer, 503);
+    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(JSON.stringify(answer.body)).not.toMatch(/SELECT|sock|ECONN|ENOENT/);
+  }
+  const upload = await send(`${service.url}/v1/imports`, {
+    method: 'POST',
+    headers: { Authentication: api_key, 'Content-Type': 'application/x-ndjson' },
+    body: ['{}\n'],
+  });
+  expectProblem(upload, 503);
+  const ready = await get('/readyz');
+  expect([ready.status, ready.body]).toEqual([
+    503,
+    { status: 'not ready', mysql: 'not available', redis: 'ok', migrations: 'not available' },
+  ]);
+  expect((await get('/healthz')).status).toBe(200);
+
+  mysql = await startMysql();
+  await until('the API answers again', async () => (await get('/v1/accounts')).status === 200);
+  expect((await get('/readyz')).status).toBe(200);
+});

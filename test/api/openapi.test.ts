@@ -1,0 +1,133 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createApp } from '../../src/api/app.ts';
+import { createAddressGuard } from '../../src/delivering/address-guard.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api'] });
+
+interface Operation {
+  summary?: string;
+  operationId?: string;
+  tags?: string[];
+  security?: unknown[];
+  parameters?: { in: string; name: string; required?: boolean; schema?: object }[];
+  requestBody?: { content: Record<string, object> };
+  responses: Record<string, { description: string; content?: Record<string, { schema?: object }> }>;
+}
+interface Document {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { securitySchemes: Record<string, object>; schemas?: Record<string, object> };
+  security: Record<string, unknown[]>[];
+}
+
+let document: Document;
+let operations: { method: string; path: string; operation: Operation }[];
+
+beforeAll(async () => {
+  const { status, body } = await service.call('GET', '/openapi.json');
+  expect(status).toBe(200);
+  document = body;
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+});
+
+describe('/openapi.json', () => {
+  it('is an OpenAPI 3.1 document', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(document.info).toMatchObject({
+      title: 'Ledgerbell',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    });
+  });
+
+  it('has every route under /v1, and none that is not there', () => {
+    const app = createApp(service.runtime, createAddressGuard({ allow: [] }));
+    const routes = new Set(
+      app.routes
+        .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/v1/'))
+        .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
+    );
+    const described = operations.map(({ method, path }) => `${method} ${path}`);
+    expect(described.filter((it) => it.includes('/v1/')).sort()).toEqual([...routes].sort());
+    expect(described).toEqual(expect.arrayContaining(['GET /healthz', 'GET /readyz']));
+  });
+
+  it('says of each operation under /v1 that it needs a key, and of the others that they do not', () => {
+    const schemes = Object.keys(document.components.securitySchemes);
+    expect(document.security.flatMap((it) => Object.keys(it)).sort()).toEqual(schemes.sort());
+    for (const { path, operation } of operations) {
+      if (path.startsWith('/v1/')) {
+        expect(operation.security).toBeUndefined();
+        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['401', '503']));
+      } else {
+        expect(operation.security).toEqual([]);
+      }
+    }
+  });
+
+  it('gives each operation a summary, a name of its own, a tag and a success', () => {
+    for (const { operation } of operations) {
+      expect(operation.summary).toMatch(/./);
+      expect(operation.tags).toHaveLength(1);
+      expect(Object.keys(operation.responses).filter((status) => status.startsWith('2'))).toHaveLength(1);
+      for (const response of Object.values(operation.responses)) expect(response.description).toMatch(/./);
+    }
+    const names = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(names).size).toBe(operations.length);
+  });
+
+  it('declares each parameter of a path once, as required', () => {
+    for (const { path, operation } of operations) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
+      expect(declared.map(({ name }) => name)).toEqual(named);
+      for (const parameter of declared) {
+        expect(parameter).toMatchObject({ required: true, schema: expect.any(Object) });
+      }
+    }
+  });
+
+  it('has a schema for each body, in and out, that leads nowhere but into the document', () => {
+    const bodies = operations.flatMap(({ operation }) => [
+      ...Object.entries(operation.requestBody?.content ?? {}),
+      ...Object.values(operation.responses).flatMap(({ content = {} }) => Object.entries(content)),
+    ]);
+    for (const [type, body] of bodies) {
+      if (/json$/.test(type) && !/ndjson$/.test(type)) expect(body).toHaveProperty('schema');
+    }
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, to]) => to ?? '');
+    for (const reference of references) {
+      const target = reference
+        .replace(/^#\//, '')
+        .split('/')
+        .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
+      expect(target, reference).toBeDefined();
+    }
+  });
+
+  it('shows what a webhook and a movement are made of', () => {
+    const schemaOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json'];
+    const webhook = JSON.stringify(schemaOf('/v1/webhooks'));
+    for (const field of [
+      'title',
+      'endpoint',
+      'event',
+      'account',
+      'NEW_TRANSACTION',
+      'NEW_DEBIT',
+      'NEW_CREDIT',
+    ]) {
+      expect(webhook).toContain(`"${field}"`);
+    }
+    const imports = JSON.stringify(schemaOf('/v1/imports'));
+    for (const field of ['account_id', 'dc', 'amount', 'date_issue', 'unique_id'])
+      expect(imports).toContain(`"${field}"`);
+    const parameters = document.paths['/v1/transactions']?.get?.parameters?.map(({ name }) => name);
+    expect(parameters).toEqual(
+      expect.arrayContaining(['starts', 'ends', 'after', 'page', 'per_page', 'cursor']),
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const readOnly = useService({ roles: ['api'] });
+const writable = useService({ roles: ['api'], config: { queueDashboard: 'writable' } });
+
+describe('the dashboard of the queues', () => {
+  it.each(['/ops', '/ops/queues'])('%s is found with a slash behind it too', async (path) => {
+    const { status, headers } = await readOnly.call('GET', `${path}/`);
+    expect([status, headers.get('location')]).toEqual([302, path]);
+    const page = await readOnly.call('GET', path);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+  });
+
+  it.each(['/ops', '/ops/queues'])('%s lets the browser load nothing from elsewhere', async (path) => {
+    const { headers } = await readOnly.call('GET', path);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/default-src '(none|self)'/);
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
+  });
+
+  it('knows every queue', async () => {
+    const { status, body } = await readOnly.call('GET', '/ops/queues/api/queues');
+    expect(status).toBe(200);
+    expect(body.queues.map(({ name }: { name: string }) => name).sort()).toEqual([
+      'deliveries',
+      'imports',
+      'maintenance',
+    ]);
+  });
+
+  it('serves none of the files around it', async () => {
+    for (const path of ['..%2f..%2f..%2fpackage.json', '%2e%2e/package.json', '..%5cpackage.json']) {
+      const { status } = await readOnly.call('GET', `/ops/queues/static/${path}`);
+      expect(status).toBe(404);
+    }
+  });
+
+  const CHANGES = [
+    ['PUT', '/pause'],
+    ['PUT', '/empty'],
+    ['PUT', '/clean/wait'],
+    ['PUT', '/retry/failed'],
+    ['PUT', '/promote'],
+    ['PUT', '/obliterate'],
+    ['POST', '/add'],
+    ['PUT', '/job-1/clean'],
+    ['PUT', '/job-1/retry/failed'],
+    ['PUT', '/job-1/promote'],
+    ['PATCH', '/job-1/update-data'],
+    ['PUT', '/concurrency'],
+  ] as const;
+
+  it.each(CHANGES)('refuses to change anything: %s %s', async (method, path) => {
+    const { imports } = readOnly.runtime.queues;
+    await imports.add('import', { importId: '1' }, { jobId: 'job-1' });
+    const before = [await imports.getJobCounts(), await imports.isPaused()];
+    const { status } = await readOnly.call(method, `/ops/queues/api/queues/imports${path}`, {
+      body: { name: 'import', data: { importId: '2' }, jobData: { importId: '2' }, concurrency: 1 },
+    });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(500);
+    expect([await imports.getJobCounts(), await imports.isPaused()]).toEqual(before);
+    expect((await imports.getJob('job-1'))?.data).toEqual({ importId: '1' });
+  });
+
+  it.each(['/pause', '/resume'])('refuses to change all queues at once: %s', async (path) => {
+    await readOnly.call('PUT', `/ops/queues/api/queues${path}`);
+    expect(await readOnly.runtime.queues.imports.isPaused()).toBe(false);
+    expect(await readOnly.runtime.queues.deliveries.isPaused()).toBe(false);
+  });
+
+  it('changes what it is told when the operator has set it so', async () => {
+    const { status } = await writable.call('PUT', '/ops/queues/api/queues/imports/pause');
+    expect(status).toBe(200);
+    await until('the queue paused', () => writable.runtime.queues.imports.isPaused());
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { queueImports } from '../../src/queues/wake.ts';
+import { createAccount, movement } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api'] });
+
+describe('while Redis is away', () => {
+  it('imports are accepted and kept, everything else answers, and /readyz and /ops tell of it', async () => {
+    const { api_key: key } = await service.customer();
+    const { id } = await createAccount(service, key);
+    const { redis, queues, database } = service.runtime;
+    redis.disconnect();
+    await expect(queueImports(queues, ['1'])).rejects.toThrow();
+
+    const accepted = await service.call('POST', '/v1/imports', {
+      key,
+      body: { transactions: [movement(id)] },
+    });
+    expect([accepted.status, accepted.body.import.status]).toEqual([202, 'queued']);
+    const rows = await database.query<object[]>(
+      `SELECT i.status, OCTET_LENGTH(p.bytes) > 0 AS kept FROM imports i JOIN import_pieces p ON p.import_id = i.id
+       WHERE i.id = ?`,
+      [accepted.body.import.id],
+    );
+    expect(rows).toEqual([{ status: 'queued', kept: 1 }]);
+
+    const ready = await service.call('GET', '/readyz');
+    expect([ready.status, ready.body]).toEqual([
+      503,
+      { status: 'not ready', mysql: 'ok', redis: 'not available', migrations: 'ok' },
+    ]);
+    expect(ready.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect((await service.call('GET', '/healthz')).status).toBe(200);
+    for (const path of ['/v1/transactions?starts=2026-01-01', '/v1/webhooks', '/v1/imports']) {
+      expect((await service.call('GET', path, { key })).status).toBe(200);
+    }
+    const console = await service.call('GET', '/ops');
+    expect(console.status).toBe(200);
+    expect(console.body).toContain('Redis does not answer');
+  });
+});

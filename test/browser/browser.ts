@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { installPackages } from '../../src/embedded/installation.ts';
+
+const EXECUTABLE = '/usr/bin/chromium';
+
+/** What a browser does of itself (updates, QUIC) is off: a request that is seen is one that a page made. */
+const ARGUMENTS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const INSTALL_TIMEOUT = 10 * 60_000;
+
+/** A page, and what it did that a person would not see. */
+export interface Visit {
+  page: Page;
+  /** Errors on the console, among them refusals by the content security policy, and exceptions of scripts. */
+  faults: string[];
+  /** Every address that was asked for. */
+  requests: string[];
+}
+
+export interface Browser {
+  /** Opens a page and waits until nothing more is being loaded. */
+  visit(url: string, options?: { dark?: boolean }): Promise<Visit>;
+}
+
+/** A real Chromium with an empty profile for this test file. Installed with apt-get where it is missing. */
+export function useBrowser(): Browser {
+  let profile: string;
+  let context: BrowserContext;
+
+  beforeAll(async () => {
+    if (!existsSync(EXECUTABLE)) {
+      console.error('Installing chromium with apt-get, to look at the pages …');
+      await installPackages(['chromium']);
+    }
+    profile = await mkdtemp(join(tmpdir(), 'ledgerbell-browser-'));
+    context = await chromium.launchPersistentContext(profile, {
+      executablePath: EXECUTABLE,
+      args: ARGUMENTS,
+      viewport: { width: 1280, height: 900 },
+    });
+  }, INSTALL_TIMEOUT);
+
+  afterAll(async () => {
+    await context?.close();
+    if (profile !== undefined) await rm(profile, { recursive: true, force: true });
+  });
+
+  return {
+    async visit(url, { dark = false } = {}) {
+      const page = await context.newPage();
+      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+      const faults: string[] = [];
+      const requests: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error') faults.push(message.text());
+      });
+      page.on('pageerror', (error) => faults.push(error.message));
+      page.on('request', (request) => requests.push(request.url()));
+      await page.goto(url, { waitUntil: 'networkidle' });
+      return { page, faults, requests };
+    },
+  };
+}

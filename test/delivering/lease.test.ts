@@ -1,0 +1,136 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createAddressGuard } from '../../src/delivering/address-guard.ts';
+import { releaseLease, renewLease, takeLease } from '../../src/delivering/lease.ts';
+import { createPoster } from '../../src/delivering/post.ts';
+import { createPump } from '../../src/delivering/pump.ts';
+import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { attemptsOf, deliveriesOf, subscribe } from '../support/webhooks.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+const receiver = useReceiver();
+let webhookId: string;
+let key: string;
+let accountId: string;
+
+beforeAll(async () => {
+  key = (await service.customer()).api_key;
+  accountId = (await createAccount(service, key)).id;
+  webhookId = (await subscribe(service, key, `${receiver.url}/lease`)).id;
+});
+
+/** A pump whose runs the test starts itself; no worker competes with it. */
+function newPump() {
+  const { database, secrets, log } = service.runtime;
+  const wakes: { webhookId: string; delay: number }[] = [];
+  const poster = createPoster({ guard: createAddressGuard({ allow: ['127.0.0.0/8'] }) });
+  const pump = createPump({
+    database,
+    secrets,
+    poster,
+    log,
+    wake: async (id, delay) => {
+      wakes.push({ webhookId: id, delay });
+    },
+  });
+  return { pump, poster, wakes };
+}
+const never = new AbortController().signal;
+const owe = (count: number, prefix: string) =>
+  importMovements(
+    service,
+    key,
+    Array.from({ length: count }, (_, i) => movement(accountId, { unique_id: `${prefix}${i}` })),
+  );
+
+describe('the lease of a webhook', () => {
+  it('is held by one at a time, and given back', async () => {
+    const { database } = service.runtime;
+    const lease = await takeLease(database, webhookId);
+    expect(lease).not.toBeNull();
+    expect(await takeLease(database, webhookId)).toBeNull();
+    if (lease === null) return;
+    expect(await renewLease(database, lease)).toBe(true);
+    await releaseLease(database, lease);
+    expect(await renewLease(database, lease)).toBe(false);
+    const next = await takeLease(database, webhookId);
+    expect(next).not.toBeNull();
+    // A former holder cannot give back what is not its own any more.
+    await releaseLease(database, lease);
+    expect(await takeLease(database, webhookId)).toBeNull();
+    if (next !== null) await releaseLease(database, next);
+  });
+
+  it('is free again when it has run out, and when the clock was set back', async () => {
+    const { database } = service.runtime;
+    for (const until of ['NOW(6) - INTERVAL 1 SECOND', 'NOW(6) + INTERVAL 1 HOUR']) {
+      await database.query(
+        `UPDATE pumps SET lease_token = 'dead', lease_until = ${until} WHERE webhook_id = ?`,
+        [webhookId],
+      );
+      const lease = await takeLease(database, webhookId);
+      expect(lease).not.toBeNull();
+      if (lease !== null) await releaseLease(database, lease);
+    }
+  });
+
+  it('lets a second run at the same time send nothing, and look again later', async () => {
+    const { pump, poster, wakes } = newPump();
+    await owe(50, 'twice');
+    await Promise.all([pump.run(webhookId, never), pump.run(webhookId, never)]);
+    expect(receiver.at('/lease')).toHaveLength(50);
+    expect(wakes).toEqual([{ webhookId, delay: 12_000 }]);
+    await poster.close();
+  });
+
+  it('that was lost keeps the results from being written: they are sent again, never mixed', async () => {
+    const { pump, poster } = newPump();
+    let stolen = false;
+    receiver.answer('/lease', async (_, response) => {
+      if (!stolen) {
+        stolen = true;
+        await service.runtime.database.query("UPDATE pumps SET lease_token = 'thief' WHERE webhook_id = ?", [
+          webhookId,
+        ]);
+      }
+      response.end();
+    });
+    await owe(1, 'lost');
+    await pump.run(webhookId, never);
+    const pending = (await deliveriesOf(service, webhookId)).filter(({ status }) => status === 'pending');
+    expect(pending).toMatchObject([{ attempts: 0 }]);
+    await service.runtime.database.query('UPDATE pumps SET lease_token = NULL WHERE webhook_id = ?', [
+      webhookId,
+    ]);
+    await pump.run(webhookId, never);
+    expect((await deliveriesOf(service, webhookId)).every(({ status }) => status === 'delivered')).toBe(true);
+    const twice = receiver
+      .at('/lease')
+      .filter(({ headers }) => headers['webhook-id'] === `msg_${pending[0]?.id}`);
+    expect(twice).toHaveLength(2);
+    await poster.close();
+  });
+
+  it('does not count an attempt that our own shutdown cut short', async () => {
+    const { pump, poster, wakes } = newPump();
+    receiver.answer('/lease', () => {});
+    await owe(1, 'shutdown');
+    const before = receiver.at('/lease').length;
+    const shutdown = new AbortController();
+    const run = pump.run(webhookId, shutdown.signal);
+    await until('the POST in flight', () => receiver.at('/lease').length > before);
+    shutdown.abort();
+    poster.abort();
+    await run;
+    const [pending] = (await deliveriesOf(service, webhookId)).filter(({ status }) => status === 'pending');
+    expect(pending).toMatchObject({ attempts: 0, failures: 0 });
+    expect(
+      (await attemptsOf(service, webhookId)).some(({ delivery_id }) => delivery_id === pending?.id),
+    ).toBe(false);
+    // Whoever goes on finds a job for it.
+    expect(wakes).toEqual([{ webhookId, delay: 0 }]);
+    await poster.close();
+  });
+});

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import { createImporter } from '../../src/importing/importer.ts';
+import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/importing/store.ts';
+import { createAccount, movement } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+
+// No importer role: the test runs imports itself, and interrupts them where it likes.
+const service = useService({ roles: ['api'] });
+
+const never = new AbortController().signal;
+
+async function staged(rows: number, fields: (i: number) => object = () => ({})) {
+  const { api_key: key, customer } = await service.customer();
+  const account = await createAccount(service, key);
+  const body = Array.from({ length: rows }, (_, i) => JSON.stringify(movement(account.id, fields(i)))).join(
+    '\n',
+  );
+  const answer = await service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
+  expect(answer.status).toBe(202);
+  return { key, customer, account, importId: answer.body.import.id as string };
+}
+
+const newImporter = () => {
+  const woken: string[][] = [];
+  const importer = createImporter({
+    database: service.runtime.database,
+    log: service.runtime.log,
+    wake: async (ids) => void woken.push([...ids]),
+  });
+  return { importer, woken };
+};
+
+const show = async (key: string, importId: string) =>
+  (await service.call('GET', `/v1/imports/${importId}`, { key })).body.import;
+
+const storedRows = async (customerId: string) => {
+  const [row] = await service.runtime.database.query<{ n: string }[]>(
+    'SELECT COUNT(*) AS n FROM transactions WHERE customer_id = ?',
+    [customerId],
+  );
+  return Number(row?.n);
+};
+
+describe('an import', () => {
+  it('that is interrupted goes on at its bookmark, and gives rows without an id the same ids', async () => {
+    const { key, customer, importId } = await staged(2_500, () => ({ unique_id: '' }));
+    const { importer } = newImporter();
+    const shutdown = new AbortController();
+    shutdown.abort();
+    expect(await importer.run(importId, shutdown.signal)).toBe('given back');
+    expect(await storedRows(customer.id)).toBe(1_000);
+    expect(await show(key, importId)).toMatchObject({ status: 'running', inserted: 1_000 });
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await show(key, importId)).toMatchObject({
+      status: 'done',
+      received: 2_500,
+      inserted: 2_500,
+      duplicates: 0,
+    });
+    expect(await storedRows(customer.id)).toBe(2_500);
+  });
+
+  it('that is worked on by two at the same time is stored once', async () => {
+    const { key, customer, importId } = await staged(3_000);
+    const { importer } = newImporter();
+    const outcomes = await Promise.all([importer.run(importId, never), importer.run(importId, never)]);
+    expect(outcomes.toSorted()).toEqual(['done', 'nothing to do']);
+    expect(await storedRows(customer.id)).toBe(3_000);
+    expect(await show(key, importId)).toMatchObject({ inserted: 3_000, duplicates: 0 });
+  });
+
+  it('that is done is not done again', async () => {
+    const { importId } = await staged(1);
+    const { importer } = newImporter();
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await importer.run(importId, never)).toBe('nothing to do');
+    expect(await importer.run('999999', never)).toBe('nothing to do');
+  });
+
+  it('leaves no staged bytes behind', async () => {
+    const { importId } = await staged(10);
+    await newImporter().importer.run(importId, never);
+    const pieces = await service.runtime.database.query<unknown[]>(
+      'SELECT 1 FROM import_pieces WHERE import_id = ?',
+      [importId],
+    );
+    expect(pieces).toEqual([]);
+  });
+
+  it('wakes the webhooks that are owed something, and no others', async () => {
+    const { key, importId } = await staged(3, () => ({ dc: 'Debit' }));
+    const webhook = async (event: string) =>
+      (
+        await service.call('POST', '/v1/webhooks', {
+          key,
+          body: { title: event, endpoint: 'http://127.0.0.1:9/', event, account: 'all' },
+        })
+      ).body.webhook.id;
+    const all = await webhook('NEW_TRANSACTION');
+    const debit = await webhook('NEW_DEBIT');
+    await webhook('NEW_CREDIT');
+    const { importer, woken } = newImporter();
+    await importer.run(importId, never);
+    expect(woken).toEqual([[all, debit]]);
+  });
+
+  it('is done although no webhook could be woken: the reconciler finds what is due', async () => {
+    const { key, importId } = await staged(1);
+    const { database, log } = service.runtime;
+    const importer = createImporter({
+      database,
+      log,
+      wake: () => Promise.reject(new Error('Redis is away')),
+    });
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await show(key, importId)).toMatchObject({ status: 'done', inserted: 1 });
+  });
+
+  it('keeps the balance of the newest movement, also when an older statement comes later', async () => {
+    const first = await staged(1, () => ({ date_issue: '2026-03-01', balance: '10.00' }));
+    await newImporter().importer.run(first.importId, never);
+    const body = JSON.stringify(movement(first.account.id, { date_issue: '2026-02-01', balance: '99.00' }));
+    const { body: answer } = await service.call('POST', '/v1/imports', {
+      key: first.key,
+      body,
+      type: 'application/x-ndjson',
+    });
+    await newImporter().importer.run(answer.import.id, never);
+    const { body: accounts } = await service.call('GET', `/v1/accounts/${first.account.id}`, {
+      key: first.key,
+    });
+    expect(accounts.accounts[0]).toMatchObject({
+      balance: '10.00',
+      last_update: expect.stringMatching(/\+03$/),
+    });
+  });
+});
+
+describe('a chunk', () => {
+  const chunkOf = (importId: string, customerId: string, accountId: string, from: number): Chunk => ({
+    importId,
+    customerId,
+    from,
+    to: from + 1,
+    movements: [
+      {
+        uniqueId: `chunk-${from}`,
+        movement: { ...movement(accountId), dc: 'Credit' } as Chunk['movements'][0]['movement'],
+      },
+    ],
+    faults: [],
+    rejected: 0,
+  });
+
+  it('is stored whole or not at all: a bookmark that moved undoes the rows too', async () => {
+    const { customer, account, importId } = await staged(1);
+    const { database } = service.runtime;
+    await database.query("UPDATE imports SET status = 'running', bookmark = 7 WHERE id = ?", [importId]);
+    await expect(storeChunk(database, chunkOf(importId, customer.id, account.id, 0))).rejects.toThrow(
+      ImportTakenOverError,
+    );
+    expect(await storedRows(customer.id)).toBe(0);
+  });
+
+  it('never goes back in date_readed, even when the clock does', async () => {
+    const { customer, account, importId } = await staged(1);
+    const { database } = service.runtime;
+    await database.query("UPDATE imports SET status = 'running' WHERE id = ?", [importId]);
+    await database.query(
+      "UPDATE import_locks SET last_date_readed = '2099-01-01 00:00:00' WHERE customer_id = ?",
+      [customer.id],
+    );
+    await storeChunk(database, chunkOf(importId, customer.id, account.id, 0));
+    const [row] = await database.query<{ date_readed: Date }[]>(
+      'SELECT date_readed FROM transactions WHERE customer_id = ?',
+      [customer.id],
+    );
+    expect(row?.date_readed.toISOString()).toBe('2099-01-01T00:00:00.000Z');
+  });
+});

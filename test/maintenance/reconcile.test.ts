@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { startDeliveryWorker } from '../../src/delivering/worker.ts';
+import { startImporterWorker } from '../../src/importing/worker.ts';
+import { createAccount, importDone, movement } from '../support/movements.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { deliveriesOf, subscribe } from '../support/webhooks.ts';
+
+const service = useService({ roles: ['api', 'maintenance'] });
+const receiver = useReceiver();
+
+/** Forgets everything that the queues of this test know, as FLUSHALL would. */
+async function emptyRedis() {
+  const { redis, prefix } = service.runtime;
+  const keys = await redis.keys(`${prefix}:*`);
+  await redis.del(...keys);
+  expect(await redis.keys(`${prefix}:*`)).toEqual([]);
+}
+
+describe('the reconciler', () => {
+  it('rebuilds what Redis forgot, itself included: a queued import, and deliveries that are due', async () => {
+    const { api_key: key } = await service.customer();
+    const account = await createAccount(service, key);
+    const webhook = await subscribe(service, key, `${receiver.url}/hook`);
+    const { body } = await service.call('POST', '/v1/imports', {
+      key,
+      body: { transactions: [movement(account.id)] },
+    });
+    await emptyRedis();
+
+    const importer = startImporterWorker(service.runtime);
+    await importDone(service, key, body.import.id);
+    await until('the delivery owed', async () => (await deliveriesOf(service, webhook.id)).length === 1);
+    await importer.stop();
+    await emptyRedis();
+
+    const delivery = startDeliveryWorker(service.runtime);
+    await until(
+      'delivered',
+      async () => (await deliveriesOf(service, webhook.id))[0]?.status === 'delivered',
+      40_000,
+    );
+    await delivery.stop();
+    expect(receiver.at('/hook')).toHaveLength(1);
+  });
+
+  it('cancels what a deleted webhook is owed by an import that was committed after the deletion', async () => {
+    const { api_key: key } = await service.customer();
+    const webhook = await subscribe(service, key, `${receiver.url}/deleted`);
+    await service.call('DELETE', `/v1/webhooks/${webhook.id}`, { key });
+    await service.runtime.database.query(
+      'INSERT INTO deliveries (webhook_id, transaction_id) VALUES (?, 1)',
+      [webhook.id],
+    );
+    await until(
+      'cancelled',
+      async () => (await deliveriesOf(service, webhook.id))[0]?.status === 'cancelled',
+    );
+  });
+});

@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDataSource } from '../src/database/data-source.ts';
+import { migrate } from '../src/database/migrate.ts';
+import { findRunning, startEmbedded } from '../src/embedded/servers.ts';
+import { movement } from './support/movements.ts';
+import { type ServiceProcess, startServiceProcess } from './support/process.ts';
+import { useReceiver } from './support/receiver.ts';
+import { until } from './support/until.ts';
+import { webhook } from './support/webhooks.ts';
+
+const receiver = useReceiver();
+const running: ServiceProcess[] = [];
+const directories: string[] = [];
+
+const start = (env: Record<string, string>, args?: string[]) => {
+  const service = startServiceProcess(env, args);
+  running.push(service);
+  return service;
+};
+async function newDirectory() {
+  const directory = await mkdtemp(join(tmpdir(), 'lb-process-'));
+  directories.push(directory);
+  return directory;
+}
+afterAll(async () => {
+  await Promise.all(
+    running.map(({ child, end }) =>
+      child.exitCode === null && child.signalCode === null ? end('SIGTERM') : null,
+    ),
+  );
+  for (const directory of directories) await rm(directory, { recursive: true, force: true });
+});
+
+/** A customer with an account, made by the command line on the running service's servers. */
+function newCustomer(dataDir: string) {
+  const cli = (...args: string[]) =>
+    JSON.parse(
+      execFileSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args, '--json'], {
+        env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+        encoding: 'utf8',
+      }),
+    );
+  const { customer, api_key: key } = cli('customers', 'create', '--name', 'Süreç');
+  const { account } = cli(
+    ...[
+      'accounts',
+      'create',
+      '--customer',
+      customer.id,
+      '--bank',
+      'Akbank',
+      '--title',
+      'Kasa',
+      '--currency',
+      'TRY',
+    ],
+  );
+  return { key: key as string, accountId: account.id as string };
+}
+
+async function call(url: string, key: string, path: string, body?: object) {
+  const response = await fetch(url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { Authentication: key, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as { import: { id: string }; accounts: unknown[] },
+  };
+}
+
+describe('npm start', () => {
+  it.each([
+    [{ PORT: 'http' }, 'PORT must be a port'],
+    [{ DATABASE_URL: 'postgres://u:hunter2@h/d' }, 'DATABASE_URL must be a URL such as mysql://'],
+    [{ TIME_ZONE_OFFSET: 'Istanbul' }, 'TIME_ZONE_OFFSET must be an offset'],
+  ])('with %j ends with one line that names the variable', async (env, line) => {
+    const service = start(env);
+    expect(await service.ended()).toBe(1);
+    expect(service.said).toContain(line);
+    expect(service.said.trim().split('\n')).toHaveLength(1);
+    expect(service.said).not.toContain('hunter2');
+  });
+
+  it('with an unknown role says which there are', async () => {
+    const service = start({}, ['--roles', 'api,postman']);
+    expect(await service.ended()).toBe(1);
+    expect(service.said).toMatch(/api, importer, delivery, maintenance.*"postman"/);
+  });
+});
+
+describe('the running service', () => {
+  let dataDir: string;
+  let service: ServiceProcess;
+  let key: string;
+  let accountId: string;
+
+  beforeAll(async () => {
+    dataDir = await newDirectory();
+    service = start({ DATA_DIR: dataDir });
+    await service.url();
+    ({ key, accountId } = newCustomer(dataDir));
+  });
+
+  it('ends within its ten seconds on SIGTERM although a receiver hangs, and sends that again after the next start', async () => {
+    const url = await service.url();
+    receiver.answer('/hangs', () => {});
+    await call(url, key, '/v1/webhooks', webhook({ endpoint: `${receiver.url}/hangs` }));
+    await call(url, key, '/v1/imports', { transactions: [movement(accountId, { unique_id: 'hanging' })] });
+    await until('the POST in flight', () => receiver.at('/hangs').length === 1);
+    // Exit code 0 is the orderly end; the process itself ends with 1 when ten seconds are over.
+    expect(await service.end('SIGTERM')).toBe(0);
+    expect(await findRunning(dataDir)).toBeNull();
+
+    receiver.answer('/hangs', (_, response) => void response.end());
+    service = start({ DATA_DIR: dataDir });
+    await service.url();
+    await until('it arrives', () => receiver.at('/hangs').length === 2);
+    const [first, second] = receiver.at('/hangs');
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+  });
+
+  it('outlives MySQL and Redis: says 503 while they are away, and goes on when they are back', async () => {
+    const url = await service.url();
+    await call(url, key, '/v1/webhooks', webhook({ endpoint: `${receiver.url}/outlives` }));
+    const pids = await Promise.all(
+      ['mysql', 'redis'].map(
+        async (name) => JSON.parse(await readFile(join(dataDir, `${name}.json`), 'utf8')).pid as number,
+      ),
+    );
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    const answer = await until('an import accepted again', async () => {
+      const { status, body } = await call(url, key, '/v1/imports', {
+        transactions: [movement(accountId, { unique_id: 'after the fall' })],
+      });
+      expect([202, 503]).toContain(status);
+      return status === 202 && body;
+    });
+    expect(answer.import.id).toBeDefined();
+    await until('its notification', () => receiver.at('/outlives').length === 1, 45_000);
+  });
+
+  it('refuses a second start on the same DATA_DIR, and is not disturbed', async () => {
+    const second = start({ DATA_DIR: dataDir });
+    expect(await second.ended()).toBe(1);
+    expect(second.said).toContain(String(service.child.pid));
+    expect((await call(await service.url(), key, '/v1/accounts')).status).toBe(200);
+  });
+
+  it('that was killed leaves nothing that the next start could stumble over', async () => {
+    await service.end('SIGKILL');
+    service = start({ DATA_DIR: dataDir });
+    expect((await call(await service.url(), key, '/v1/accounts')).body.accounts).toHaveLength(1);
+  });
+});
+
+it('waits for MySQL, Redis and the schema, and says for what', async () => {
+  const dataDir = await newDirectory();
+  const embedded = { dataDir, mysql: true, redis: true, install: 'never' as const, announce: () => {} };
+  const { databaseUrl = '', redisUrl = '', stop } = await startEmbedded(embedded);
+  await stop();
+  const service = start({
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    SECRET_KEY: randomBytes(32).toString('base64'),
+    DATA_DIR: await newDirectory(),
+  });
+  await until('it waits for MySQL', () => /Waiting for MySQL/.test(service.said));
+  const servers = await startEmbedded(embedded);
+  await until('it waits for the schema', () =>
+    /Waiting for the database schema: .*migrate/.test(service.said),
+  );
+  const database = await createDataSource(databaseUrl).initialize();
+  await migrate(database);
+  await database.destroy();
+  const ready = await fetch(`${await service.url()}/readyz`);
+  expect(ready.status).toBe(200);
+  expect(await service.end('SIGINT')).toBe(0);
+  await servers.stop();
+});

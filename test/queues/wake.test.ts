@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { connectHasty, connectPatient } from '../../src/queues/connection.ts';
+import { openQueues, QUEUES, type Queues, WORKER_OPTIONS } from '../../src/queues/queues.ts';
+import { wakeWebhooks } from '../../src/queues/wake.ts';
+import { until } from '../support/until.ts';
+
+const prefix = `test-${randomBytes(6).toString('hex')}`;
+let redis: Redis;
+let queues: Queues;
+let worker: Worker;
+const runs: string[] = [];
+/** What a run does before it ends. */
+let during: (webhookId: string) => Promise<void> = async () => {};
+
+beforeAll(async () => {
+  redis = connectHasty(inject('redisUrl'));
+  await until('Redis', () => redis.status === 'ready');
+  queues = openQueues(redis, prefix);
+  worker = new Worker(
+    QUEUES.deliveries,
+    async (job) => {
+      runs.push(job.data.webhookId);
+      await during(job.data.webhookId);
+    },
+    { ...WORKER_OPTIONS, connection: connectPatient(inject('redisUrl')), prefix },
+  );
+});
+afterAll(async () => {
+  await worker.close();
+  await queues.close();
+  redis.disconnect();
+});
+const runsOf = (webhookId: string) => runs.filter((id) => id === webhookId).length;
+
+describe('waking a webhook', () => {
+  it('many times at once gives it one job', async () => {
+    await worker.pause();
+    for (let i = 0; i < 20; i += 1) await wakeWebhooks(queues, ['1', '2']);
+    expect(await queues.deliveries.getWaitingCount()).toBe(2);
+    worker.resume();
+    await until('both ran', () => runsOf('1') === 1 && runsOf('2') === 1);
+  });
+
+  it('that sleeps brings it forward', async () => {
+    await wakeWebhooks(queues, ['3'], 3_600_000);
+    expect(await queues.deliveries.getDelayedCount()).toBe(1);
+    await wakeWebhooks(queues, ['3']);
+    await until('it ran', () => runsOf('3') === 1);
+    expect(await queues.deliveries.getDelayedCount()).toBe(0);
+  });
+
+  it('that is running makes it run once more when it ends', async () => {
+    during = async (id) => {
+      if (id === '4' && runsOf('4') === 1) await wakeWebhooks(queues, ['4']);
+    };
+    await wakeWebhooks(queues, ['4']);
+    await until('it ran twice', () => runsOf('4') === 2);
+  });
+
+  it('that goes to sleep and is woken afterwards runs at once, not when the sleep is over', async () => {
+    during = async (id) => {
+      if (id !== '5' || runsOf('5') > 1) return;
+      await wakeWebhooks(queues, ['5'], 3_600_000);
+      await wakeWebhooks(queues, ['5']);
+    };
+    await wakeWebhooks(queues, ['5']);
+    await until('it ran twice', () => runsOf('5') === 2);
+  });
+
+  it('whose job was removed by hand makes a new one', async () => {
+    during = async () => {};
+    await wakeWebhooks(queues, ['6'], 3_600_000);
+    const [job] = await queues.deliveries.getDelayed();
+    // Removed as a careless hand would: the deduplication key stays behind.
+    await redis.del(`${prefix}:deliveries:${job?.id}`);
+    await redis.zrem(`${prefix}:deliveries:delayed`, job?.id ?? '');
+    await wakeWebhooks(queues, ['6']);
+    await until('it ran', () => runsOf('6') === 1);
+  });
+});

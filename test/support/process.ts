@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { until } from './until.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+export interface ServiceProcess {
+  child: ChildProcess;
+  /** What it has written to stderr so far. */
+  readonly said: string;
+  /** Where its API answers; waits until it says so. */
+  url(): Promise<string>;
+  /** Sends a signal and waits for the end. @returns the exit code, null when the signal itself ended it. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+  /** Waits for the end. */
+  ended(): Promise<number | null>;
+}
+
+/** The service as a process of its own, with nothing in its environment but PATH, HOME and what is given. */
+export function startServiceProcess(env: Record<string, string>, args: string[] = []): ServiceProcess {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+    env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'silent', ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const exit = once(child, 'exit').then(([code]) => code as number | null);
+  return {
+    child,
+    get said() {
+      return said;
+    },
+    url: () =>
+      until(
+        `an URL in: ${said}`,
+        () => {
+          if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${said}`);
+          return /API\s+(http:\S+)\/v1/.exec(said)?.[1];
+        },
+        60_000,
+      ),
+    async end(signal) {
+      child.kill(signal);
+      return exit;
+    },
+    ended: () => exit,
+  };
+}
