@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { measureDeliveries } from './figures/deliveries.ts';
 import { measureImports } from './figures/imports.ts';
+import { measureNeighbours } from './figures/neighbours.ts';
 import { startInstallation } from './installation.ts';
 
 const FIGURES = {
@@ -9,6 +10,16 @@ const FIGURES = {
     measure: measureDeliveries,
     unit: 'deliveries/s',
     baseline: 'bare undici loop that signs and posts',
+  },
+  neighbours: {
+    measure: measureNeighbours({ healthy: 75, hanging: 20, huge: 5, backlog: 50_000 }),
+    unit: 'ms (99th percentile of 202 to receipt)',
+    baseline: 'the same healthy webhooks without the 20 that hang and the 5 that owe 50,000 each',
+  },
+  hanging: {
+    measure: measureNeighbours({ healthy: 50, hanging: 500, huge: 0, backlog: 0 }),
+    unit: 'ms (99th percentile of 202 to receipt)',
+    baseline: 'the same 50 healthy webhooks without the 500 that hang',
   },
 };
 

@@ -1,12 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { monotonic } from './clock.ts';
 
 /**
  * The subscriber of the benchmarks, a process of its own: answers 200 at once and counts. Of every thousandth POST to a
  * path whose secret it was told it verifies the signature, so that a fast nonsense cannot pass for a result.
+ * POSTs to /hang… are never answered; of those to /timed… it keeps when they came in, by the movement's id.
  * Messages from the parent: { secrets: { path: secret } }, { reset: true }, { ask: true }; to the parent: { port },
- * { count, distinct, verified, wrong }.
+ * { count, distinct, verified, wrong, arrivals: { movement: milliseconds } }.
  */
 const VERIFY_EVERY = 1_000;
 
@@ -15,13 +17,18 @@ let verified = 0;
 let wrong = 0;
 let ids = new Set<string>();
 let secrets: Record<string, string> = {};
+let arrivals: Record<string, number> = {};
 
 const server = createServer((request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part) => parts.push(part));
   request.on('end', () => {
+    if (request.url?.startsWith('/hang')) return;
     count += 1;
     const { headers } = request;
+    if (request.url?.startsWith('/timed')) {
+      arrivals[String(headers['ledgerbell-transaction-id'])] = monotonic();
+    }
     ids.add(`${request.url}${headers['webhook-id']}`);
     const secret = secrets[request.url ?? ''];
     if (secret !== undefined && count % VERIFY_EVERY === 0) {
@@ -41,7 +48,8 @@ process.on('message', (message: { secrets?: Record<string, string>; reset?: bool
   if (message.reset) {
     count = verified = wrong = 0;
     ids = new Set();
+    arrivals = {};
   }
-  if (message.ask) process.send?.({ count, distinct: ids.size, verified, wrong });
+  if (message.ask) process.send?.({ count, distinct: ids.size, verified, wrong, arrivals });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

@@ -33,7 +33,6 @@ const AWAY = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
-  'ENOENT', // The Unix socket of a server that is down.
   'ETIMEDOUT',
   'EHOSTUNREACH',
   'ENOTFOUND',
@@ -47,6 +46,8 @@ const AWAY = new Set([
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string' && AWAY.has(error.code)) return true;
+  // The Unix socket of a server that is down does not exist; neither does many a file that is read.
+  if ('code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect') return true;
   // mysql2 gives these no code.
   return /closed state|Connection lost|Pool is closed/i.test(error.message);
 }

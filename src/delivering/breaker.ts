@@ -20,7 +20,7 @@ export interface Breaker {
   /** Pauses since the last success: each doubles the next. */
   pauses: number;
   pausedUntil: number | null;
-  /** POSTs allowed in flight while the endpoint is coming back; null: as many as the webhook allows. */
+  /** POSTs allowed in flight while the endpoint is new or coming back; null: as many as the webhook allows. */
   inFlightLimit: number | null;
   /** Successes since the limit was last raised. */
   successesAtLimit: number;
@@ -30,8 +30,9 @@ export interface Breaker {
  * What the endpoint's state is after one more outcome.
  *
  * Pauses are 5 s, 10 s, 20 s … 10 min (± 20 %), from the third failure in a row that tells of the endpoint, or as long as
- * it asked for. After a pause one probe is in flight; when it arrives 2, 4, 8 … up to the webhook's own limit. What was in
- * flight when the pause began, and fails too, does not lengthen it.
+ * it asked for. After a pause one probe is in flight; when it arrives 2, 4, 8 … up to the webhook's own limit. An endpoint
+ * that has never answered begins with 2, so that hundreds which hang from the first day cost little. What was in flight
+ * when the pause began, and fails too, does not lengthen it.
  */
 export function afterOutcome(
   breaker: Breaker,
@@ -47,7 +48,7 @@ export function afterOutcome(
   }
   if (outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.tells === 'endpoint')) {
     failed.consecutiveFailures += 1;
-    const probing = breaker.inFlightLimit !== null;
+    const probing = breaker.pauses > 0;
     if (probing || failed.consecutiveFailures >= FAILURES_TO_PAUSE) {
       return pause(failed, now, pauseAfter(failed.pauses, random));
     }

@@ -2,7 +2,7 @@ import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { isAway } from '../database/transaction.ts';
 import { type DueDelivery, readDue } from './due.ts';
-import { type Lease, renewLease } from './lease.ts';
+import type { Lease } from './lease.ts';
 import { createPace } from './pace.ts';
 import type { Poster } from './post.ts';
 import { type AttemptResult, writeResults } from './results.ts';
@@ -18,9 +18,6 @@ const READ_AHEAD = 200;
 /** Results written in one transaction, unless what is in flight ends before, or a result has waited for so long. */
 const WRITE_RESULTS = 200;
 const WRITE_AFTER = 25;
-
-/** A hanging receiver yields no results to write, and the lease must be kept all the same. */
-const RENEW_EVERY = 4_000;
 
 /** A rate limit that makes us wait for longer than this is waited for by a delayed job, not by a slot of the worker. */
 const LONGEST_PACE_WAIT = 500;
@@ -211,12 +208,6 @@ export async function drain(
     (results.length === 0 || failure !== null) &&
     (end !== null || (ready.length === 0 && exhausted));
 
-  const renewTimer = setInterval(() => {
-    renewLease(database, lease).then((kept) => {
-      if (!kept) stop('lost');
-      notify();
-    }, fail);
-  }, RENEW_EVERY);
   try {
     for (;;) {
       const event = new Promise<void>((resolve) => {
@@ -229,7 +220,6 @@ export async function drain(
       await event;
     }
   } finally {
-    clearInterval(renewTimer);
     if (writeTimer !== null) clearTimeout(writeTimer);
     if (paceTimer !== null) clearTimeout(paceTimer);
   }

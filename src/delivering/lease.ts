@@ -12,32 +12,37 @@ export const LEASE_SECONDS = 12;
  * expired too, or the webhook would wait until the clock has caught up.
  */
 const TAKE = `
-  UPDATE pumps SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND
+  UPDATE pumps SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = tries + 1
   WHERE webhook_id = ? AND (lease_token IS NULL OR lease_until < NOW(6)
     OR lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
-const RENEW = `
-  UPDATE pumps SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND WHERE webhook_id = ? AND lease_token = ?`;
+const COUNT_TRIES = 'SELECT tries FROM pumps WHERE webhook_id = ?';
 
-const RELEASE = `UPDATE pumps SET lease_token = NULL WHERE webhook_id = ? AND lease_token = ?`;
+const RENEW = `
+  UPDATE pumps SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND WHERE (webhook_id, lease_token) IN (?)`;
+
+const RELEASE = `UPDATE pumps SET lease_token = NULL, tries = 0 WHERE webhook_id = ? AND lease_token = ?`;
 
 /** The right to send for one webhook. Only who holds it can write results, so that two runs never mix theirs. */
 export interface Lease {
   webhookId: string;
   token: string;
+  /** Runs in a row, this one included, that were begun and neither wrote a result nor gave the lease back. */
+  tries: number;
 }
 
 /** Takes the webhook's lease, or returns null when another run holds it. */
 export async function takeLease(sql: Sql, webhookId: string): Promise<Lease | null> {
   const token = randomBytes(16).toString('base64url');
   const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, webhookId]);
-  return affectedRows === 1 ? { webhookId, token } : null;
+  if (affectedRows === 0) return null;
+  const [row] = await sql.query<{ tries: number }[]>(COUNT_TRIES, [webhookId]);
+  return { webhookId, token, tries: row?.tries ?? 1 };
 }
 
-/** False: the lease was lost, and what is in hand belongs to another run. */
-export async function renewLease(sql: Sql, { webhookId, token }: Lease): Promise<boolean> {
-  const { affectedRows } = await sql.query<WriteResult>(RENEW, [webhookId, token]);
-  return affectedRows === 1;
+/** Prolongs leases that are still held. One that was lost stays lost: whoever has it finds out when it writes. */
+export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<void> {
+  if (leases.length > 0) await sql.query(RENEW, [leases.map(({ webhookId, token }) => [webhookId, token])]);
 }
 
 export async function releaseLease(sql: Sql, { webhookId, token }: Lease): Promise<void> {

@@ -3,7 +3,7 @@ import type { SecretBox } from '../database/secret-box.ts';
 import type { Log } from '../log.ts';
 import { type DrainContext, drain } from './drain.ts';
 import { waitUntilDue } from './due.ts';
-import { LEASE_SECONDS, type Lease, releaseLease, takeLease } from './lease.ts';
+import { LEASE_SECONDS, type Lease, releaseLease, renewLeases, takeLease } from './lease.ts';
 import type { Poster } from './post.ts';
 import { RETRY_DELAYS } from './schedule.ts';
 import { loadSubscriber } from './subscriber.ts';
@@ -13,6 +13,20 @@ const SECOND = 1_000;
 /** After this long a webhook goes to the tail of the queue, so that one that is owed a million and one that is owed one take turns. */
 const TIME_SLICE = 3 * SECOND;
 
+/** A hanging receiver yields no results, which would prolong the lease as they are written. */
+const RENEW_EVERY = 4 * SECOND;
+
+/**
+ * A webhook whose runs have ended so often without a result and without giving the lease back takes its process down
+ * with it: it is set apart, so that the others are delivered.
+ */
+const MAX_TRIES = 10;
+
+const SET_APART = `
+  UPDATE webhooks SET status = 'paused', revision = revision + 1,
+    status_reason = 'Delivering to it has ended the delivery process ${MAX_TRIES} times in a row. Its deliveries are kept.'
+  WHERE id = ? AND status = 'active'`;
+
 /** Drains webhooks. One process runs many at once; of all processes, one at a time holds a webhook's lease. */
 export interface Pump {
   /**
@@ -21,6 +35,7 @@ export interface Pump {
    * @throws what MySQL or Redis throws. Nothing is lost then: the reconciler finds what is due.
    */
   run(webhookId: string, signal: AbortSignal): Promise<void>;
+  close(): void;
 }
 
 export interface PumpOptions extends Partial<Pick<DrainContext, 'clock' | 'random' | 'delays'>> {
@@ -45,6 +60,12 @@ export function createPump(options: PumpOptions): Pump {
     timeSlice = TIME_SLICE,
   } = options;
   const context: DrainContext = { database, poster, clock, random, delays };
+
+  /** What this process is draining; one statement prolongs it all. */
+  const held = new Set<Lease>();
+  const renewal = setInterval(() => {
+    renewLeases(database, [...held]).catch((err: unknown) => log.warn({ err }, 'leases not renewed'));
+  }, RENEW_EVERY);
 
   /** Drains until nothing is due or the slice is over; a webhook whose settings changed goes on with the new ones. */
   async function drainSlice(lease: Lease, signal: AbortSignal): Promise<void> {
@@ -78,12 +99,20 @@ export function createPump(options: PumpOptions): Pump {
         if ((await waitUntilDue(database, webhookId)) !== null) await wake(webhookId, LEASE_SECONDS * SECOND);
         return;
       }
+      if (lease.tries > MAX_TRIES) {
+        await database.query(SET_APART, [webhookId]);
+        log.error({ webhookId }, 'webhook set apart: its runs keep ending the process');
+        return releaseLease(database, lease);
+      }
+      held.add(lease);
       try {
         await drainSlice(lease, signal);
       } finally {
+        held.delete(lease);
         await releaseLease(database, lease);
       }
       await goToSleep(webhookId);
     },
+    close: () => clearInterval(renewal),
   };
 }

@@ -25,7 +25,8 @@ export interface AttemptResult {
 }
 
 const FENCE = `
-  UPDATE pumps SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, consecutive_failures = ?, failing_since = ?,
+  UPDATE pumps SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = 0,
+    consecutive_failures = ?, failing_since = ?,
     pauses = ?, paused_until = NOW(6) + INTERVAL ? MICROSECOND, in_flight_limit = ?,
     rate_next_at = NOW(6) + INTERVAL ? MICROSECOND, last_error = ?
   WHERE webhook_id = ? AND lease_token = ?`;

@@ -43,6 +43,7 @@ export function startDeliveryWorker(
       const cut = setTimeout(() => poster.abort(), SHUTDOWN_GRACE);
       await worker.close();
       clearTimeout(cut);
+      pump.close();
       await poster.close();
     },
   };

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import type { WriteResult } from '../database/transaction.ts';
+import { isAway, type WriteResult } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { Row } from './formats/format.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
@@ -32,12 +32,22 @@ interface Running {
   customer_id: string;
   format: string;
   bookmark: number;
+  tries: number;
 }
 
+/** An import that was begun so often in a row without storing a chunk takes its process down with it, or cannot be read. */
+const MAX_TRIES = 10;
+
 const START = `
-  UPDATE imports SET status = 'running', started_at = COALESCE(started_at, NOW(6))
+  UPDATE imports SET status = 'running', started_at = COALESCE(started_at, NOW(6)), tries = tries + 1
   WHERE id = ? AND status IN ('queued', 'running')`;
-const LOAD = `SELECT id, customer_id, format, bookmark FROM imports WHERE id = ? AND status = 'running'`;
+const LOAD = `SELECT id, customer_id, format, bookmark, tries FROM imports WHERE id = ? AND status = 'running'`;
+const FORGET_TRY = 'UPDATE imports SET tries = tries - 1 WHERE id = ? AND tries > 0';
+/** Its bytes are kept, so that it can be queued again once the cause is mended. */
+const GIVE_UP = `
+  UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', bookmark + 1,
+    ' has failed ${MAX_TRIES} times in a row. The rows before it are stored, and what was sent is kept.')
+  WHERE id = ? AND status = 'running'`;
 const ACCOUNTS_OF_KEY = `
   SELECT a.id FROM imports i
   JOIN api_keys k ON k.id = i.api_key_id
@@ -61,6 +71,11 @@ export function createImporter(options: {
       await database.query(START, [importId]);
       const [running] = await database.query<Running[]>(LOAD, [importId]);
       if (running === undefined) return 'nothing to do';
+      if (running.tries > MAX_TRIES) {
+        await database.query(GIVE_UP, [importId]);
+        log.error({ importId }, 'import given up: it keeps failing at the same row');
+        return 'nothing to do';
+      }
       const accounts = await database.query<{ id: string }[]>(ACCOUNTS_OF_KEY, [importId]);
       const chunks = readChunks(
         running,
@@ -83,6 +98,8 @@ export function createImporter(options: {
         }
       } catch (error) {
         if (error instanceof ImportTakenOverError) return 'nothing to do';
+        // An outage says nothing about the import.
+        if (isAway(error)) await database.query(FORGET_TRY, [importId]).catch(() => {});
         throw error;
       }
       const { affectedRows } = await database.query<WriteResult>(FINISH, [importId, bookmark]);

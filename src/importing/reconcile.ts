@@ -5,9 +5,12 @@ const PAGE = 1_000;
 const UNFINISHED = `
   SELECT id FROM imports WHERE status IN ('queued', 'running') AND id > ? ORDER BY id LIMIT ${PAGE}`;
 
-/** An upload that has been `receiving` for so long has lost its client; nobody was told that it was accepted. */
+/**
+ * An upload that has been `receiving` for so long (the API itself allows 10 minutes) has lost its client or its process;
+ * nobody was told that it was accepted.
+ */
 const DROP_BROKEN_UPLOADS = `
-  DELETE FROM imports WHERE status = 'receiving' AND received_at < NOW(6) - INTERVAL 24 HOUR`;
+  DELETE FROM imports WHERE status = 'receiving' AND received_at < NOW(6) - INTERVAL 20 MINUTE`;
 
 /**
  * Queues every import that is not finished. One that has a job already keeps it, since the job's id is the import's.

@@ -26,7 +26,7 @@ const LOCK = `
   FROM import_locks WHERE customer_id = ? FOR UPDATE`;
 
 const MOVE_BOOKMARK = `
-  UPDATE imports SET bookmark = ?, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
+  UPDATE imports SET bookmark = ?, tries = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
     deliveries = deliveries + ?
   WHERE id = ? AND bookmark = ? AND status = 'running'`;
 

@@ -48,7 +48,9 @@ const STYLE = `
   body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 68rem; padding: 0 1rem; color: #1c2430; background: #fff }
   h1 { font-size: 1.4rem } h2 { font-size: 1.05rem; margin-top: 2rem }
   table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid #e3e7ec; vertical-align: top }
-  th { font-weight: 600; color: #566 } .calm { color: #567 } .num { text-align: right; font-variant-numeric: tabular-nums }
+  th { font-weight: 600; color: #566; white-space: nowrap } .calm { color: #567 } .num { text-align: right; font-variant-numeric: tabular-nums }
+  .time { white-space: nowrap; font-variant-numeric: tabular-nums }
+  @media (max-width: 48rem) { table { display: block; overflow-x: auto } }
   @media (prefers-color-scheme: dark) { body { background: #14181f; color: #dde3ea } th, td { border-color: #2b323c } th, .calm { color: #9aa7b5 } a { color: #8ab4ff } }`;
 
 /** /ops: what is going on and what wants a look, on one page that renews itself. */
@@ -91,7 +93,7 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
       <tr><th>Webhook</th><th>Customer</th><th>State</th><th>Last error</th><th>Oldest waiting since</th></tr>
       ${webhooks.map(
         (it) => html`<tr><td>${it.id} ${it.title}</td><td>${it.customer}</td><td>${describeState(it)}</td>
-          <td>${it.last_error ?? ''}</td><td>${it.waiting_since?.toISOString() ?? ''}</td></tr>`,
+          <td>${it.last_error ?? ''}</td><td class="time">${formatTime(it.waiting_since)}</td></tr>`,
       )}
     </table>`
     }
@@ -105,7 +107,7 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
         (
           it,
         ) => html`<tr><td>${it.id}</td><td>${it.customer}</td><td>${it.status}</td><td class="num">${it.bookmark}</td>
-          <td>${it.received_at.toISOString()}</td><td>${it.error ?? ''}</td></tr>`,
+          <td class="time">${formatTime(it.received_at)}</td><td>${it.error ?? ''}</td></tr>`,
       )}
     </table>`
     }
@@ -113,6 +115,10 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
 </html>`);
     });
 }
+
+/** UTC, as the logs have it. */
+const formatTime = (time: Date | null): string =>
+  time === null ? '' : `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 function describeState({
   status,

@@ -10,7 +10,10 @@ import type { Queues } from '../queues/queues.ts';
 /** Where the dashboard lives; bull-board writes it into its page. */
 export const DASHBOARD_PATH = '/ops/queues';
 
-/** bull-board over all queues. Its page names web fonts of another host; the policy keeps browsers from asking for them. */
+/** The web fonts of another host that bull-board's page names: its own fallbacks do, and no browser tells that host of us. */
+const WEB_FONTS = /<link href="https:[^>]*>/g;
+
+/** bull-board over all queues. */
 export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean }): Hono<ApiEnv> {
   const server = new HonoAdapter(serveStatic);
   server.setBasePath(DASHBOARD_PATH);
@@ -29,7 +32,15 @@ export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean
         scriptSrc: ["'self'", "'unsafe-inline'"],
         styleSrc: ["'self'", "'unsafe-inline'"],
         imgSrc: ["'self'", 'data:'],
+        // Its page names its files from a <base>.
+        baseUri: ["'self'"],
       }),
     )
+    .use(async (c, next) => {
+      await next();
+      if (c.res.headers.get('content-type')?.startsWith('text/html')) {
+        c.res = new Response((await c.res.text()).replace(WEB_FONTS, ''), c.res);
+      }
+    })
     .route('/', server.registerPlugin());
 }

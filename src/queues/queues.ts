@@ -29,8 +29,11 @@ export const WORKER_OPTIONS = {
   removeOnFail: { count: 1_000 },
 } satisfies Partial<WorkerOptions>;
 
-/** How many jobs one process has in hand at once. A delivery job mostly waits for a subscriber. */
-export const CONCURRENCY = { imports: 2, deliveries: 100, maintenance: 1 } as const;
+/**
+ * How many jobs one process has in hand at once. A delivery job mostly waits for a subscriber, and costs little while it
+ * does: hundreds of endpoints that hang until their timeout must leave slots for the healthy ones.
+ */
+export const CONCURRENCY = { imports: 2, deliveries: 1_000, maintenance: 1 } as const;
 
 export interface Queues {
   imports: Queue<ImportJob>;

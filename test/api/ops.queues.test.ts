@@ -20,6 +20,7 @@ describe('the dashboard of the queues', () => {
     expect(policy).toMatch(/default-src '(none|self)'/);
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
+    expect((await readOnly.call('GET', path)).body).not.toMatch(/(src|href)="(https?:)?\/\//);
   });
 
   it('knows every queue', async () => {

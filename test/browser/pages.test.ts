@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
@@ -40,8 +39,7 @@ describe('/docs in a browser', () => {
     const create = page.locator('.opblock-post', { hasText: 'Subscribe to new movements' });
     await create.locator('.opblock-summary-control').click();
     await create.locator('.opblock-body').waitFor();
-    expect(await create.innerText()).toContain('NEW_TRANSACTION');
-    await look(page, 'docs');
+    expect(await create.textContent()).toContain('NEW_TRANSACTION');
     expect(faults).toEqual([]);
     expect(foreign(visit)).toEqual([]);
   });
@@ -52,13 +50,13 @@ describe('/docs in a browser', () => {
     await page.locator('button.authorize').first().click();
     await page.locator('.auth-container input').first().fill(key);
     await page.locator('.auth-btn-wrapper button.authorize').first().click();
-    await page.locator('button.btn-done').click();
+    await page.locator('button.btn-done').first().click();
     const banks = page.locator('.opblock-get', { hasText: 'List the banks' });
     await banks.locator('.opblock-summary-control').click();
     await banks.locator('button.execute').click();
     const answer = banks.locator('.live-responses-table .response-col_status').last();
     await answer.waitFor();
-    expect(await answer.innerText()).toContain('200');
+    expect(await answer.textContent()).toContain('200');
     expect(faults).toEqual([]);
   });
 });
@@ -67,7 +65,7 @@ describe('/ops in a browser', () => {
   it.each([false, true])('shows what wants a look, text as text (dark: %s)', async (dark) => {
     const visit = await browser.visit(`${service.url}/ops`, { dark });
     const { page, faults } = visit;
-    const text = await page.locator('body').innerText();
+    const text = await page.locator('body').textContent();
     for (const shown of [
       'imports',
       'deliveries',
@@ -81,7 +79,6 @@ describe('/ops in a browser', () => {
     ]) {
       expect(text).toContain(shown);
     }
-    await look(page, dark ? 'ops-dark' : 'ops');
     expect(faults).toEqual([]);
     expect(foreign(visit)).toEqual([]);
   });
@@ -89,9 +86,7 @@ describe('/ops in a browser', () => {
   it('fits a narrow screen', async () => {
     const { page } = await browser.visit(`${service.url}/ops`);
     await page.setViewportSize({ width: 400, height: 800 });
-    await look(page, 'ops-narrow');
-    const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-    expect(content).toBeLessThanOrEqual(screen ?? 0);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(400);
   });
 
   it('leads to the queues, by name, with no way to change them', async () => {
@@ -105,13 +100,7 @@ describe('/ops in a browser', () => {
     await page.getByText('imports', { exact: true }).first().click();
     await page.waitForURL('**/ops/queues/queue/imports*');
     await page.waitForLoadState('networkidle');
-    await look(page, 'queues');
     expect(faults).toEqual([]);
     expect(foreign(visit)).toEqual([]);
   });
 });
-
-async function look(page: Visit['page'], name: string): Promise<void> {
-  await mkdir('/tmp/shots', { recursive: true });
-  await page.screenshot({ path: `/tmp/shots/${name}.png` });
-}

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/delivering/address-guard.ts';
-import { releaseLease, renewLease, takeLease } from '../../src/delivering/lease.ts';
+import { releaseLease, renewLeases, takeLease } from '../../src/delivering/lease.ts';
 import { createPoster } from '../../src/delivering/post.ts';
 import { createPump } from '../../src/delivering/pump.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
@@ -52,15 +52,58 @@ describe('the lease of a webhook', () => {
     expect(lease).not.toBeNull();
     expect(await takeLease(database, webhookId)).toBeNull();
     if (lease === null) return;
-    expect(await renewLease(database, lease)).toBe(true);
     await releaseLease(database, lease);
-    expect(await renewLease(database, lease)).toBe(false);
     const next = await takeLease(database, webhookId);
     expect(next).not.toBeNull();
     // A former holder cannot give back what is not its own any more.
     await releaseLease(database, lease);
     expect(await takeLease(database, webhookId)).toBeNull();
     if (next !== null) await releaseLease(database, next);
+  });
+
+  it('is prolonged for whom it belongs to, and not for who has lost it', async () => {
+    const { database } = service.runtime;
+    const lease = await takeLease(database, webhookId);
+    if (lease === null) throw new Error('the lease is held');
+    const almostOver = "UPDATE pumps SET lease_until = '2000-01-01' WHERE webhook_id = ?";
+    const isPast = async () => {
+      const [row] = await database.query<{ past: number }[]>(
+        'SELECT lease_until < NOW(6) AS past FROM pumps WHERE webhook_id = ?',
+        [webhookId],
+      );
+      return row?.past === 1;
+    };
+    await database.query(almostOver, [webhookId]);
+    await renewLeases(database, [{ ...lease, token: 'a former one' }]);
+    expect(await isPast()).toBe(true);
+    await renewLeases(database, [lease, { ...lease, webhookId: '999999' }]);
+    expect(await isPast()).toBe(false);
+    await releaseLease(database, lease);
+  });
+
+  it('that is taken again and again and never given back sets the webhook apart, and keeps what it is owed', async () => {
+    const { pump, poster } = newPump();
+    const { database } = service.runtime;
+    const poisonous = await subscribe(service, key, `${receiver.url}/poison`);
+    await owe(1, 'poison');
+    // What a process that is killed in each of its runs leaves behind.
+    for (let i = 0; i < 10; i += 1) {
+      await takeLease(database, poisonous.id);
+      await database.query("UPDATE pumps SET lease_until = '2000-01-01' WHERE webhook_id = ?", [
+        poisonous.id,
+      ]);
+    }
+    await pump.run(poisonous.id, never);
+    const { body } = await service.call('GET', `/v1/webhooks/${poisonous.id}`, { key });
+    expect(body.webhook).toMatchObject({
+      status: 'paused',
+      status_reason: expect.stringContaining('10 times'),
+    });
+    expect(await deliveriesOf(service, poisonous.id)).toMatchObject([{ status: 'pending', attempts: 0 }]);
+    expect(receiver.at('/poison')).toHaveLength(0);
+    await pump.run(webhookId, never);
+    pump.close();
+    await poster.close();
   });
 
   it('is free again when it has run out, and when the clock was set back', async () => {
@@ -79,9 +122,11 @@ describe('the lease of a webhook', () => {
   it('lets a second run at the same time send nothing, and look again later', async () => {
     const { pump, poster, wakes } = newPump();
     await owe(50, 'twice');
+    const before = receiver.at('/lease').length;
     await Promise.all([pump.run(webhookId, never), pump.run(webhookId, never)]);
-    expect(receiver.at('/lease')).toHaveLength(50);
+    expect(receiver.at('/lease')).toHaveLength(before + 50);
     expect(wakes).toEqual([{ webhookId, delay: 12_000 }]);
+    pump.close();
     await poster.close();
   });
 
@@ -110,6 +155,7 @@ describe('the lease of a webhook', () => {
       .at('/lease')
       .filter(({ headers }) => headers['webhook-id'] === `msg_${pending[0]?.id}`);
     expect(twice).toHaveLength(2);
+    pump.close();
     await poster.close();
   });
 
@@ -131,6 +177,7 @@ describe('the lease of a webhook', () => {
     ).toBe(false);
     // Whoever goes on finds a job for it.
     expect(wakes).toEqual([{ webhookId, delay: 0 }]);
+    pump.close();
     await poster.close();
   });
 });

@@ -77,6 +77,22 @@ describe('an import', () => {
     expect(await importer.run('999999', never)).toBe('nothing to do');
   });
 
+  it('that takes its process down again and again is given up with its reason, and keeps its bytes', async () => {
+    const { key, importId } = await staged(5);
+    const { database } = service.runtime;
+    // What a process that is killed in each of its runs leaves behind.
+    await database.query("UPDATE imports SET status = 'running', tries = 10 WHERE id = ?", [importId]);
+    expect(await newImporter().importer.run(importId, never)).toBe('nothing to do');
+    expect(await show(key, importId)).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/from row 1 .*10 times/),
+    });
+    const pieces = await database.query<unknown[]>('SELECT 1 FROM import_pieces WHERE import_id = ?', [
+      importId,
+    ]);
+    expect(pieces).toHaveLength(1);
+  });
+
   it('leaves no staged bytes behind', async () => {
     const { importId } = await staged(10);
     await newImporter().importer.run(importId, never);

@@ -6,10 +6,10 @@ type Policy = NonNullable<NonNullable<Parameters<typeof secureHeaders>[0]>['cont
 export const pageHeaders = (policy: Policy) =>
   secureHeaders({
     contentSecurityPolicy: {
-      ...policy,
       frameAncestors: ["'none'"],
       baseUri: ["'none'"],
       formAction: ["'self'"],
+      ...policy,
     },
     // Whoever ends TLS in front of this service decides about that for the whole host.
     strictTransportSecurity: false,

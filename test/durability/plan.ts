@@ -1,0 +1,132 @@
+import { createDice, type Dice } from './dice.ts';
+import { RECEIVER_MODES, type ReceiverMode } from './receiver-modes.ts';
+
+export const FAULT_KINDS = [
+  'kill api',
+  'kill importer',
+  'kill delivery',
+  'kill maintenance',
+  'stop importer',
+  'stop delivery',
+  'redis kill',
+  'redis flushall',
+  'redis away',
+  'redis frozen',
+  'mysql kill',
+  'mysql away',
+  'mysql frozen',
+  'both away',
+  'kill connections',
+  'deadlock import',
+  'deadlock delivery',
+  'kill receivers',
+  'clock jump',
+  ...RECEIVER_MODES.map((mode) => `receiver ${mode}` as const),
+] as const;
+
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** One fault to come. */
+export interface PlannedFault {
+  /** Seconds after the load began. */
+  at: number;
+  kind: FaultKind;
+  /** Which of the processes of a role, or which third of the receivers; from 0. */
+  which: number;
+  /** How long it lasts; 0: a moment. */
+  seconds: number;
+}
+
+/** What a fault happens to: two faults never have the same subject at the same time. */
+export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>): string[] {
+  if (kind === 'both away') return ['redis', 'mysql'];
+  if (kind.startsWith('redis')) return ['redis'];
+  if (kind.startsWith('mysql') || kind.startsWith('deadlock') || kind === 'kill connections')
+    return ['mysql'];
+  if (kind === 'clock jump') return ['clock'];
+  if (kind === 'kill receivers') return ['receivers 0', 'receivers 1', 'receivers 2'];
+  if (kind.startsWith('receiver')) return [`receivers ${which}`];
+  return [`${kind.slice(kind.indexOf(' ') + 1)} ${which}`];
+}
+
+/** Seconds, for a run of `minutes`: what is long in the issue (20 s, 60 s) is scaled down in a short one. */
+export interface Lengths {
+  stopped: number;
+  away: number;
+  receiver: number;
+}
+
+export const lengthsFor = (minutes: number): Lengths =>
+  minutes < 5 ? { stopped: 14, away: 8, receiver: 10 } : { stopped: 20, away: 60, receiver: 25 };
+
+const isLong = (kind: FaultKind) => kind.endsWith('away') || kind.endsWith('frozen');
+
+/**
+ * The faults of a run, in their order. Every kind comes once before one comes again, in an order of chance; they overlap
+ * where their subjects allow it. The last fifth of a minute is left for the load to go on undisturbed.
+ * @param gap seconds between the beginnings of two faults, on average.
+ */
+export function makePlan({
+  seed,
+  minutes,
+  kinds,
+  gap,
+}: {
+  seed: number;
+  minutes: number;
+  kinds: readonly FaultKind[];
+  gap: number;
+}): PlannedFault[] {
+  const dice = createDice(seed);
+  const lengths = lengthsFor(minutes);
+  const end = minutes * 60 - 12;
+  const busyUntil = new Map<string, number>();
+  const plan: PlannedFault[] = [];
+  let bag: FaultKind[] = [];
+  let round = 0;
+  for (let at = 3; at < end; at += gap * (0.3 + 1.4 * dice.next())) {
+    if (bag.length === 0) {
+      // Servers that are away for a minute would else fill half of the run.
+      bag = dice.shuffle(kinds.filter((kind) => !isLong(kind) || round % 3 === 0 || kinds.length < 4));
+      round += 1;
+    }
+    const fault = throwFault(dice, bag, at, lengths, busyUntil);
+    if (fault === null || fault.at + fault.seconds > end) continue;
+    bag.splice(bag.indexOf(fault.kind), 1);
+    // A server that was away needs some seconds until all is up again; another fault at once would hide this one.
+    for (const subject of subjectsOf(fault)) busyUntil.set(subject, at + fault.seconds + 4);
+    plan.push(fault);
+  }
+  return plan;
+}
+
+/** The first kind in the bag whose subjects are free, or null. */
+function throwFault(
+  dice: Dice,
+  bag: readonly FaultKind[],
+  at: number,
+  lengths: Lengths,
+  busyUntil: ReadonlyMap<string, number>,
+): PlannedFault | null {
+  for (const kind of bag) {
+    const which = kind.startsWith('receiver ') ? dice.whole(0, 2) : isPaired(kind) ? dice.whole(0, 1) : 0;
+    const fault = { at: Math.round(at * 10) / 10, kind, which, seconds: secondsOf(dice, kind, lengths) };
+    if (subjectsOf(fault).every((subject) => (busyUntil.get(subject) ?? 0) <= at)) return fault;
+  }
+  return null;
+}
+
+const isPaired = (kind: FaultKind) => kind.endsWith('importer') || kind.endsWith('delivery');
+
+function secondsOf(dice: Dice, kind: FaultKind, { stopped, away, receiver }: Lengths): number {
+  if (kind.startsWith('stop')) return stopped;
+  if (isLong(kind)) return away;
+  if (kind === 'redis kill' || kind === 'mysql kill') return dice.whole(1, 3);
+  if (kind === 'kill connections' || kind.startsWith('deadlock')) return 5;
+  if (kind === 'clock jump') return away;
+  if (kind === 'kill receivers') return 2;
+  return kind.startsWith('receiver') ? dice.whole(Math.ceil(receiver / 2), receiver) : 0;
+}
+
+export const isReceiverFault = (kind: FaultKind): kind is `receiver ${ReceiverMode}` =>
+  kind.startsWith('receiver ');

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+
+/** One POST that reached a receiver. */
+export interface Receipt {
+  webhookId: string;
+  /** `webhook-id`: msg_<delivery id>. */
+  message: string;
+  transactionId: string;
+  /** The movement's unique_id, which the load puts in front of each description. */
+  uniqueId: string;
+  /** Milliseconds since 1970. */
+  at: number;
+  /** `well`, or how the receiver misbehaved. */
+  mode: string;
+  /** What was wrong with its signature or hash; empty: genuine. */
+  fault: string;
+  /** When a whole answer with status 200 had been handed to the network; null: never. */
+  answeredAt: number | null;
+}
+
+/** A line when a POST has come, before anything is answered, and one when the answer is out. */
+export const arrivalLine = (number: string, receipt: Omit<Receipt, 'answeredAt'>): string =>
+  `A\t${number}\t${JSON.stringify(receipt)}\n`;
+export const answerLine = (number: string, at: number): string => `F\t${number}\t${at}\n`;
+
+/** What the receivers have written, in order of arrival. A line that a SIGKILL cut off is left out. */
+export function readReceipts(file: string): Receipt[] {
+  const receipts = new Map<string, Receipt>();
+  for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {
+    const [kind, number = '', rest = ''] = line.split('\t');
+    const receipt = receipts.get(number);
+    if (kind === 'A') receipts.set(number, { ...(JSON.parse(rest) as Receipt), answeredAt: null });
+    else if (kind === 'F' && receipt !== undefined) receipt.answeredAt = Number(rest);
+  }
+  return [...receipts.values()];
+}

@@ -1,0 +1,52 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { ReceiverMode } from './receiver-modes.ts';
+import type { ReceiverSpec, ToReceivers } from './receivers.process.ts';
+
+/** The process of the receivers, as a run sees it. */
+export interface Receivers {
+  /** Resolves when it is so. */
+  change(webhookIds: string[], mode: ReceiverMode | 'well'): Promise<void>;
+  /** SIGKILL, and after `seconds` a new one at the same ports, which behaves. */
+  kill(seconds: number): Promise<void>;
+  end(): Promise<void>;
+}
+
+const SECOND = 1_000;
+
+/** @param file what they write each POST to; see receipts.ts. */
+export async function startReceivers(file: string, specs: ReceiverSpec[]): Promise<Receivers> {
+  let child = await launch();
+
+  async function launch(): Promise<ChildProcess> {
+    const launched = fork(fileURLToPath(new URL('./receivers.process.ts', import.meta.url)), {
+      execArgv: ['--import', 'tsx'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    await tell(launched, { file, receivers: specs });
+    return launched;
+  }
+  async function end(): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  }
+  return {
+    change: (webhookIds, mode) => tell(child, { webhookIds, mode }),
+    async kill(seconds) {
+      await end();
+      await new Promise((resolve) => setTimeout(resolve, seconds * SECOND));
+      child = await launch();
+    },
+    end,
+  };
+}
+
+async function tell(child: ChildProcess, message: ToReceivers): Promise<void> {
+  if (!child.connected) return; // Killed meanwhile: the next one behaves anyway.
+  const done = Promise.race([once(child, 'message'), once(child, 'exit')]);
+  child.send(message);
+  await done;
+}

@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+
+const RESTART_AFTER = 1_000;
+const END_LIMIT = 12_000;
+
+/** A process that is started again about a second after it has ended, as systemd or Docker would. */
+export interface Supervised {
+  name: string;
+  readonly pid: number | undefined;
+  /** How often it ended without having been killed by us, and how. */
+  readonly ownEnds: readonly string[];
+  kill(): void;
+  stop(): void;
+  cont(): void;
+  /** SIGTERM, SIGKILL after 12 s; not started again. @returns how it ended. */
+  end(): Promise<string>;
+}
+
+/** @param log the file that takes what it writes. */
+export function supervise(
+  name: string,
+  args: readonly string[],
+  { env, log }: { env: Record<string, string>; log: string },
+): Supervised {
+  const { PATH = '', HOME = '' } = process.env;
+  const ownEnds: string[] = [];
+  let ending = false;
+  let killed = false;
+  let restart: NodeJS.Timeout | undefined;
+  let child = launch();
+
+  function launch(): ChildProcess {
+    const output = openSync(log, 'a');
+    const launched = spawn(process.execPath, args, {
+      env: { PATH, HOME, ...env },
+      stdio: ['ignore', output, output],
+      detached: true,
+    });
+    closeSync(output);
+    killed = false;
+    launched.once('exit', (code, signal) => {
+      if (ending) return;
+      if (!killed) ownEnds.push(`${name} ended with ${signal ?? code} at ${new Date().toISOString()}`);
+      restart = setTimeout(() => {
+        child = launch();
+      }, RESTART_AFTER);
+    });
+    return launched;
+  }
+
+  return {
+    name,
+    get pid() {
+      return child.pid;
+    },
+    ownEnds,
+    kill() {
+      killed = true;
+      child.kill('SIGKILL');
+    },
+    stop: () => void child.kill('SIGSTOP'),
+    cont: () => void child.kill('SIGCONT'),
+    async end() {
+      ending = true;
+      clearTimeout(restart);
+      if (child.exitCode !== null || child.signalCode !== null) return 'was not running';
+      const exit = once(child, 'exit');
+      child.kill('SIGCONT');
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), END_LIMIT);
+      const [code, signal] = await exit;
+      clearTimeout(timer);
+      return String(signal ?? code);
+    },
+  };
+}
