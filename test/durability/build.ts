@@ -17,12 +17,18 @@ export async function buildProduct(announce: (line: string) => void): Promise<st
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const args = ['-p', 'tsconfig.build.json', '--outDir', directory];
   try {
-    await promisify(execFile)(process.execPath, [tsc, ...args, '--incremental', 'false', '--tsBuildInfoFile', 'null'], {
-      cwd: ROOT,
-    });
+    await promisify(execFile)(
+      process.execPath,
+      [tsc, ...args, '--incremental', 'false', '--tsBuildInfoFile', 'null'],
+      {
+        cwd: ROOT,
+      },
+    );
   } catch (error) {
     // What has a wrong type is compiled all the same; `npm run check` is there to complain about it.
-    announce(`tsc: ${String(error instanceof Error && 'stdout' in error ? error.stdout : error).slice(0, 500)}`);
+    announce(
+      `tsc: ${String(error instanceof Error && 'stdout' in error ? error.stdout : error).slice(0, 500)}`,
+    );
   }
   await access(join(directory, 'src', 'main.js'));
   return directory;

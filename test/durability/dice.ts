@@ -25,7 +25,7 @@ export function createDice(seed: number): Dice {
     pick: (items) => items[whole(0, items.length - 1)] ?? items[0],
     shuffle(items) {
       const left = [...items];
-      return items.map(() => left.splice(whole(0, left.length - 1), 1)).flat();
+      return items.flatMap(() => left.splice(whole(0, left.length - 1), 1));
     },
   };
 }

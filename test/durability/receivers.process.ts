@@ -27,6 +27,8 @@ interface Receiver {
   mode: ReceiverMode | 'well';
 }
 
+/** A receiver does something with what it gets, for up to so many milliseconds: a fault then finds more in flight. */
+const WORK = 30;
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
 /** The status line is out after 5 s, and the deadline of 15 s is over before the whole answer is. */
 const DRIP_EVERY = 300;
@@ -64,7 +66,11 @@ async function change(receiver: Receiver, mode: Receiver['mode']): Promise<void>
   if (mode === 'well') for (const socket of sockets) socket.destroy();
 }
 
-async function receive(receiver: Receiver, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function receive(
+  receiver: Receiver,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part);
   const body = Buffer.concat(parts);
@@ -95,7 +101,7 @@ function answer(mode: Receiver['mode'], response: ServerResponse, number: string
   switch (mode) {
     case 'well':
       response.on('finish', () => writeSync(output, answerLine(number, Date.now())));
-      response.end('ok');
+      setTimeout(() => response.end('ok'), (posts * 7) % WORK);
       return;
     case 'fails':
       response.writeHead(500).end('no');
@@ -112,11 +118,14 @@ function answer(mode: Receiver['mode'], response: ServerResponse, number: string
       setTimeout(() => socket?.resetAndDestroy(), 20);
       return;
     case 'drips':
-      return repeat(socket, DRIP_EVERY, 'HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n'.padEnd(100, '.'));
+      repeat(socket, DRIP_EVERY, 'HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n'.padEnd(100, '.'));
+      return;
     case 'interims':
-      return repeat(socket, 10, null);
+      repeat(socket, 10, null);
+      return;
     case 'floods':
-      return flood(response);
+      flood(response);
+      return;
     case 'flaps':
       if (Math.floor(Date.now() / FLAP_EVERY) % 2 === 0) answer('well', response, number);
       else response.writeHead(503).end();

@@ -36,7 +36,9 @@ export async function prepareServers(
 ): Promise<{ mysql: ChaosServer; redis: ChaosServer }> {
   const { mysql, redis } = await provide({ mysql: true, redis: true, install: 'auto', announce });
   if (mysql === undefined || redis === undefined || mysql === 'docker' || redis === 'docker') {
-    throw new Error('The fault harness kills servers, and needs them as programs: install MariaDB and Redis.');
+    throw new Error(
+      'The fault harness kills servers, and needs them as programs: install MariaDB and Redis.',
+    );
   }
   const dataDir = join(directory, 'data');
   mkdirSync(dataDir, { mode: 0o700 });

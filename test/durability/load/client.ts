@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dice } from '../dice.ts';
-import { makeMovements, type Movement } from './movements.ts';
+import { type Movement, makeMovements } from './movements.ts';
 
 const SECOND = 1_000;
 const REQUEST_TIMEOUT = 20 * SECOND;
@@ -87,7 +87,9 @@ export async function runClient(options: ClientOptions): Promise<void> {
       await sendUntilAcknowledged(options, { ...earlier, key: null });
     }
     earlier = large ? earlier : upload;
-    await sleep((count / rate) * SECOND * (0.5 + dice.next()), undefined, { signal: stopping }).catch(() => {});
+    await sleep((count / rate) * SECOND * (0.5 + dice.next()), undefined, { signal: stopping }).catch(
+      () => {},
+    );
   }
 }
 

@@ -81,7 +81,8 @@ async function readPage(
     });
     const body = (await response.json()) as { transactions: Row[] };
     if (response.status !== 200) {
-      if (response.status < 500 && response.status !== 429) record.wrong.push(`${response.status} for ${path}`);
+      if (response.status < 500 && response.status !== 429)
+        record.wrong.push(`${response.status} for ${path}`);
       return null;
     }
     const [, next = null] = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];

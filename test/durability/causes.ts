@@ -1,0 +1,39 @@
+import type { InjectedFault } from './faults/inject.ts';
+import type { FaultKind } from './plan.ts';
+import type { Receipt } from './receipts.ts';
+
+const SECOND = 1_000;
+
+/**
+ * How long before and after a fault a POST may have been answered without its result being committed, milliseconds. What
+ * is not here can be no cause: Redis decides who works, and MySQL alone what has been delivered.
+ */
+function reachOf(kind: FaultKind): { before: number; after: number } | null {
+  if (kind === 'kill delivery') return { before: 2 * SECOND, after: SECOND };
+  if (kind === 'stop delivery') return { before: 2 * SECOND, after: 2 * SECOND };
+  if (kind.startsWith('mysql') || kind === 'both away') return { before: 2 * SECOND, after: 3 * SECOND };
+  if (kind === 'kill connections' || kind.startsWith('deadlock'))
+    return { before: 2 * SECOND, after: 3 * SECOND };
+  // A lease looks over, or given by a later clock.
+  if (kind === 'clock jump') return { before: 2 * SECOND, after: 5 * SECOND };
+  if (kind.startsWith('receiver') || kind === 'kill receivers') return { before: SECOND, after: SECOND };
+  return null;
+}
+
+/**
+ * The fault because of which a POST that had been answered well was sent again, or null when there is none.
+ * @param affected whether a fault of receivers was one of this webhook's.
+ */
+export function causeOf(
+  answered: Pick<Receipt, 'at' | 'answeredAt'>,
+  faults: readonly InjectedFault[],
+  affected: (fault: InjectedFault) => boolean,
+): InjectedFault | null {
+  const cause = faults.find((fault) => {
+    const reach = reachOf(fault.kind);
+    if (reach === null || !affected(fault)) return false;
+    const until = (answered.answeredAt ?? answered.at) >= fault.start - reach.before;
+    return until && answered.at <= fault.end + reach.after;
+  });
+  return cause ?? null;
+}

@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { redisOptions } from '../../../src/queues/connection.ts';
+import type { Dice } from '../dice.ts';
+import type { Installation } from '../installation.ts';
+import { isReceiverFault, type PlannedFault } from '../plan.ts';
+import type { ReceiverMode } from '../receiver-modes.ts';
+import type { ChaosServer } from '../servers.ts';
+import { killConnections, makeDeadlocks } from './connections.ts';
+
+const SECOND = 1_000;
+const HOUR_SECONDS = 3_600;
+
+/** A fault as it happened. */
+export interface InjectedFault extends PlannedFault {
+  /** Milliseconds since 1970, from the first moment until all was up again. */
+  start: number;
+  end: number;
+  /** What it met, where that can be counted. */
+  note: string;
+}
+
+/** Does to the installation what was planned, and mends it when the time is over. */
+export async function inject(
+  installation: Installation,
+  fault: PlannedFault,
+  dice: Dice,
+): Promise<InjectedFault> {
+  const start = Date.now();
+  const note = await perform(installation, fault, dice).catch(
+    (error: unknown) => `not whole: ${error instanceof Error ? error.message : String(error)}`,
+  );
+  return { ...fault, start, end: Date.now(), note };
+}
+
+async function perform(
+  installation: Installation,
+  { kind, which, seconds }: PlannedFault,
+  dice: Dice,
+): Promise<string> {
+  const { mysql, redis, clock, sql, receivers } = installation;
+  if (isReceiverFault(kind)) {
+    const mode = kind.slice('receiver '.length) as ReceiverMode;
+    const third = thirdOf(installation, which);
+    await receivers.change(third, mode);
+    await sleep(seconds * SECOND);
+    await receivers.change(third, 'well');
+    return '';
+  }
+  const webhookIds = installation.webhooks.map(({ id }) => id);
+  switch (kind) {
+    case 'kill api':
+    case 'kill importer':
+    case 'kill delivery':
+    case 'kill maintenance':
+      role(installation, kind, which).kill();
+      return '';
+    case 'stop importer':
+    case 'stop delivery': {
+      const stopped = role(installation, kind, which);
+      stopped.stop();
+      await sleep(seconds * SECOND);
+      stopped.cont();
+      return '';
+    }
+    case 'redis kill':
+    case 'redis away':
+      await down([redis], seconds);
+      return '';
+    case 'redis frozen':
+      await frozen(redis, seconds);
+      return '';
+    case 'redis flushall':
+      return flush(redis.url);
+    case 'mysql kill':
+    case 'mysql away':
+      await down([mysql], seconds);
+      return '';
+    case 'mysql frozen':
+      await frozen(mysql, seconds);
+      return '';
+    case 'both away':
+      await down([mysql, redis], seconds);
+      return '';
+    case 'kill connections':
+      return `${await killConnections(sql, seconds, dice)} killed`;
+    case 'deadlock import':
+      return `${await makeDeadlocks(sql, 'import', { seconds, webhookIds })} made`;
+    case 'deadlock delivery':
+      return `${await makeDeadlocks(sql, 'delivery', { seconds, webhookIds })} made`;
+    case 'kill receivers':
+      await receivers.kill(seconds);
+      return '';
+    case 'clock jump':
+      clock.set(dice.whole(0, 1) === 0 ? HOUR_SECONDS : -HOUR_SECONDS);
+      await sleep(seconds * SECOND);
+      clock.set(0);
+      return '';
+  }
+}
+
+function role({ roles }: Installation, kind: string, which: number) {
+  const found = roles.get(`${kind.slice(kind.indexOf(' ') + 1)} ${which}`);
+  if (found === undefined) throw new Error(`there is no process for "${kind}" ${which}`);
+  return found;
+}
+
+/** Every third webhook: of each customer some, of each sort some. */
+export const thirdOf = ({ webhooks }: Pick<Installation, 'webhooks'>, third: number): string[] =>
+  webhooks.filter((_, index) => (index + Math.floor(index / 6)) % 3 === third).map(({ id }) => id);
+
+async function down(servers: readonly ChaosServer[], seconds: number): Promise<void> {
+  await Promise.all(servers.map((server) => server.kill()));
+  await sleep(seconds * SECOND);
+  await Promise.all(servers.map((server) => server.start()));
+}
+
+async function frozen(server: ChaosServer, seconds: number): Promise<void> {
+  server.freeze();
+  await sleep(seconds * SECOND);
+  server.thaw();
+  await server.start();
+}
+
+async function flush(url: string): Promise<string> {
+  const redis = new Redis({ ...redisOptions(url), maxRetriesPerRequest: 0 });
+  redis.on('error', () => {});
+  try {
+    const keys = await redis.dbsize();
+    await redis.flushall();
+    return `${keys} keys`;
+  } finally {
+    redis.disconnect();
+  }
+}

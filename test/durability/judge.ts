@@ -1,0 +1,182 @@
+import { causeOf } from './causes.ts';
+import type { InjectedFault } from './faults/inject.ts';
+import type { Sent } from './load/client.ts';
+import type { PollerRecord } from './load/poller.ts';
+import type { Receipt } from './receipts.ts';
+import { ANSWERS_HALF } from './receiver-modes.ts';
+import { type ChaosWebhook, matches } from './webhooks.ts';
+
+export interface StoredMovement {
+  id: string;
+  customerId: string;
+  accountId: string;
+  dc: 'Debit' | 'Credit';
+  uniqueId: string;
+}
+
+export interface OwedDelivery {
+  id: string;
+  webhookId: string;
+  transactionId: string;
+  status: string;
+}
+
+/** Everything a run leaves behind that can be held against everything else. */
+export interface Evidence {
+  sent: ReadonlyMap<string, Sent>;
+  stored: readonly StoredMovement[];
+  webhooks: readonly ChaosWebhook[];
+  owed: readonly OwedDelivery[];
+  /** In order of arrival. */
+  receipts: readonly Receipt[];
+  pollers: readonly PollerRecord[];
+  faults: readonly InjectedFault[];
+  /** Whether a fault of receivers was one of this webhook's. */
+  affected: (fault: InjectedFault, webhookId: string) => boolean;
+}
+
+/** Counts, and for what must not be, the cases one by one. */
+export interface Verdict {
+  sent: number;
+  acknowledged: number;
+  stored: number;
+  matched: number;
+  posts: number;
+  delivered: number;
+  explained: Map<string, number>;
+  /** Each must be empty. */
+  findings: Record<Finding, string[]>;
+}
+
+export const FINDINGS = [
+  'acknowledged and not stored',
+  'stored twice',
+  'stored and never sent in, or changed',
+  'matched and not owed',
+  'owed and not matched',
+  'owed and never delivered',
+  'delivered with other content',
+  'duplicates without a cause',
+  'out of order',
+  'missed by pollers',
+  'shown to pollers out of order',
+] as const;
+export type Finding = (typeof FINDINGS)[number];
+
+export function judge(evidence: Evidence): Verdict {
+  const findings = Object.fromEntries(FINDINGS.map((name) => [name, [] as string[]])) as Record<
+    Finding,
+    string[]
+  >;
+  judgeStored(evidence, findings);
+  const matched = judgeOwed(evidence, findings);
+  const { delivered, explained } = judgeReceipts(evidence, findings);
+  judgePollers(evidence, findings);
+  const acknowledged = [...evidence.sent.values()].filter((it) => it.acknowledged).length;
+  return {
+    sent: evidence.sent.size,
+    acknowledged,
+    stored: evidence.stored.length,
+    matched,
+    posts: evidence.receipts.length,
+    delivered,
+    explained,
+    findings,
+  };
+}
+
+type Findings = Record<Finding, string[]>;
+
+function judgeStored({ sent, stored }: Evidence, findings: Findings): void {
+  const times = new Map<string, number>();
+  for (const { uniqueId, customerId, accountId, dc } of stored) {
+    times.set(uniqueId, (times.get(uniqueId) ?? 0) + 1);
+    const origin = sent.get(uniqueId);
+    if (origin?.customerId !== customerId || origin.accountId !== accountId || origin.dc !== dc) {
+      findings['stored and never sent in, or changed'].push(uniqueId);
+    }
+  }
+  for (const [uniqueId, count] of times)
+    if (count > 1) findings['stored twice'].push(`${uniqueId} ${count} times`);
+  for (const [uniqueId, { acknowledged }] of sent) {
+    if (acknowledged && !times.has(uniqueId)) findings['acknowledged and not stored'].push(uniqueId);
+  }
+}
+
+/** @returns how many pairs of webhook and movement match. */
+function judgeOwed({ stored, webhooks, owed }: Evidence, findings: Findings): number {
+  const pairs = new Set(owed.map(({ webhookId, transactionId }) => `${webhookId}:${transactionId}`));
+  let matched = 0;
+  for (const movement of stored) {
+    for (const webhook of webhooks) {
+      if (!matches(webhook, movement)) continue;
+      matched += 1;
+      const pair = `${webhook.id}:${movement.id}`;
+      if (!pairs.delete(pair)) findings['matched and not owed'].push(pair);
+    }
+  }
+  findings['owed and not matched'].push(...pairs);
+  return matched;
+}
+
+function judgeReceipts(evidence: Evidence, findings: Findings): Pick<Verdict, 'delivered' | 'explained'> {
+  const { owed, stored, receipts, webhooks, faults, affected } = evidence;
+  const deliveries = new Map(owed.map((delivery) => [`msg_${delivery.id}`, delivery]));
+  const uniqueIds = new Map(stored.map(({ id, uniqueId }) => [id, uniqueId]));
+  const ordered = new Set(webhooks.filter((webhook) => webhook.ordered).map(({ id }) => id));
+  const newest = new Map<string, bigint>();
+  const arrived = new Set<string>();
+  const answered = new Map<string, Receipt>();
+  const perhaps = new Set<string>();
+  const explained = new Map<string, number>();
+
+  for (const receipt of receipts) {
+    const { message, webhookId, transactionId, uniqueId, mode, fault } = receipt;
+    const delivery = deliveries.get(message);
+    const genuine =
+      fault === '' &&
+      delivery?.webhookId === webhookId &&
+      delivery.transactionId === transactionId &&
+      uniqueIds.get(transactionId) === uniqueId;
+    if (!genuine)
+      findings['delivered with other content'].push(`${message} at webhook ${webhookId}: ${fault}`);
+
+    const earlier = answered.get(message);
+    if (earlier !== undefined) {
+      const cause = causeOf(earlier, faults, (it) => affected(it, webhookId));
+      if (cause !== null) explained.set(cause.kind, (explained.get(cause.kind) ?? 0) + 1);
+      else {
+        const times = `answered ${time(earlier.answeredAt)}, again ${time(receipt.at)}`;
+        findings['duplicates without a cause'].push(`${message} at webhook ${webhookId} ${times}`);
+      }
+    }
+    if (ordered.has(webhookId) && !arrived.has(message)) {
+      const id = BigInt(message.slice('msg_'.length));
+      const before = newest.get(webhookId) ?? 0n;
+      if (id < before)
+        findings['out of order'].push(`${message} at webhook ${webhookId} after msg_${before}`);
+      else newest.set(webhookId, id);
+    }
+    arrived.add(message);
+    if (receipt.answeredAt !== null) answered.set(message, receipt);
+    else if (ANSWERS_HALF.has(mode)) perhaps.add(message);
+  }
+
+  let delivered = 0;
+  for (const [message, { status, webhookId }] of deliveries) {
+    if (status === 'delivered' && (answered.has(message) || perhaps.has(message))) delivered += 1;
+    else findings['owed and never delivered'].push(`${message} of webhook ${webhookId} is ${status}`);
+  }
+  return { delivered, explained };
+}
+
+function judgePollers({ stored, pollers }: Evidence, findings: Findings): void {
+  for (const { customerId, seen, disorder } of pollers) {
+    for (const { id, customerId: owner, uniqueId } of stored) {
+      if (owner === customerId && seen.get(id) !== uniqueId) findings['missed by pollers'].push(id);
+    }
+    findings['shown to pollers out of order'].push(...disorder);
+  }
+}
+
+const time = (at: number | null) => (at === null ? 'never' : new Date(at).toISOString().slice(11, 23));

@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+import { FAULT_KINDS, type FaultKind, makePlan } from './plan.ts';
+import { run } from './run.ts';
+
+/** `npm run chaos -- --minutes N --seed S --only FAULT[,FAULT]`: breaks things for N minutes, and judges what came of it. */
+
+const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--keep] [--plan]
+  faults: ${FAULT_KINDS.join(', ')}`;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '2' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+    gap: { type: 'string', default: '8' },
+    rate: { type: 'string', default: '30' },
+    keep: { type: 'boolean', default: false },
+    plan: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const isKind = (name: string): name is FaultKind => (FAULT_KINDS as readonly string[]).includes(name);
+const named = values.only.split(',').map((name) => name.trim());
+const kinds = values.only === '' ? FAULT_KINDS : named.filter(isKind);
+const [seed, minutes, gap, rate] = [values.seed, values.minutes, values.gap, values.rate].map(Number);
+const usable = [seed, minutes, gap, rate].every((it) => it !== undefined && it > 0);
+const complete = values.only === '' || kinds.length === named.length;
+
+if (
+  values.help ||
+  !usable ||
+  !complete ||
+  seed === undefined ||
+  minutes === undefined ||
+  gap === undefined ||
+  rate === undefined
+) {
+  process.stderr.write(`${USAGE}\n`);
+  process.exit(values.help ? 0 : 1);
+}
+if (values.plan) {
+  process.stdout.write(`${JSON.stringify(makePlan({ seed, minutes, kinds, gap }), null, 1)}\n`);
+  process.exit(0);
+}
+
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+const { clean, table, findings } = await run({
+  seed,
+  minutes,
+  kinds,
+  gap,
+  rate,
+  drainLimit: 300,
+  keep: values.keep,
+  announce: (line) => process.stderr.write(`${line}\n`),
+  signal: interrupted.signal,
+});
+process.stdout.write(`\n${table}\n\n${findings.join('\n')}\n`);
+process.exit(clean ? 0 : 1);

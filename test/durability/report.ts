@@ -1,0 +1,85 @@
+import type { InjectedFault } from './faults/inject.ts';
+import { FINDINGS, type Verdict } from './judge.ts';
+import type { ClientRecord } from './load/client.ts';
+import type { PollerRecord } from './load/poller.ts';
+import type { Left } from './settle.ts';
+
+/** Cases shown of each finding. */
+const SHOWN = 5;
+
+export interface RunResult {
+  seed: number;
+  minutes: number;
+  faults: readonly InjectedFault[];
+  clientRecord: ClientRecord;
+  pollerRecords: readonly PollerRecord[];
+  left: Left;
+  leaks: readonly string[];
+  verdict: Verdict;
+  /** Processes that ended although nobody had killed them. */
+  ownEnds: readonly string[];
+  /** Processes that did not end in good order when they were asked to. */
+  badEnds: readonly string[];
+  clockCanJump: boolean;
+}
+
+export interface Outcome {
+  clean: boolean;
+  /** The one table, in Markdown. */
+  table: string;
+  /** What must not be, case by case; empty when clean. */
+  findings: string[];
+}
+
+/** Puts a run into its table, and says whether all that must be 0 is 0. */
+export function outcomeOf(result: RunResult): Outcome {
+  const { verdict, clientRecord, pollerRecords, left, leaks, ownEnds, badEnds } = result;
+  const explained = [...verdict.explained.values()].reduce((sum, count) => sum + count, 0);
+  const mustBeEmpty: [string, readonly string[]][] = [
+    ...FINDINGS.map((name): [string, string[]] => [name, verdict.findings[name]]),
+    ['correct requests refused', [...clientRecord.wrong, ...pollerRecords.flatMap(({ wrong }) => wrong)]],
+    ['idempotency keys stuck at 409', clientRecord.stuckKeys],
+    ['still undone at the end', describeLeft(left)],
+    ['secrets or movements in Redis or logs', leaks],
+    ['processes that ended by themselves', ownEnds],
+    ['processes that did not end on SIGTERM', badEnds],
+  ];
+  const rows: [string, string | number][] = [
+    ['faults injected', describeFaults(result)],
+    ['movements sent in', verdict.sent],
+    ['requests, of these sent again', `${clientRecord.requests}, ${clientRecord.resent}`],
+    ['other answers than 202', describeCounts(clientRecord.refusals)],
+    ['acknowledged with 202', verdict.acknowledged],
+    ['stored', verdict.stored],
+    ['matching pairs of webhook and movement', verdict.matched],
+    ['delivered', verdict.delivered],
+    ['POSTs received', verdict.posts],
+    ['duplicates explained by a fault', `${explained} (${describeCounts(verdict.explained)})`],
+    ['pages read by pollers', pollerRecords.reduce((sum, { pages }) => sum + pages, 0)],
+    ...mustBeEmpty.map(([name, cases]): [string, string] => [name, `**${cases.length}**`]),
+  ];
+  const findings = mustBeEmpty.flatMap(([name, cases]) => [
+    ...cases.slice(0, SHOWN).map((it) => `${name}: ${it}`),
+    ...(cases.length > SHOWN ? [`${name}: … and ${cases.length - SHOWN} more`] : []),
+  ]);
+  const table = [
+    `| seed ${result.seed}, ${result.minutes} minutes | |`,
+    '|---|---|',
+    ...rows.map(([name, value]) => `| ${name} | ${value} |`),
+  ].join('\n');
+  return { clean: findings.length === 0, table, findings };
+}
+
+function describeFaults({ faults, clockCanJump }: RunResult): string {
+  const counts = new Map<string, number>();
+  for (const { kind } of faults) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const note = clockCanJump ? '' : '; the clock did not jump: libfaketime is not installed';
+  return `${faults.length}: ${describeCounts(counts)}${note}`;
+}
+
+const describeCounts = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([name, count]) => `${name} ${count}`).join(', ') || 'none';
+
+function describeLeft({ imports, deliveries }: Left): string[] {
+  return imports + deliveries === 0 ? [] : [`${imports} imports, ${deliveries} deliveries`];
+}

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDice } from './dice.ts';
+import { readTables } from './evidence.ts';
+import { type InjectedFault, inject, thirdOf } from './faults/inject.ts';
+import { type Installation, startInstallation } from './installation.ts';
+import { judge } from './judge.ts';
+import { findLeaks } from './leaks.ts';
+import { newClientRecord, runClient } from './load/client.ts';
+import { newPollerRecord, runPoller } from './load/poller.ts';
+import { type FaultKind, isReceiverFault, makePlan, type PlannedFault } from './plan.ts';
+import { readReceipts } from './receipts.ts';
+import { type Outcome, outcomeOf } from './report.ts';
+import { drainAll, heal } from './settle.ts';
+
+const SECOND = 1_000;
+const CUSTOMERS = 3;
+const CLIENTS_PER_CUSTOMER = 2;
+
+export interface RunOptions {
+  seed: number;
+  /** How long the load lasts; mending and judging come on top. */
+  minutes: number;
+  kinds: readonly FaultKind[];
+  /** Seconds between the beginnings of two faults, on average. */
+  gap: number;
+  /** Movements per second, of all customers together. */
+  rate: number;
+  /** Seconds that everything may take to be drained when all is mended. */
+  drainLimit: number;
+  /** Keeps the directory of the run, with logs and data, whatever comes of it. */
+  keep: boolean;
+  announce: (line: string) => void;
+  /** Aborted: the run ends early, and leaves no process behind. */
+  signal: AbortSignal;
+}
+
+/** One run: load and faults together, then mending, waiting and the judgement. */
+export async function run(options: RunOptions): Promise<Outcome> {
+  const { announce, signal, keep } = options;
+  const installation = await startInstallation({ customers: CUSTOMERS, announce });
+  let clean = false;
+  try {
+    announce(`Everything runs; logs and data are in ${installation.directory}`);
+    const outcome = await stress(installation, options);
+    clean = outcome.clean;
+    return outcome;
+  } finally {
+    await installation.end(!keep && (clean || signal.aborted));
+  }
+}
+
+async function stress(installation: Installation, options: RunOptions): Promise<Outcome> {
+  const { seed, minutes, kinds, gap, rate, drainLimit, announce, signal } = options;
+  const { customers, url, clock, webhooks } = installation;
+  const possible = kinds.filter((kind) => kind !== 'clock jump' || clock.canJump);
+  const plan = makePlan({ seed, minutes, kinds: possible, gap });
+
+  const loadOver = new AbortController();
+  const pollersOver = new AbortController();
+  signal.addEventListener('abort', () => loadOver.abort());
+  const clientRecord = newClientRecord();
+  const clients = customers.flatMap(({ id, apiKey, accountIds }) =>
+    Array.from({ length: CLIENTS_PER_CUSTOMER }, (_, n) =>
+      runClient({
+        name: `c${id}k${n}`,
+        url,
+        apiKey,
+        customerId: id,
+        accountIds,
+        rate: rate / CUSTOMERS / CLIENTS_PER_CUSTOMER,
+        dice: createDice(seed * 1_000 + Number(id) * 10 + n),
+        record: clientRecord,
+        stopping: loadOver.signal,
+      }),
+    ),
+  );
+  const pollerRecords = customers.map(({ id }) => newPollerRecord(id));
+  const pollers = customers.map(({ apiKey }, n) => {
+    const record = pollerRecords[n] ?? newPollerRecord('');
+    return runPoller({ url, apiKey, every: 700 }, record, pollersOver.signal);
+  });
+
+  const faults = await injectAll(installation, plan, options);
+  loadOver.abort();
+  signal.throwIfAborted();
+  announce('The load is over; everything is mended, and time passes until nothing is owed any more.');
+  await heal(installation);
+  await Promise.race([Promise.all(clients), sleep(drainLimit * SECOND)]);
+  const left = await drainAll(installation, drainLimit);
+  pollersOver.abort();
+  await Promise.race([Promise.all(pollers), sleep(60 * SECOND)]);
+
+  const roles = [...installation.roles.values()];
+  const ends = await Promise.all(roles.map(async (role) => ({ name: role.name, how: await role.end() })));
+  const leaks = await findLeaks(installation);
+  const thirds = [0, 1, 2].map((third) => new Set(thirdOf(installation, third)));
+  const verdict = judge({
+    sent: clientRecord.sent,
+    ...(await readTables(installation)),
+    webhooks,
+    receipts: readReceipts(installation.receiptsFile),
+    pollers: pollerRecords,
+    faults,
+    affected: ({ kind, which }, webhookId) =>
+      !isReceiverFault(kind) || (thirds[which]?.has(webhookId) ?? false),
+  });
+  return outcomeOf({
+    seed,
+    minutes,
+    faults,
+    clientRecord,
+    pollerRecords,
+    left,
+    leaks,
+    verdict,
+    ownEnds: roles.flatMap(({ ownEnds }) => ownEnds),
+    badEnds: ends.filter(({ how }) => how !== '0').map(({ name, how }) => `${name}: ${how}`),
+    clockCanJump: clock.canJump,
+  });
+}
+
+/** Each fault at its time, whatever the others are doing. @returns all, when the last has been mended and the load's time is over. */
+async function injectAll(
+  installation: Installation,
+  plan: readonly PlannedFault[],
+  { seed, minutes, announce, signal }: RunOptions,
+): Promise<InjectedFault[]> {
+  const begun = performance.now();
+  const dice = createDice(seed + 1);
+  const waitUntil = (seconds: number) =>
+    sleep(Math.max(0, seconds * SECOND - (performance.now() - begun)), undefined, { signal });
+  try {
+    const faults = plan.map(async (fault) => {
+      await waitUntil(fault.at);
+      announce(`${fault.at.toFixed(1).padStart(7)} s  ${fault.kind} ${fault.which} for ${fault.seconds} s`);
+      const injected = await inject(installation, fault, dice);
+      if (injected.note !== '') announce(`           ${fault.kind}: ${injected.note}`);
+      return injected;
+    });
+    const injected = await Promise.all(faults);
+    await waitUntil(minutes * 60);
+    return injected;
+  } catch (error) {
+    if (signal.aborted) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RowDataPacket } from 'mysql2/promise';
+import { answering, type Installation } from './installation.ts';
+
+const SECOND = 1_000;
+const LOOK_EVERY = 2 * SECOND;
+
+/**
+ * Time passes: what waits for its next attempt is due, and pauses of endpoints are over. The schedule is hours long, and is
+ * not what a fault run is about; nothing else is touched.
+ */
+const LET_TIME_PASS = [
+  "UPDATE deliveries SET due_at = NOW(6) WHERE status = 'pending' AND due_at > NOW(6)",
+  'UPDATE pumps SET paused_until = NULL WHERE paused_until IS NOT NULL',
+];
+
+const LEFT = `
+  SELECT (SELECT COUNT(*) FROM imports WHERE status IN ('queued', 'running')) AS imports,
+    (SELECT COUNT(*) FROM deliveries WHERE status = 'pending') AS deliveries`;
+
+/** What is still to be done; nothing of it when a run has come to its end. */
+export interface Left {
+  imports: number;
+  deliveries: number;
+}
+
+/** Mends whatever a fault may have left broken. */
+export async function heal({
+  clock,
+  mysql,
+  redis,
+  roles,
+  receivers,
+  webhooks,
+  url,
+}: Installation): Promise<void> {
+  clock.set(0);
+  for (const role of roles.values()) role.cont();
+  for (const server of [mysql, redis]) {
+    server.thaw();
+    await server.start();
+  }
+  await receivers.change(
+    webhooks.map(({ id }) => id),
+    'well',
+  );
+  await answering(`${url}/readyz`);
+}
+
+/**
+ * Waits until every import is done and nothing is owed any more, letting time pass meanwhile.
+ * @returns what was left when `limit` seconds were over.
+ */
+export async function drainAll({ sql }: Installation, limit: number): Promise<Left> {
+  const end = performance.now() + limit * SECOND;
+  for (;;) {
+    const left = await readLeft(sql);
+    if ((left.imports === 0 && left.deliveries === 0) || performance.now() > end) return left;
+    for (const statement of LET_TIME_PASS) await sql.query(statement).catch(() => {}); // A deadlock: next time.
+    await sleep(LOOK_EVERY);
+  }
+}
+
+async function readLeft(sql: Installation['sql']): Promise<Left> {
+  const [[row]] = await sql.query<(RowDataPacket & Left)[]>(LEFT);
+  return { imports: Number(row?.imports), deliveries: Number(row?.deliveries) };
+}

@@ -1,0 +1,71 @@
+/** A customer of the run, with what it alone knows. */
+export interface Customer {
+  id: string;
+  apiKey: string;
+  apiSecret: string;
+  accountIds: readonly [string, string];
+}
+
+/** A webhook of the run, made over the API. */
+export interface ChaosWebhook {
+  id: string;
+  sort: string;
+  customer: Customer;
+  port: number;
+  secret: string;
+  ordered: boolean;
+  /** What it is owed. */
+  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+  accountId: string | null;
+}
+
+/** One of every sort for each customer. The limit is above what the load brings, so that it is caught up with. */
+const SORTS = [
+  { sort: 'all', event: 'NEW_TRANSACTION', fields: {} },
+  { sort: 'debit', event: 'NEW_DEBIT', fields: {} },
+  { sort: 'account', event: 'NEW_TRANSACTION', fields: {} },
+  { sort: 'ordered', event: 'NEW_TRANSACTION', fields: { ordered: true } },
+  { sort: 'limited', event: 'NEW_CREDIT', fields: { rate_limit: 60 } },
+  { sort: 'form', event: 'NEW_CREDIT', fields: { encoding: 'form', hash_encoding: 'raw' } },
+] as const;
+
+export async function createWebhooks(
+  url: string,
+  customers: readonly Customer[],
+  freePort: () => Promise<number>,
+): Promise<ChaosWebhook[]> {
+  const webhooks: ChaosWebhook[] = [];
+  for (const customer of customers) {
+    for (const { sort, event, fields } of SORTS) {
+      const port = await freePort();
+      const accountId = sort === 'account' ? customer.accountIds[0] : null;
+      const response = await fetch(`${url}/v1/webhooks`, {
+        method: 'POST',
+        headers: { Authentication: customer.apiKey, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          title: sort,
+          endpoint: `http://127.0.0.1:${port}/${sort}`,
+          event,
+          account: accountId ?? 'all',
+          ...fields,
+        }),
+      });
+      const { webhook } = (await response.json()) as { webhook: { id: string; secret: string } };
+      webhooks.push({ ...webhook, sort, customer, port, ordered: sort === 'ordered', event, accountId });
+    }
+  }
+  return webhooks;
+}
+
+/** Whether a movement is to be told to this webhook, by the specification and not by the product's code. */
+export function matches(
+  webhook: Pick<ChaosWebhook, 'event' | 'accountId'> & { customer: { id: string } },
+  movement: { customerId: string; accountId: string; dc: 'Debit' | 'Credit' },
+): boolean {
+  if (webhook.customer.id !== movement.customerId) return false;
+  if (webhook.accountId !== null && webhook.accountId !== movement.accountId) return false;
+  return (
+    webhook.event === 'NEW_TRANSACTION' ||
+    webhook.event === (movement.dc === 'Debit' ? 'NEW_DEBIT' : 'NEW_CREDIT')
+  );
+}
