@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { createDataSource } from './database/data-source.ts';
 import { migrate } from './database/migrate.ts';
 import { createSecretBox, type SecretBox } from './database/secret-box.ts';
+import { checkSecretKey } from './database/secret-check.ts';
 import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
 import { startEmbedded } from './embedded/servers.ts';
 import type { Log } from './log.ts';
@@ -109,6 +110,7 @@ export async function openRuntime(
   const database = createDataSource(servers.databaseUrl);
   await waitFor('MySQL', () => database.initialize());
   const redis = connectHasty(servers.redisUrl);
+  const secrets = createSecretBox(servers.secretKey);
   const workerConnections: Redis[] = [];
   try {
     await waitFor('Redis', async () => {
@@ -123,6 +125,7 @@ export async function openRuntime(
         }
       });
     }
+    await checkSecretKey(database, secrets);
   } catch (error) {
     redis.disconnect();
     await database.destroy();
@@ -132,7 +135,7 @@ export async function openRuntime(
   return {
     config,
     database,
-    secrets: createSecretBox(servers.secretKey),
+    secrets,
     queues,
     redis,
     connectWorker: () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { type Caller, createMiddleware } from './environment.ts';
-import { Problem } from './problem.ts';
+import { type Caller, createMiddleware } from '../http/environment.ts';
+import { Problem } from '../http/problem.ts';
 
 /** Index: api_keys_hash. Found by its SHA-256, a key is never compared byte by byte. */
 const FIND_KEY = 'SELECT id, customer_id, all_accounts FROM api_keys WHERE key_hash = ?';

@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import type { ApiEnv } from '../http/environment.ts';
+import { invalid, notFound, Problem } from '../http/problem.ts';
 import { type Fault, Id, toFault } from '../importing/movement.ts';
-import type { ApiEnv } from './environment.ts';
-import { invalid, notFound, Problem } from './problem.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

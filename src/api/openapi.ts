@@ -1,6 +1,6 @@
 import { describeRoute, resolver } from 'hono-openapi';
 import * as v from 'valibot';
-import { PROBLEMS, type ProblemName } from './problem.ts';
+import { PROBLEMS, type ProblemName } from '../http/problem.ts';
 
 const ProblemBody = v.object({
   type: v.string(),

@@ -1,5 +1,5 @@
+import { createMiddleware } from '../http/environment.ts';
 import type { Log } from '../log.ts';
-import { createMiddleware } from './environment.ts';
 
 /** One line for each request, without its query, headers or body: those may hold account data and keys. */
 export const requestLog = (log: Log) =>

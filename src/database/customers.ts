@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { SEALED } from '../delivering/subscriber.ts';
 import type { SecretBox } from './secret-box.ts';
+import { SEALED } from './secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from './transaction.ts';
 
 /** Enough of a key to tell it from others, and useless to guess the rest: 4 of 32 random bytes. */

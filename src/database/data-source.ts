@@ -1,5 +1,5 @@
 import mysql from 'mysql2';
-import { DataSource } from 'typeorm';
+import { DataSource, type Logger } from 'typeorm';
 import { Account } from './entities/account.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { Bank } from './entities/bank.ts';
@@ -32,11 +32,28 @@ const driver = {
   },
 };
 
+/** A server that hangs must not make everybody hang with it. Milliseconds; our own statements take far less. */
+const STATEMENT_TIMEOUT = 30_000;
+
+/** TypeORM's own loggers print slow statements with their values, whatever `logging` says. Errors reach us as exceptions. */
+const SILENT: Logger = {
+  logQuery() {},
+  logQueryError() {},
+  logQuerySlow() {},
+  logSchemaBuild() {},
+  logMigration() {},
+  log() {},
+};
+
 /**
  * The one way to MySQL or MariaDB. Nothing connects before `initialize()`.
+ * @param statementTimeout milliseconds after which a statement fails as if the server were away.
  * @param url `mysql://user:password@host:3306/database`, or with `?socketPath=/run/mysqld.sock` for a Unix socket.
  */
-export function createDataSource(url: string, { poolSize = 20 } = {}): DataSource {
+export function createDataSource(
+  url: string,
+  { poolSize = 20, statementTimeout = STATEMENT_TIMEOUT } = {},
+): DataSource {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const socketPath = searchParams.get('socketPath');
   return new DataSource({
@@ -53,11 +70,13 @@ export function createDataSource(url: string, { poolSize = 20 } = {}): DataSourc
     bigNumberStrings: true,
     poolSize,
     connectTimeout: 5_000,
+    enableQueryTimeout: true,
+    maxQueryExecutionTime: statementTimeout,
     // Without FOUND_ROWS, affectedRows counts what was really inserted or changed.
     flags: ['-FOUND_ROWS'],
     entities: [Customer, ApiKey, Bank, Account, Import, Webhook],
     migrations: [InitialSchema1763700000000],
     synchronize: false,
-    logging: false,
+    logger: SILENT,
   });
 }

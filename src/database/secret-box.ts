@@ -1,5 +1,12 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
+/** Purposes of sealed values, bound to them when they are sealed. */
+export const SEALED = {
+  apiSecret: 'customer API secret',
+  webhookSecret: 'webhook secret',
+  webhookHeaders: 'webhook headers',
+} as const;
+
 /** Seals secrets before they are stored: AES-256-GCM (NIST SP 800-38D), a fresh 96-bit nonce each time. */
 export interface SecretBox {
   /** `purpose` is bound to the result as additional data: what was sealed for one column cannot be opened as another. */

@@ -47,7 +47,8 @@ export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string' && AWAY.has(error.code)) return true;
   // The Unix socket of a server that is down does not exist; neither does many a file that is read.
-  if ('code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect') return true;
+  if ('code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect')
+    return true;
   // mysql2 gives these no code.
   return /closed state|Connection lost|Pool is closed/i.test(error.message);
 }

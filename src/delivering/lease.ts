@@ -8,13 +8,15 @@ import type { Sql, WriteResult } from '../database/transaction.ts';
 export const LEASE_SECONDS = 12;
 
 /**
- * Free, or expired. A lease that would end later than a new one was given before the clock was set back: it counts as
- * expired too, or the webhook would wait until the clock has caught up.
+ * A condition on `pumps p`: free, or expired. A lease that would end later than a new one was given before the clock was
+ * set back: it counts as expired too, or the webhook would wait until the clock has caught up.
  */
+export const LEASE_IS_FREE = `(p.lease_token IS NULL OR p.lease_until < NOW(6)
+    OR p.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
+
 const TAKE = `
-  UPDATE pumps SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = tries + 1
-  WHERE webhook_id = ? AND (lease_token IS NULL OR lease_until < NOW(6)
-    OR lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
+  UPDATE pumps p SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = tries + 1
+  WHERE webhook_id = ? AND ${LEASE_IS_FREE}`;
 
 const COUNT_TRIES = 'SELECT tries FROM pumps WHERE webhook_id = ?';
 

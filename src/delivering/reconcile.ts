@@ -1,4 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
+import { LEASE_IS_FREE } from './lease.ts';
 
 /** Webhooks looked at in one query: each costs one look into deliveries_due. */
 const PAGE = 1_000;
@@ -7,7 +8,7 @@ const PAGE = 1_000;
 const UNATTENDED = `
   SELECT w.id FROM webhooks w JOIN pumps p ON p.webhook_id = w.id
   WHERE w.id > ? AND w.status = 'active'
-    AND (p.lease_token IS NULL OR p.lease_until < NOW(6))
+    AND ${LEASE_IS_FREE}
     AND COALESCE(p.paused_until, '1970-01-01') <= NOW(6)
     AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.due_at <= NOW(6))
   ORDER BY w.id LIMIT ${PAGE}`;

@@ -1,4 +1,4 @@
-import type { SecretBox } from '../database/secret-box.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
 import { VERSION } from '../version.ts';
 import type { Breaker } from './breaker.ts';
@@ -22,13 +22,6 @@ export interface Subscriber {
   /** The whole POST for one delivery, signed at `timestamp` (seconds since 1970). */
   request(delivery: DueDelivery, timestamp: number): PostRequest;
 }
-
-/** Purposes of sealed values, bound to them when they are sealed. */
-export const SEALED = {
-  apiSecret: 'customer API secret',
-  webhookSecret: 'webhook secret',
-  webhookHeaders: 'webhook headers',
-} as const;
 
 interface Row {
   endpoint: string;

@@ -1,6 +1,6 @@
-import { Worker } from 'bullmq';
-import { CONCURRENCY, type DeliveryJob, QUEUES, WORKER_OPTIONS } from '../queues/queues.ts';
+import type { DeliveryJob } from '../queues/queues.ts';
 import { wakeWebhooks } from '../queues/wake.ts';
+import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { createPoster } from './post.ts';
@@ -13,10 +13,8 @@ const SHUTDOWN_GRACE = 4_000;
  * Takes webhooks from their queue and drains them.
  * @param tuning the pump's schedule, time slice and the like, for tests that cannot wait for three days.
  */
-export function startDeliveryWorker(
-  { config, database, secrets, queues, connectWorker, prefix, log }: Runtime,
-  tuning: Partial<PumpOptions> = {},
-): Role {
+export function startDeliveryWorker(runtime: Runtime, tuning: Partial<PumpOptions> = {}): Role {
+  const { config, database, secrets, queues, log } = runtime;
   const shutdown = new AbortController();
   const poster = createPoster({ guard: createAddressGuard({ allow: config.allowPrivateEndpoints }) });
   const pump = createPump({
@@ -27,15 +25,9 @@ export function startDeliveryWorker(
     log,
     ...tuning,
   });
-  const worker = new Worker<DeliveryJob, void>(
-    QUEUES.deliveries,
-    (job) => pump.run(job.data.webhookId, shutdown.signal),
-    { ...WORKER_OPTIONS, connection: connectWorker(), prefix, concurrency: CONCURRENCY.deliveries },
+  const worker = startWorker<DeliveryJob>(runtime, 'deliveries', (job) =>
+    pump.run(job.data.webhookId, shutdown.signal),
   );
-  worker.on('failed', (job, err) =>
-    log.error({ err, webhookId: job?.data.webhookId }, 'deliveries interrupted; they go on within 10 s'),
-  );
-  worker.on('error', (err) => log.warn({ err }, 'deliveries queue unreachable'));
   return {
     name: 'delivery',
     async stop() {

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { isAway, type WriteResult } from '../database/transaction.ts';
+import { inTransaction, isAway, type WriteResult } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { Row } from './formats/format.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
@@ -57,6 +57,7 @@ const ACCOUNTS_OF_KEY = `
 const FINISH = `
   UPDATE imports SET status = 'done', received = bookmark, finished_at = NOW(6)
   WHERE id = ? AND status = 'running' AND bookmark = ?`;
+const DROP_PIECES = 'DELETE FROM import_pieces WHERE import_id = ?';
 
 export function createImporter(options: {
   database: DataSource;
@@ -102,9 +103,12 @@ export function createImporter(options: {
         if (isAway(error)) await database.query(FORGET_TRY, [importId]).catch(() => {});
         throw error;
       }
-      const { affectedRows } = await database.query<WriteResult>(FINISH, [importId, bookmark]);
-      if (affectedRows === 0) return 'nothing to do';
-      await database.query('DELETE FROM import_pieces WHERE import_id = ?', [importId]);
+      const finished = await inTransaction(database, async (sql) => {
+        const { affectedRows } = await sql.query<WriteResult>(FINISH, [importId, bookmark]);
+        if (affectedRows === 1) await sql.query(DROP_PIECES, [importId]);
+        return affectedRows === 1;
+      });
+      if (!finished) return 'nothing to do';
       log.info({ importId, rows: bookmark }, 'import done');
       return 'done';
     },

@@ -49,7 +49,7 @@ const ADVANCE_LOCK = `
  * the search would else walk through all movements of an account whose bank sends none. Index: transactions_account_date.
  */
 const UPDATE_ACCOUNTS = `
-  UPDATE accounts a SET last_work = ?, last_update = ?, balance = IF(a.id IN (?), (
+  UPDATE accounts a SET last_update = ?, balance = IF(a.id IN (?), (
     SELECT t.balance FROM transactions t FORCE INDEX (transactions_account_date) WHERE t.account_id = a.id AND t.balance IS NOT NULL
     ORDER BY t.date_issue DESC, t.id DESC LIMIT 1), balance)
   WHERE a.id IN (?)`;
@@ -114,11 +114,8 @@ async function storeMovements(sql: Sql, chunk: Chunk, after: string, dateReaded:
     m.opponent_iban,
   ]);
   const { affectedRows: inserted } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
-  const accountIds = accountsOf(chunk.movements);
-  if (inserted === 0) {
-    await sql.query(MARK_WORK, [dateReaded, accountIds]);
-    return nothing;
-  }
+  await sql.query(MARK_WORK, [dateReaded, accountsOf(chunk.movements)]);
+  if (inserted === 0) return nothing;
 
   const added = await sql.query<{ account_id: string; dc: 'Debit' | 'Credit'; last_id: string }[]>(
     NEW_MOVEMENTS,
@@ -128,12 +125,8 @@ async function storeMovements(sql: Sql, chunk: Chunk, after: string, dateReaded:
   const newest = added.map(({ last_id }) => BigInt(last_id)).reduce((a, b) => (a > b ? a : b));
   await sql.query(ADVANCE_LOCK, [String(newest), dateReaded, chunk.customerId]);
   const withBalance = accountsOf(chunk.movements.filter(({ movement }) => movement.balance !== null));
-  await sql.query(UPDATE_ACCOUNTS, [
-    dateReaded,
-    dateReaded,
-    withBalance.length > 0 ? withBalance : [null],
-    accountIds,
-  ]);
+  const updated = [...new Set(added.map(({ account_id }) => account_id))];
+  await sql.query(UPDATE_ACCOUNTS, [dateReaded, withBalance.length > 0 ? withBalance : [null], updated]);
   return { fanned, inserted };
 }
 

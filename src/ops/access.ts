@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
-import { type ApiEnv, createMiddleware } from '../api/environment.ts';
-import { Problem } from '../api/problem.ts';
 import type { Config } from '../config.ts';
+import { type ApiEnv, createMiddleware } from '../http/environment.ts';
+import { Problem } from '../http/problem.ts';
 
 /**
  * Who may see the console and the dashboards: with ADMIN_USER and ADMIN_PASSWORD set, whoever knows them (basic auth);

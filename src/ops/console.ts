@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import type { ApiEnv } from '../api/environment.ts';
-import { pageHeaders } from '../api/pages/headers.ts';
+import type { ApiEnv } from '../http/environment.ts';
+import { pageHeaders } from '../http/page-headers.ts';
 import type { Runtime } from '../runtime.ts';
 import { VERSION } from '../version.ts';
 import { DASHBOARD_PATH } from './dashboard.ts';

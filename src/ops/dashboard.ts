@@ -3,8 +3,8 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
-import type { ApiEnv } from '../api/environment.ts';
-import { pageHeaders } from '../api/pages/headers.ts';
+import type { ApiEnv } from '../http/environment.ts';
+import { pageHeaders } from '../http/page-headers.ts';
 import type { Queues } from '../queues/queues.ts';
 
 /** Where the dashboard lives; bull-board writes it into its page. */

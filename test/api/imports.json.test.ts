@@ -199,3 +199,12 @@ describe('a JSON import', () => {
     expect(await countRows(service)).toEqual(before);
   });
 });
+
+it('refuses a query parameter that it would not heed', async () => {
+  const { api_key: key } = await service.customer();
+  const { status, body } = await service.call('POST', '/v1/imports?account_id=1', {
+    key,
+    body: { transactions: [] },
+  });
+  expect([status, body.errors?.[0]?.path]).toEqual([422, 'account_id']);
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PROBLEMS } from '../../src/api/problem.ts';
+import { PROBLEMS } from '../../src/http/problem.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 

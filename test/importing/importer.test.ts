@@ -132,6 +132,22 @@ describe('an import', () => {
     expect(await show(key, importId)).toMatchObject({ status: 'done', inserted: 1 });
   });
 
+  it('marks an account as updated only when one of its movements was new', async () => {
+    const { key, importId, account } = await staged(1, () => ({ unique_id: 'known' }));
+    await newImporter().importer.run(importId, never);
+    const other = await createAccount(service, key);
+    const lastUpdate = async () =>
+      (await service.call('GET', `/v1/accounts/${account.id}`, { key })).body.accounts[0].last_update;
+    const database = service.runtime.database;
+    await database.query("UPDATE accounts SET last_update = '2020-01-01' WHERE id = ?", [account.id]);
+    const body = [movement(account.id, { unique_id: 'known' }), movement(other.id)]
+      .map((it) => JSON.stringify(it))
+      .join('\n');
+    const again = await service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
+    await newImporter().importer.run(again.body.import.id, never);
+    expect(await lastUpdate()).toBe('2020-01-01 03:00:00+03');
+  });
+
   it('keeps the balance of the newest movement, also when an older statement comes later', async () => {
     const first = await staged(1, () => ({ date_issue: '2026-03-01', balance: '10.00' }));
     await newImporter().importer.run(first.importId, never);

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { createAccount as storeAccount } from '../../database/accounts.ts';
+import { createHandlers } from '../../http/environment.ts';
+import { invalid, Problem } from '../../http/problem.ts';
 import type { Runtime } from '../../runtime.ts';
-import { createHandlers } from '../environment.ts';
 import { readJson } from '../input.ts';
 import { describe } from '../openapi.ts';
-import { invalid, Problem } from '../problem.ts';
 import { NewAccount } from './input.ts';
 import { AccountView, viewAccount } from './view.ts';
 

@@ -1,11 +1,11 @@
 import { type DataSource, In } from 'typeorm';
 import * as v from 'valibot';
 import { Account } from '../../database/entities/account.ts';
+import { type Caller, createHandlers, maySee } from '../../http/environment.ts';
+import { notFound } from '../../http/problem.ts';
 import type { Runtime } from '../../runtime.ts';
-import { type Caller, createHandlers, maySee } from '../environment.ts';
 import { readId } from '../input.ts';
 import { describe } from '../openapi.ts';
-import { notFound } from '../problem.ts';
 import { AccountView, viewAccount } from './view.ts';
 
 function findAccounts(database: DataSource, { customerId, accountIds }: Caller): Promise<Account[]> {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { Bank } from '../../database/entities/bank.ts';
+import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
 import { BankView } from '../accounts/view.ts';
-import { createHandlers } from '../environment.ts';
 import { describe } from '../openapi.ts';
 
 /** GET /v1/banks */

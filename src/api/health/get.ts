@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
 import { VERSION } from '../../version.ts';
-import { createHandlers } from '../environment.ts';
 import { describe } from '../openapi.ts';
 
 /** GET /healthz: the process answers. */

@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import { type ApiEnv, type Caller, createHandlers, maySee } from '../../http/environment.ts';
+import { invalid, Problem } from '../../http/problem.ts';
+import type { FormatName } from '../../importing/formats/index.ts';
 import { UNKNOWN_ACCOUNT } from '../../importing/importer.ts';
 import { type Fault, Movement } from '../../importing/movement.ts';
 import { type Staged, stageImport } from '../../importing/stage.ts';
 import { queueImports } from '../../queues/wake.ts';
 import type { Runtime } from '../../runtime.ts';
-import { type ApiEnv, type Caller, createHandlers, maySee } from '../environment.ts';
 import {
   check,
   invalidFaults,
@@ -16,11 +18,11 @@ import {
   NDJSON_IMPORT_BYTES,
   parseJson,
   readBytes,
+  readQuery,
   requireMediaType,
   streamBytes,
 } from '../input.ts';
 import { describe } from '../openapi.ts';
-import { invalid, Problem } from '../problem.ts';
 import { findImport } from './find.ts';
 import { ImportView, viewImport } from './view.ts';
 
@@ -28,6 +30,12 @@ const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 
 const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
+
+/** Nothing is passed over in silence: whoever sends another parameter would think that it was heeded. */
+const query = (format: FormatName) =>
+  v.strictObject({
+    format: v.optional(v.literal(format, `must be "${format}", which the content type says`)),
+  });
 
 const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 
@@ -51,6 +59,7 @@ export const createImport = ({ database, queues, log }: Runtime) =>
       const caller = c.get('caller');
       const idempotencyKey = scopeOf(caller, readIdempotencyKey(c));
       requireMediaType(c, [JSON_TYPE, NDJSON_TYPE]);
+      readQuery(c, query(mediaType(c) === JSON_TYPE ? 'json' : 'ndjson'));
       const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
       let staged: Staged;
       if (mediaType(c) === JSON_TYPE) {

@@ -1,7 +1,7 @@
 import { type DataSource, Not } from 'typeorm';
 import { Import } from '../../database/entities/import.ts';
-import type { Caller } from '../environment.ts';
-import { notFound } from '../problem.ts';
+import type { Caller } from '../../http/environment.ts';
+import { notFound } from '../../http/problem.ts';
 
 /** A key limited to accounts sees the imports it made itself; those of other keys may tell of other accounts. */
 const visible = ({ customerId, apiKeyId, accountIds }: Caller) => ({

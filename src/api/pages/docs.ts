@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import type { ApiEnv } from '../environment.ts';
-import { notFound } from '../problem.ts';
-import { pageHeaders } from './headers.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { pageHeaders } from '../../http/page-headers.ts';
+import { notFound } from '../../http/problem.ts';
 
 /** Swagger UI's own files; nothing is loaded from elsewhere, so that the page works where there is no internet. */
 const FILES: ReadonlyMap<string, string> = new Map([

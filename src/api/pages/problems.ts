@@ -1,5 +1,5 @@
-import { createHandlers } from '../environment.ts';
-import { notFound, PROBLEMS, type ProblemName } from '../problem.ts';
+import { createHandlers } from '../../http/environment.ts';
+import { notFound, PROBLEMS, type ProblemName } from '../../http/problem.ts';
 
 const isProblemName = (name: string): name is ProblemName => Object.hasOwn(PROBLEMS, name);
 

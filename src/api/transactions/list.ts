@@ -1,5 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import { type ApiEnv, createHandlers } from '../../http/environment.ts';
+import { invalid } from '../../http/problem.ts';
 import { isCalendarDate } from '../../importing/movement.ts';
 import { decodeCursor, encodeCursor } from '../../listing/cursor.ts';
 import { parseMoment } from '../../listing/moment.ts';
@@ -8,10 +10,8 @@ import type { Runtime } from '../../runtime.ts';
 import type { ZoneOffset } from '../../zone-offset.ts';
 import { findAccount } from '../accounts/list.ts';
 import { BankView } from '../accounts/view.ts';
-import { type ApiEnv, createHandlers } from '../environment.ts';
 import { readId, readQuery } from '../input.ts';
 import { describe } from '../openapi.ts';
-import { invalid } from '../problem.ts';
 
 const MAX_PER_PAGE = 1_000;
 

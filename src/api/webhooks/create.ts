@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { Account } from '../../database/entities/account.ts';
 import { Webhook } from '../../database/entities/webhook.ts';
+import { SEALED } from '../../database/secret-box.ts';
 import type { AddressGuard } from '../../delivering/address-guard.ts';
 import { createWebhookSecret } from '../../delivering/signature.ts';
-import { SEALED } from '../../delivering/subscriber.ts';
+import { type Caller, createHandlers, maySee } from '../../http/environment.ts';
+import { invalid, Problem } from '../../http/problem.ts';
 import type { Runtime } from '../../runtime.ts';
-import { type Caller, createHandlers, maySee } from '../environment.ts';
 import { readJson } from '../input.ts';
 import { describe } from '../openapi.ts';
-import { invalid, Problem } from '../problem.ts';
 import { NewWebhook } from './input.ts';
 import { viewWebhook, WebhookView } from './view.ts';
 

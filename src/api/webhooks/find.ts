@@ -1,7 +1,7 @@
 import { type DataSource, In, Not } from 'typeorm';
 import { Webhook } from '../../database/entities/webhook.ts';
-import type { Caller } from '../environment.ts';
-import { notFound } from '../problem.ts';
+import type { Caller } from '../../http/environment.ts';
+import { notFound } from '../../http/problem.ts';
 
 /** What a caller may see: its customer's webhooks; for a limited key those of its accounts, and not those for all. */
 const visible = ({ customerId, accountIds }: Caller) => ({

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
-import { createHandlers } from '../environment.ts';
 import { readId } from '../input.ts';
 import { describe } from '../openapi.ts';
 import { findWebhook } from './find.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
-import { createHandlers } from '../environment.ts';
 import { describe } from '../openapi.ts';
 import { findWebhooks } from './find.ts';
 import { viewWebhook, WebhookView } from './view.ts';

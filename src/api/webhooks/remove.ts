@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { Webhook } from '../../database/entities/webhook.ts';
 import { cancelPending } from '../../delivering/cancel.ts';
+import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
-import { createHandlers } from '../environment.ts';
 import { readId } from '../input.ts';
 import { describe } from '../openapi.ts';
 import { findWebhook } from './find.ts';

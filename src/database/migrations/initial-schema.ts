@@ -11,6 +11,12 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const TABLE = 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci';
 
 const STATEMENTS = [
+  // One row: something sealed, to tell at the start whether SECRET_KEY is still the same.
+  `CREATE TABLE installation (
+    id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
+    sealed VARCHAR(255) NOT NULL
+  ) ${TABLE}`,
+
   `CREATE TABLE customers (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(200) NOT NULL,

@@ -14,7 +14,7 @@ export const PROBLEMS = {
   'not-found': { status: 404, title: 'There is no such thing' },
   'method-not-allowed': { status: 405, title: 'This method is not for this path' },
   conflict: { status: 409, title: 'Another request is in the way' },
-  'length-required': { status: 411, title: 'The length of the body is not known' },
+
   'too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'This content type is not understood here' },
   invalid: { status: 422, title: 'The request holds values that are not allowed' },

@@ -1,0 +1,37 @@
+import { type Processor, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Log } from '../log.ts';
+import { CONCURRENCY, QUEUES, WORKER_OPTIONS } from './queues.ts';
+
+/** While Redis is away BullMQ reports every try to reach it; this often is enough to be told. Milliseconds. */
+const REPORT_EVERY = 30_000;
+
+export interface WorkerContext {
+  connectWorker: () => Redis;
+  prefix: string;
+  log: Log;
+}
+
+/** A worker on one of the queues, with what all of them have in common. A job that throws is logged, and left to the reconciler. */
+export function startWorker<Job>(
+  { connectWorker, prefix, log }: WorkerContext,
+  queue: keyof typeof QUEUES,
+  process: Processor<Job, void>,
+): Worker<Job, void> {
+  const worker = new Worker<Job, void>(QUEUES[queue], process, {
+    ...WORKER_OPTIONS,
+    connection: connectWorker(),
+    prefix,
+    concurrency: CONCURRENCY[queue],
+  });
+  worker.on('failed', (job, err) =>
+    log.error({ err, queue, ...job?.data }, 'job interrupted; it goes on within 10 s'),
+  );
+  let reported = Number.NEGATIVE_INFINITY;
+  worker.on('error', (err) => {
+    if (performance.now() - reported < REPORT_EVERY) return;
+    reported = performance.now();
+    log.warn({ err, queue }, 'Redis cannot be reached; work goes on when it is back');
+  });
+  return worker;
+}

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { createDataSource } from '../../src/database/data-source.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { createSecretBox } from '../../src/database/secret-box.ts';
+import { checkSecretKey } from '../../src/database/secret-check.ts';
+import { inTransaction, isAway } from '../../src/database/transaction.ts';
+import { useDatabase } from '../support/database.ts';
+
+const { database, url } = useDatabase();
+const newKey = () => randomBytes(32).toString('base64');
+
+it('runs the migrations once, however many start at the same time', async () => {
+  await database.query('DROP TABLE migrations');
+  const tables = await database.query<{ name: string }[]>(
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()',
+  );
+  await database.query('SET FOREIGN_KEY_CHECKS = 0');
+  for (const { name } of tables) await database.query(`DROP TABLE ${name}`);
+  const ran = await Promise.all([migrate(database), migrate(database), migrate(database)]);
+  expect(ran.filter((names) => names.length > 0)).toHaveLength(1);
+  expect(await database.showMigrations()).toBe(false);
+});
+
+it('states charset and collation on every table', async () => {
+  const tables = await database.query<{ name: string; collation: string }[]>(
+    `SELECT table_name AS name, table_collation AS collation FROM information_schema.tables
+     WHERE table_schema = DATABASE() AND table_name <> 'migrations'`,
+  );
+  expect(tables.length).toBeGreaterThan(10);
+  expect(new Set(tables.map(({ collation }) => collation))).toEqual(new Set(['utf8mb4_unicode_ci']));
+});
+
+it('works in UTC, strictly, and reads commits, whatever the server’s defaults', async () => {
+  const [session] = await database.query<object[]>(
+    'SELECT @@session.time_zone AS zone, @@session.sql_mode AS mode, @@session.tx_isolation AS isolation',
+  );
+  expect(session).toMatchObject({
+    zone: '+00:00',
+    isolation: 'READ-COMMITTED',
+    mode: expect.stringContaining('STRICT_ALL_TABLES'),
+  });
+});
+
+it('lets a statement that hangs fail as if the server were away', async () => {
+  const impatient = await createDataSource(url, { poolSize: 1, statementTimeout: 200 }).initialize();
+  const error = await impatient.query('SELECT SLEEP(2)').then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(isAway(error)).toBe(true);
+  await impatient.destroy();
+});
+
+it('repeats a transaction that was chosen as the victim of a deadlock', async () => {
+  await database.query("INSERT INTO banks (name) VALUES ('one'), ('two')");
+  let runs = 0;
+  /** Both take the two rows in opposite order, and the second only when the other has its first. */
+  let arrivals = 0;
+  const opposite = (first: string, second: string) =>
+    inTransaction(database, async (sql) => {
+      runs += 1;
+      await sql.query('SELECT id FROM banks WHERE name = ? FOR UPDATE', [first]);
+      arrivals += 1;
+      while (arrivals < 2) await new Promise((resolve) => setImmediate(resolve));
+      await sql.query('SELECT id FROM banks WHERE name = ? FOR UPDATE', [second]);
+    });
+  await Promise.all([opposite('one', 'two'), opposite('two', 'one')]);
+  expect(runs).toBe(3);
+});
+
+it('refuses to start with another SECRET_KEY than the database was first used with', async () => {
+  const key = newKey();
+  await checkSecretKey(database, createSecretBox(key));
+  await checkSecretKey(database, createSecretBox(key));
+  await expect(checkSecretKey(database, createSecretBox(newKey()))).rejects.toThrow(
+    /SECRET_KEY is not the one/,
+  );
+});
+
+it('opens a sealed secret only with its key, for its purpose, and unchanged', () => {
+  const box = createSecretBox(newKey());
+  const sealed = box.seal('gizli şifre', 'webhook secret');
+  expect(box.open(sealed, 'webhook secret')).toBe('gizli şifre');
+  expect(box.seal('gizli şifre', 'webhook secret')).not.toBe(sealed);
+  expect(() => box.open(sealed, 'webhook headers')).toThrow(/SECRET_KEY/);
+  expect(() => createSecretBox(newKey()).open(sealed, 'webhook secret')).toThrow(/SECRET_KEY/);
+  const changed = Buffer.from(sealed, 'base64');
+  changed.writeUInt8((changed.at(-1) ?? 0) ^ 1, changed.length - 1);
+  expect(() => box.open(changed.toString('base64'), 'webhook secret')).toThrow(/SECRET_KEY/);
+});
