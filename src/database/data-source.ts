@@ -1,9 +1,7 @@
 import mysql from 'mysql2';
 import { DataSource, type Logger } from 'typeorm';
 import { Account } from './entities/account.ts';
-import { ApiKey } from './entities/api-key.ts';
 import { Bank } from './entities/bank.ts';
-import { Customer } from './entities/customer.ts';
 import { Import } from './entities/import.ts';
 import { Webhook } from './entities/webhook.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
@@ -74,7 +72,7 @@ export function createDataSource(
     maxQueryExecutionTime: statementTimeout,
     // Without FOUND_ROWS, affectedRows counts what was really inserted or changed.
     flags: ['-FOUND_ROWS'],
-    entities: [Customer, ApiKey, Bank, Account, Import, Webhook],
+    entities: [Bank, Account, Import, Webhook],
     migrations: [InitialSchema1763700000000],
     synchronize: false,
     logger: SILENT,

@@ -1,5 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
-import type { Listing } from './transactions.ts';
+import type { Listing } from './listing.ts';
 
 /** The ids between which everything lies that a listing can show; both inclusive. */
 export interface IdRange {

@@ -1,23 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { findIdRange, type IdRange } from './id-range.ts';
-
-/** Which movements, and which page of them. Order: id ascending. */
-export interface Listing {
-  customerId: string;
-  /** The accounts to list; 'all' of the customer. */
-  accountIds: 'all' | readonly string[];
-  /** Inclusive, on date_issue. */
-  starts: string | null;
-  ends: string | null;
-  /** Inclusive, on date_readed; UTC as MySQL writes it. */
-  after: string | null;
-  /** Behind this id; null: from the first. */
-  cursor: string | null;
-  /** From 1; counted from the cursor, if there is one. */
-  page: number;
-  perPage: number;
-}
+import type { Listing } from './listing.ts';
 
 /** A movement as the API shows it. */
 export interface ListedTransaction {

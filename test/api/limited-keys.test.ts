@@ -5,7 +5,7 @@ import { createAccount, importDone, importMovements, movement } from '../support
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
 import { useService } from '../support/service.ts';
-import { webhook } from '../support/webhook-input.ts';
+import { webhook } from '../support/webhooks.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 

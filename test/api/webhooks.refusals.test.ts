@@ -3,7 +3,7 @@ import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
 import { useService } from '../support/service.ts';
-import { webhook } from '../support/webhook-input.ts';
+import { webhook } from '../support/webhooks.ts';
 
 /** The owner of this service lets webhooks go to public addresses only. 192.0.2.0/24 and the like are none. */
 const service = useService({ roles: ['api'], config: { allowPrivateEndpoints: [] } });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem, withoutRequestId } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
-import { webhook } from '../support/webhook-input.ts';
+import { webhook } from '../support/webhooks.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
-import { webhook } from '../support/webhook-input.ts';
+import { webhook } from '../support/webhooks.ts';
 import { useBrowser, type Visit } from './browser.ts';
 
 const service = useService({ roles: ['api'] });

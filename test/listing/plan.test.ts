@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Sql } from '../../src/database/transaction.ts';
 import { RANGE_OF_DATES } from '../../src/listing/id-range.ts';
-import { type Listing, listTransactions } from '../../src/listing/transactions.ts';
+import type { Listing } from '../../src/listing/listing.ts';
+import { listTransactions } from '../../src/listing/transactions.ts';
 import { parseOffset } from '../../src/zone-offset.ts';
 import { useDatabase } from '../support/database.ts';
 
