@@ -41,7 +41,7 @@ function newCustomer(dataDir: string) {
   const cli = (...args: string[]) =>
     JSON.parse(
       execFileSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args, '--json'], {
-        env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+        env: { PATH: process.env.PATH, DATA_DIR: dataDir },
         encoding: 'utf8',
       }),
     );
