@@ -17,7 +17,7 @@ const badBody: Outcome = { kind: 'failed', tells: 'body' };
 const delivered: Outcome = { kind: 'delivered' };
 
 /** Applies outcomes one after the other, without jitter. */
-const after = (breaker: Breaker, outcomes: Outcome[], now = 0, maxInFlight = 16): Breaker =>
+const behave = (breaker: Breaker, outcomes: Outcome[], now = 0, maxInFlight = 16): Breaker =>
   outcomes.reduce(
     (state, outcome) => afterOutcome(state, outcome, { now, random: 0.5, maxInFlight }),
     breaker,
@@ -25,8 +25,8 @@ const after = (breaker: Breaker, outcomes: Outcome[], now = 0, maxInFlight = 16)
 
 describe('the breaker', () => {
   it('pauses at the third failure in a row that tells of the endpoint, not before', () => {
-    expect(after(well, [down, down]).pausedUntil).toBeNull();
-    expect(after(well, [down, down, down])).toMatchObject({
+    expect(behave(well, [down, down]).pausedUntil).toBeNull();
+    expect(behave(well, [down, down, down])).toMatchObject({
       pausedUntil: 5 * SECOND,
       pauses: 1,
       inFlightLimit: 1,
@@ -34,38 +34,38 @@ describe('the breaker', () => {
   });
 
   it('starts counting anew after a success', () => {
-    expect(after(well, [down, down, delivered, down, down]).pausedUntil).toBeNull();
+    expect(behave(well, [down, down, delivered, down, down]).pausedUntil).toBeNull();
   });
 
   it('never pauses for what tells of one body only', () => {
-    expect(after(well, Array(50).fill(badBody)).pausedUntil).toBeNull();
+    expect(behave(well, Array(50).fill(badBody)).pausedUntil).toBeNull();
   });
 
   it('counts an address that is refused like an endpoint that is down', () => {
-    expect(after(well, Array(3).fill({ kind: 'refused' })).pausedUntil).toBe(5 * SECOND);
+    expect(behave(well, Array(3).fill({ kind: 'refused' })).pausedUntil).toBe(5 * SECOND);
   });
 
   it('doubles the pause each time the probe fails, up to ten minutes', () => {
-    let state = after(well, [down, down, down]);
+    let state = behave(well, [down, down, down]);
     const lengths = [];
     for (let i = 0; i < 9; i += 1) {
       const now = state.pausedUntil ?? 0;
-      state = after(state, [down], now);
+      state = behave(state, [down], now);
       lengths.push(((state.pausedUntil ?? 0) - now) / SECOND);
     }
     expect(lengths).toEqual([10, 20, 40, 80, 160, 320, 600, 600, 600]);
   });
 
   it('is not prolonged by what was in flight when the pause began', () => {
-    const paused = after(well, [down, down, down]);
-    expect(after(paused, [down, down, down]).pausedUntil).toBe(paused.pausedUntil);
+    const paused = behave(well, [down, down, down]);
+    expect(behave(paused, [down, down, down]).pausedUntil).toBe(paused.pausedUntil);
   });
 
   it('lets one probe go after a pause, then 2, 4, 8, and then all', () => {
     let state: Breaker = { ...well, inFlightLimit: 1, pauses: 3 };
     const limits = [];
     for (let i = 0; i < 15; i += 1) {
-      state = after(state, [delivered]);
+      state = behave(state, [delivered]);
       limits.push(state.inFlightLimit);
     }
     expect(limits).toEqual([2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, null]);
@@ -73,15 +73,15 @@ describe('the breaker', () => {
   });
 
   it('waits as long as a throttling endpoint asks, at most an hour, at once', () => {
-    expect(after(well, [{ kind: 'throttled', retryAfter: 60 * SECOND }]).pausedUntil).toBe(60 * SECOND);
-    expect(after(well, [{ kind: 'throttled', retryAfter: DAY }]).pausedUntil).toBe(3_600 * SECOND);
-    expect(after(well, [{ kind: 'throttled', retryAfter: null }]).pausedUntil).toBe(5 * SECOND);
+    expect(behave(well, [{ kind: 'throttled', retryAfter: 60 * SECOND }]).pausedUntil).toBe(60 * SECOND);
+    expect(behave(well, [{ kind: 'throttled', retryAfter: DAY }]).pausedUntil).toBe(3_600 * SECOND);
+    expect(behave(well, [{ kind: 'throttled', retryAfter: null }]).pausedUntil).toBe(5 * SECOND);
   });
 
   it('disables after five days without a success, whatever the failures were', () => {
-    const failing = after(well, [badBody], DAY);
+    const failing = behave(well, [badBody], DAY);
     expect(shouldDisable(failing, 5.9 * DAY)).toBe(false);
     expect(shouldDisable(failing, 6 * DAY)).toBe(true);
-    expect(shouldDisable(after(failing, [delivered], 5 * DAY), 20 * DAY)).toBe(false);
+    expect(shouldDisable(behave(failing, [delivered], 5 * DAY), 20 * DAY)).toBe(false);
   });
 });
