@@ -155,10 +155,12 @@ export async function drain(
       });
       const fresh = rows.filter((row) => row.fresh === 1);
       newestFresh = fresh.at(-1)?.id ?? newestFresh;
-      exhausted = fresh.length < READ_FRESH && rows.length - fresh.length < READ_RETRIES;
-      for (const row of rows) {
-        if (row.revision !== subscriber.revision) return stop('changed');
-        if (inHand.has(row.id)) continue;
+      const unseen = rows.filter(({ id }) => !inHand.has(id));
+      const complete = fresh.length < READ_FRESH && rows.length - fresh.length < READ_RETRIES;
+      // Reading the same again and again, while what is in hand is still under way, would find nothing else.
+      exhausted = complete || unseen.length === 0;
+      if (rows.some(({ revision }) => revision !== subscriber.revision)) return stop('changed');
+      for (const row of unseen) {
         inHand.add(row.id);
         ready.push(row);
       }
@@ -183,7 +185,7 @@ export async function drain(
       // What has arrived need not be sent again because MySQL is away for a moment.
       const kept = await pRetry(
         () => writeResults(database, { lease, attempts: batch, breaker, rateWait, lastError, disable, now }),
-        { retries: 5, minTimeout: 250, signal, shouldRetry: ({ error }) => isAway(error) },
+        { retries: 5, minTimeout: 250, shouldRetry: ({ error }) => isAway(error) && !signal.aborted },
       );
       if (!kept) stop('lost');
       for (const { deliveryId } of batch) inHand.delete(deliveryId);

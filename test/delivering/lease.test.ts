@@ -159,6 +159,25 @@ describe('the lease of a webhook', () => {
     await poster.close();
   });
 
+  it('writes what arrives while the process is shutting down', async () => {
+    const { pump, poster } = newPump();
+    let answer = () => {};
+    receiver.answer('/lease', (_, response) => {
+      answer = () => void response.end();
+    });
+    await owe(1, 'last');
+    const before = receiver.at('/lease').length;
+    const shutdown = new AbortController();
+    const run = pump.run(webhookId, shutdown.signal);
+    await until('the POST in flight', () => receiver.at('/lease').length > before);
+    shutdown.abort();
+    answer();
+    await run;
+    expect((await deliveriesOf(service, webhookId)).filter(({ status }) => status === 'pending')).toEqual([]);
+    pump.close();
+    await poster.close();
+  });
+
   it('does not count an attempt that our own shutdown cut short', async () => {
     const { pump, poster, wakes } = newPump();
     receiver.answer('/lease', () => {});
