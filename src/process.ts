@@ -30,15 +30,17 @@ export async function runProcess(roles: readonly RoleName[]): Promise<void> {
     const log = createLog(config.logLevel);
     service = await startService({ config, roles, log, announce });
     if (ending) return void (await service.stop());
-    announce(`Ledgerbell is running: ${roles.join(', ')}`);
-    if (service.url !== '') {
-      announce(`  API      ${service.url}/v1`);
-      announce(`  Docs     ${service.url}/docs`);
-      announce(`  Console  ${service.url}/ops`);
-    }
+    process.stdout.write(`${describe(roles, service.url).join('\n')}\n`);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     announce(error instanceof ConfigError ? message : `Ledgerbell cannot start: ${message}`);
     process.exit(1);
   }
+}
+
+/** What has started and where it answers, for a person. */
+function describe(roles: readonly RoleName[], url: string): string[] {
+  const running = `Ledgerbell is running: ${roles.join(', ')}`;
+  if (url === '') return [running];
+  return [running, `  API      ${url}/v1`, `  Docs     ${url}/docs`, `  Console  ${url}/ops`];
 }

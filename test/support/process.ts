@@ -7,7 +7,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export interface ServiceProcess {
   child: ChildProcess;
-  /** What it has written to stderr so far. */
+  /** What it has written to stdout and stderr so far. */
   readonly said: string;
   /** Where its API answers; waits until it says so. */
   url(): Promise<string>;
@@ -22,12 +22,14 @@ export function startServiceProcess(env: Record<string, string>, args: string[] 
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
     env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'silent', ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+  }
   const exit = once(child, 'exit').then(([code]) => code as number | null);
   return {
     child,
