@@ -15,12 +15,15 @@ export interface NewCustomer {
   api_secret: string;
 }
 
+/** 32 random bytes, as text. */
+const createApiSecret = () => randomBytes(32).toString('base64url');
+
 /** Makes a customer with a first API key that sees all accounts. */
 export function createCustomer(
   { database, secrets }: { database: DataSource; secrets: SecretBox },
   name: string,
 ): Promise<NewCustomer> {
-  const apiSecret = randomBytes(32).toString('base64url');
+  const apiSecret = createApiSecret();
   return inTransaction(database, async (sql) => {
     const { insertId } = await sql.query<WriteResult>(
       'INSERT INTO customers (name, api_secret) VALUES (?, ?)',
@@ -31,6 +34,41 @@ export function createCustomer(
     const { apikey } = await createApiKey(sql, { customerId: id, title: 'First key', accountIds: 'all' });
     return { customer: { id, name }, api_key: apikey, api_secret: apiSecret };
   });
+}
+
+/** The customer's API secret, opened. @throws {SecretBoxError} when SECRET_KEY is not the one it was sealed with. */
+export async function readApiSecret(
+  { database, secrets }: { database: DataSource; secrets: SecretBox },
+  customerId: string,
+): Promise<string> {
+  const [row] = await database.query<{ api_secret: string }[]>(
+    'SELECT api_secret FROM customers WHERE id = ?',
+    [customerId],
+  );
+  return secrets.open(row?.api_secret ?? '', SEALED.apiSecret);
+}
+
+/**
+ * Gives the customer a new API secret. The former one counts for nothing from then on, except in notifications that are
+ * being sent: each webhook's revision grows, so that a running pump reads the secret again with its next batch.
+ * @returns the new secret.
+ */
+export async function rotateApiSecret(
+  { database, secrets }: { database: DataSource; secrets: SecretBox },
+  customerId: string,
+): Promise<string> {
+  const apiSecret = createApiSecret();
+  await inTransaction(database, async (sql) => {
+    await sql.query('UPDATE customers SET api_secret = ? WHERE id = ?', [
+      secrets.seal(apiSecret, SEALED.apiSecret),
+      customerId,
+    ]);
+    await sql.query(
+      "UPDATE webhooks SET revision = revision + 1 WHERE customer_id = ? AND status <> 'deleted'",
+      [customerId],
+    );
+  });
+  return apiSecret;
 }
 
 /** All customers, the oldest first. */

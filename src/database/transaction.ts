@@ -10,21 +10,25 @@ export interface WriteResult {
   insertId: string | number;
 }
 
-/** ER_CHECKREAD (a row changed under a snapshot), ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK: the same work succeeds when repeated. */
+/** ER_CHECKREAD (a row changed under a snapshot), ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK. */
 const PASSING = new Set([1020, 1205, 1213]);
 
 /**
- * Runs `work` in one READ COMMITTED transaction, and once more (at most three times) when MySQL chose it as a deadlock's
+ * Runs `work` in one READ COMMITTED transaction, and once more (at most six times) when MySQL chose it as a deadlock's
  * victim. `work` may therefore run several times: it must change nothing but the database.
  */
 export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
   return pRetry(() => database.transaction(work), {
-    retries: 3,
+    retries: 6,
     minTimeout: 20,
     randomize: true,
-    shouldRetry: ({ error }) => 'errno' in error && PASSING.has(Number(error.errno)),
+    shouldRetry: ({ error }) => isPassing(error),
   });
 }
+
+/** Whether a statement lost to another one's locks: the same work succeeds when repeated. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof Error && 'errno' in error && PASSING.has(Number(error.errno));
 
 /** Codes of mysql2 and of the system that say: the server is not there, or the connection to it is not any more. */
 const AWAY = new Set([

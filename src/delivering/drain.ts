@@ -67,6 +67,7 @@ export async function drain(
   let disable: string | null = null;
   let end: DrainEnd | null = null;
   let failure: { error: unknown } | null = null;
+  let writeFailed = false;
   let writeTimer: NodeJS.Timeout | null = null;
   let writeDue = false;
   let paceTimer: NodeJS.Timeout | null = null;
@@ -190,6 +191,7 @@ export async function drain(
       if (!kept) stop('lost');
       for (const { deliveryId } of batch) inHand.delete(deliveryId);
     } catch (error) {
+      writeFailed = true;
       fail(error);
     } finally {
       writing = false;
@@ -201,13 +203,13 @@ export async function drain(
   const mayWrite = () =>
     !writing &&
     results.length > 0 &&
-    failure === null &&
+    !writeFailed &&
     (results.length >= WRITE_RESULTS || inFlight === 0 || writeDue);
   const isOver = () =>
     inFlight === 0 &&
     !reading &&
     !writing &&
-    (results.length === 0 || failure !== null) &&
+    (results.length === 0 || writeFailed) &&
     (end !== null || (ready.length === 0 && exhausted));
 
   try {

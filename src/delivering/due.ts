@@ -54,11 +54,17 @@ export function readDue(
   return sql.query<DueDelivery[]>(READ_DUE, [webhookId, retries, webhookId, after, fresh]);
 }
 
+/**
+ * When the rate limit lets the next POST go, from `pumps p`. The interval is a second at most: what lies further ahead was
+ * written before the clock was set back.
+ */
+export const RATE_NEXT_AT = 'IF(p.rate_next_at < NOW(6) + INTERVAL 2 SECOND, p.rate_next_at, NULL)';
+
 /** Index: deliveries_due, its first entry. `pumps` may hold sending back longer than the delivery itself. */
 const NEXT_DUE = `
   SELECT TIMESTAMPDIFF(MICROSECOND, NOW(6), GREATEST(
       (SELECT MIN(d.due_at) FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending'),
-      COALESCE(p.paused_until, ${AT_ONCE}), COALESCE(p.rate_next_at, ${AT_ONCE}))) / 1000 AS wait
+      COALESCE(p.paused_until, ${AT_ONCE}), COALESCE(${RATE_NEXT_AT}, ${AT_ONCE}))) / 1000 AS wait
   FROM webhooks w JOIN pumps p ON p.webhook_id = w.id
   WHERE w.id = ? AND w.status = 'active'`;
 

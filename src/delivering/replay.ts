@@ -10,12 +10,15 @@ export type Replayable = (typeof REPLAYABLE)[number];
 
 const NEWEST = 'SELECT MAX(id) AS id FROM deliveries';
 
+const OF_ACCOUNTS =
+  'AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = d.transaction_id AND t.account_id IN (?))';
+
 /** Index: deliveries_due, in the order of ids (due_at is NULL once a delivery has ended). */
-const ENDED_AS = `
-  (SELECT id FROM deliveries
-   WHERE webhook_id = ? AND status = ? AND due_at IS NULL AND id > ? AND id <= ?
-     AND created_at >= ? AND created_at <= COALESCE(?, created_at)
-   ORDER BY id LIMIT ${BATCH})`;
+const endedAs = (ofAccounts: string) => `
+  (SELECT d.id FROM deliveries d
+   WHERE d.webhook_id = ? AND d.status = ? AND d.due_at IS NULL AND d.id > ? AND d.id <= ?
+     AND d.created_at >= ? AND d.created_at <= COALESCE(?, d.created_at) ${ofAccounts}
+   ORDER BY d.id LIMIT ${BATCH})`;
 
 /** Due at once, as in due.ts; with the whole schedule before it. `attempts` goes on, since the log is numbered by it. */
 const OWE_AGAIN = `
@@ -30,6 +33,8 @@ export interface ReplayRange {
   until?: Date | string | undefined;
   /** Default: however they have ended. */
   statuses?: readonly Replayable[] | undefined;
+  /** Only notifications of these accounts' movements: the webhook may have been for others before. Default: all. */
+  accountIds?: 'all' | readonly string[] | undefined;
 }
 
 /**
@@ -38,15 +43,18 @@ export interface ReplayRange {
  * @returns how many deliveries that were.
  */
 export async function replay(database: DataSource, range: ReplayRange): Promise<number> {
-  const { webhookId, since, until = null, statuses = REPLAYABLE } = range;
-  if (statuses.length === 0) return 0;
+  const { webhookId, since, until = null, statuses = REPLAYABLE, accountIds = 'all' } = range;
+  if (statuses.length === 0 || accountIds.length === 0) return 0;
   const [newest] = await database.query<{ id: string | null }[]>(NEWEST);
   const last = newest?.id ?? '0';
 
+  const ended = endedAs(accountIds === 'all' ? '' : OF_ACCOUNTS);
+  const accounts = accountIds === 'all' ? [] : [accountIds];
+
   const readBatch = (sql: Sql, after: string) =>
     sql.query<{ id: string }[]>(
-      `${statuses.map(() => ENDED_AS).join(' UNION ALL ')} ORDER BY id LIMIT ${BATCH}`,
-      statuses.flatMap((status) => [webhookId, status, after, last, since, until]),
+      `${statuses.map(() => ended).join(' UNION ALL ')} ORDER BY id LIMIT ${BATCH}`,
+      statuses.flatMap((status) => [webhookId, status, after, last, since, until, ...accounts]),
     );
 
   let replayed = 0;

@@ -2,7 +2,7 @@ import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
 import { VERSION } from '../version.ts';
 import type { Breaker } from './breaker.ts';
-import type { DueDelivery } from './due.ts';
+import { type DueDelivery, RATE_NEXT_AT } from './due.ts';
 import { type BodyFormat, buildBody, CONTENT_TYPES } from './notification.ts';
 import type { PostRequest } from './post.ts';
 import { createSigner } from './signature.ts';
@@ -49,13 +49,14 @@ const LOAD = `
     w.encoding, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
     p.consecutive_failures, p.failing_since, p.pauses, p.in_flight_limit,
     TIMESTAMPDIFF(MICROSECOND, NOW(6), p.paused_until) / 1000 AS pause,
-    TIMESTAMPDIFF(MICROSECOND, NOW(6), p.rate_next_at) / 1000 AS rate_wait
+    TIMESTAMPDIFF(MICROSECOND, NOW(6), ${RATE_NEXT_AT}) / 1000 AS rate_wait
   FROM webhooks w JOIN customers c ON c.id = w.customer_id JOIN pumps p ON p.webhook_id = w.id
-  WHERE w.id = ? AND w.status = 'active'`;
+  WHERE w.id = ? AND w.status IN (?)`;
 
 /**
  * Reads a webhook for one run of the pump, or null when it is not active.
  * @param now milliseconds, on the clock that the run goes by.
+ * @param statuses others than active in which it is to be read too: for what is no run of the pump.
  * @throws {SecretBoxError} when SECRET_KEY is not the one its secrets were sealed with.
  */
 export async function loadSubscriber(
@@ -63,8 +64,9 @@ export async function loadSubscriber(
   secrets: SecretBox,
   webhookId: string,
   now: number,
+  statuses: readonly string[] = ['active'],
 ): Promise<Subscriber | null> {
-  const [row] = await sql.query<Row[]>(LOAD, [webhookId]);
+  const [row] = await sql.query<Row[]>(LOAD, [webhookId, statuses]);
   if (row === undefined) return null;
 
   const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret);

@@ -13,8 +13,7 @@ export const PROBLEMS = {
   forbidden: { status: 403, title: 'This API key may not do that' },
   'not-found': { status: 404, title: 'There is no such thing' },
   'method-not-allowed': { status: 405, title: 'This method is not for this path' },
-  conflict: { status: 409, title: 'Another request is in the way' },
-
+  conflict: { status: 409, title: 'Something else is in the way' },
   'too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'This content type is not understood here' },
   invalid: { status: 422, title: 'The request holds values that are not allowed' },

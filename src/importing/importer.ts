@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { inTransaction, isAway, type WriteResult } from '../database/transaction.ts';
+import { inTransaction, isAway, isPassing, type WriteResult } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { Row } from './formats/format.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
@@ -99,8 +99,8 @@ export function createImporter(options: {
         }
       } catch (error) {
         if (error instanceof ImportTakenOverError) return 'nothing to do';
-        // An outage says nothing about the import.
-        if (isAway(error)) await database.query(FORGET_TRY, [importId]).catch(() => {});
+        // An outage, or another one's locks, say nothing about the import.
+        if (isAway(error) || isPassing(error)) await database.query(FORGET_TRY, [importId]).catch(() => {});
         throw error;
       }
       const finished = await inTransaction(database, async (sql) => {

@@ -1,14 +1,18 @@
-/** Marks what the bytes are, so that a cursor of another listing, or of a later version, is told apart. */
-const PREFIX = 't1:';
+/**
+ * Marks which listing a cursor belongs to, so that one of another listing, or of a later version, is told apart:
+ * t1 movements, d1 deliveries in order of their own ids, m1 deliveries in order of their movements.
+ */
+export type CursorKind = 't1' | 'd1' | 'm1';
 
-/** An opaque cursor: the listing goes on behind this movement. It holds no right: whose rows are seen is decided by the key. */
-export function encodeCursor(transactionId: string): string {
-  return Buffer.from(PREFIX + transactionId).toString('base64url');
+/** An opaque cursor: the listing goes on behind this id. It holds no right: whose rows are seen is decided by the key. */
+export function encodeCursor(id: string, kind: CursorKind = 't1'): string {
+  return Buffer.from(`${kind}:${id}`).toString('base64url');
 }
 
-/** @returns the id behind which to go on, or null when the text is not a cursor of ours. */
-export function decodeCursor(cursor: string): string | null {
+/** @returns the id behind which to go on, or null when the text is not a cursor of this listing. */
+export function decodeCursor(cursor: string, kind: CursorKind = 't1'): string | null {
+  const prefix = `${kind}:`;
   const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  const id = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : '';
-  return /^\d{1,18}$/.test(id) && encodeCursor(id) === cursor ? id : null;
+  const id = text.startsWith(prefix) ? text.slice(prefix.length) : '';
+  return /^\d{1,18}$/.test(id) && encodeCursor(id, kind) === cursor ? id : null;
 }

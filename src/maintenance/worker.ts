@@ -24,10 +24,14 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
     log.debug({ imports, webhooks, cancelled, dropped }, 'reconciled');
   });
 
-  // The scheduler itself lives in Redis, and is forgotten with everything else when Redis is emptied.
+  // The scheduler itself lives in Redis, and is forgotten with everything else when Redis is emptied; when the clock was set
+  // back, its next run lies as far ahead.
   const keepScheduled = async () => {
     try {
-      if ((await queues.maintenance.getJobScheduler(SCHEDULER)) === undefined) {
+      const scheduler = await queues.maintenance.getJobScheduler(SCHEDULER);
+      const isLate = scheduler?.next !== undefined && scheduler.next > Date.now() + 2 * RECONCILE_EVERY;
+      if (isLate) await queues.maintenance.removeJobScheduler(SCHEDULER);
+      if (isLate || scheduler === undefined) {
         await queues.maintenance.upsertJobScheduler(SCHEDULER, { every: RECONCILE_EVERY });
       }
     } catch (err) {

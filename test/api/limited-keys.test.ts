@@ -5,7 +5,7 @@ import { createAccount, importDone, importMovements, movement } from '../support
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
 import { useService } from '../support/service.ts';
-import { webhook } from '../support/webhooks.ts';
+import { deliveriesOf, webhook } from '../support/webhooks.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 
@@ -129,5 +129,44 @@ describe('a key limited to accounts', () => {
     const mine = await send(limited);
     expect([theirs.status, mine.status]).toEqual([202, 202]);
     expect(mine.body.import.id).not.toBe(theirs.body.import.id);
+  });
+
+  it('reaches neither the webhooks nor the deliveries of other accounts', async () => {
+    const made = await service.call('POST', '/v1/webhooks', {
+      key: whole,
+      body: webhook({ account: hidden }),
+    });
+    const { id } = made.body.webhook;
+    await importMovements(service, whole, [movement(hidden, { unique_id: 'of the hidden webhook' })]);
+    const [delivery] = await deliveriesOf(service, id);
+    expect(delivery).toBeDefined();
+    const since = { since: '2000-01-01 00:00:00' };
+    for (const key of [limited, none]) {
+      for (const [method, path, body] of [
+        ['PATCH', `/v1/webhooks/${id}`, { title: 'mine' }],
+        ['GET', `/v1/webhooks/${id}/deliveries`, undefined],
+        ['POST', `/v1/webhooks/${id}/test`, undefined],
+        ['POST', `/v1/webhooks/${id}/rotate-secret`, undefined],
+        ['POST', `/v1/webhooks/${id}/replay`, since],
+        ['GET', `/v1/deliveries/${delivery?.id}`, undefined],
+        ['POST', `/v1/deliveries/${delivery?.id}/redeliver`, undefined],
+      ] as const) {
+        expectProblem(await service.call(method, path, { key, body }), 404);
+      }
+    }
+  });
+
+  it('reads the deliveries of its own accounts', async () => {
+    const made = await service.call('POST', '/v1/webhooks', {
+      key: limited,
+      body: webhook({ account: seen }),
+    });
+    const { id } = made.body.webhook;
+    await importMovements(service, limited, [movement(seen, { unique_id: 'of the seen webhook' })]);
+    const { body } = await service.call('GET', `/v1/webhooks/${id}/deliveries`, { key: limited });
+    expect(body.deliveries).toHaveLength(1);
+    const path = `/v1/deliveries/${body.deliveries[0].id}`;
+    expect((await service.call('GET', path, { key: limited })).status).toBe(200);
+    expect((await service.call('POST', `${path}/redeliver`, { key: limited })).status).toBe(202);
   });
 });

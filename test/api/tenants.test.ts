@@ -3,21 +3,27 @@ import type { NewCustomer } from '../../src/database/customers.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem, withoutRequestId } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
-import { webhook } from '../support/webhooks.ts';
+import { deliveriesOf, webhook } from '../support/webhooks.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 
 describe('two customers', () => {
   let one: NewCustomer;
   let two: NewCustomer;
-  let own: Record<'account' | 'webhook' | 'import', string>;
+  let own: Record<'account' | 'webhook' | 'import' | 'delivery', string>;
 
   beforeAll(async () => {
     [one, two] = [await service.customer('Bir'), await service.customer('İki')];
     const account = await createAccount(service, one.api_key);
     const made = await service.call('POST', '/v1/webhooks', { key: one.api_key, body: webhook() });
     const stored = await importMovements(service, one.api_key, [movement(account.id)]);
-    own = { account: account.id, webhook: made.body.webhook.id, import: stored.id };
+    const [delivery] = await deliveriesOf(service, made.body.webhook.id);
+    own = {
+      account: account.id,
+      webhook: made.body.webhook.id,
+      import: stored.id,
+      delivery: delivery?.id ?? '',
+    };
   });
 
   it.each([
@@ -29,6 +35,8 @@ describe('two customers', () => {
     ],
     ['GET', (it: typeof own) => `/v1/webhooks/${it.webhook}`, '/v1/webhooks/999999'],
     ['DELETE', (it: typeof own) => `/v1/webhooks/${it.webhook}`, '/v1/webhooks/999999'],
+    ['GET', (it: typeof own) => `/v1/webhooks/${it.webhook}/deliveries`, '/v1/webhooks/999999/deliveries'],
+    ['GET', (it: typeof own) => `/v1/deliveries/${it.delivery}`, '/v1/deliveries/999999'],
     ['GET', (it: typeof own) => `/v1/imports/${it.import}`, '/v1/imports/999999'],
     ['GET', (it: typeof own) => `/v1/imports/${it.import}/errors`, '/v1/imports/999999'],
   ])(
@@ -45,6 +53,33 @@ describe('two customers', () => {
       expect(status).toBe(200);
     },
   );
+
+  it.each([
+    ['PATCH', (id: string) => `/v1/webhooks/${id}`, { title: 'theirs', status: 'paused' }],
+    ['POST', (id: string) => `/v1/webhooks/${id}/test`, undefined],
+    ['POST', (id: string) => `/v1/webhooks/${id}/rotate-secret`, undefined],
+    ['POST', (id: string) => `/v1/webhooks/${id}/replay`, { since: '2000-01-01 00:00:00' }],
+    ['POST', (_: string, delivery: string) => `/v1/deliveries/${delivery}/redeliver`, undefined],
+  ])("change nothing of each other's, nor learn that it exists: %s %s", async (method, path, body) => {
+    const stateOf = () =>
+      service.runtime.database.query(
+        'SELECT w.title, w.status, w.secret, w.revision, d.status AS delivery, d.due_at FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id WHERE w.id = ?',
+        [own.webhook],
+      );
+    await service.runtime.database.query(
+      "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE id = ?",
+      [own.delivery],
+    );
+    const before = await stateOf();
+    const foreign = await service.call(method, path(own.webhook, own.delivery), { key: two.api_key, body });
+    expectProblem(foreign, 404);
+    expect(withoutRequestId(foreign)).toEqual(
+      withoutRequestId(await service.call(method, path('999999', '999999'), { key: two.api_key, body })),
+    );
+    expect(await stateOf()).toEqual(before);
+    const mine = await service.call(method, path(own.webhook, own.delivery), { key: one.api_key, body });
+    expect([200, 202]).toContain(mine.status);
+  });
 
   it.each(['/v1/accounts', '/v1/webhooks', '/v1/imports', '/v1/transactions?starts=2000-01-01'])(
     'see nothing of each other in %s',

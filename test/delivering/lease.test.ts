@@ -200,3 +200,17 @@ describe('the lease of a webhook', () => {
     await poster.close();
   });
 });
+
+it('does not wait for a rate limit that was written before the clock was set back', async () => {
+  const { pump, poster } = newPump();
+  const { database } = service.runtime;
+  const limited = await subscribe(service, key, `${receiver.url}/clock`, { rate_limit: 5 });
+  await owe(2, 'clock');
+  await database.query('UPDATE pumps SET rate_next_at = NOW(6) + INTERVAL 1 HOUR WHERE webhook_id = ?', [
+    limited.id,
+  ]);
+  await pump.run(limited.id, never);
+  expect(receiver.at('/clock')).toHaveLength(2);
+  pump.close();
+  await poster.close();
+});

@@ -6,16 +6,15 @@ const SECOND = 1_000;
 
 /**
  * How long before and after a fault a POST may have been answered without its result being committed, milliseconds. What
- * is not here can be no cause: Redis decides who works, and MySQL alone what has been delivered.
+ * is not here can be no cause: Redis decides who works, and MySQL alone what has been delivered; a deadlock's victim tries again.
  */
 function reachOf(kind: FaultKind): { before: number; after: number } | null {
-  if (kind === 'kill delivery') return { before: 2 * SECOND, after: SECOND };
-  if (kind === 'stop delivery') return { before: 2 * SECOND, after: 2 * SECOND };
-  if (kind.startsWith('mysql') || kind === 'both away') return { before: 2 * SECOND, after: 3 * SECOND };
-  if (kind === 'kill connections' || kind.startsWith('deadlock'))
-    return { before: 2 * SECOND, after: 3 * SECOND };
+  if (kind === 'kill delivery') return { before: 3 * SECOND, after: SECOND };
+  if (kind === 'stop delivery') return { before: 3 * SECOND, after: 2 * SECOND };
+  if (kind.startsWith('mysql') || kind === 'both away') return { before: 3 * SECOND, after: 3 * SECOND };
+  if (kind === 'kill connections') return { before: 3 * SECOND, after: 3 * SECOND };
   // A lease looks over, or given by a later clock.
-  if (kind === 'clock jump') return { before: 2 * SECOND, after: 5 * SECOND };
+  if (kind === 'clock jump') return { before: 3 * SECOND, after: 5 * SECOND };
   if (kind.startsWith('receiver') || kind === 'kill receivers') return { before: SECOND, after: SECOND };
   return null;
 }

@@ -1,15 +1,12 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import mysql, { type Pool } from 'mysql2/promise';
-import { createAccount } from '../../src/database/accounts.ts';
-import { createCustomer } from '../../src/database/customers.ts';
-import { createDataSource } from '../../src/database/data-source.ts';
-import { migrate } from '../../src/database/migrate.ts';
-import { createSecretBox } from '../../src/database/secret-box.ts';
 import { buildProduct } from './build.ts';
 import { type Clock, createClock } from './clock.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
@@ -76,8 +73,6 @@ export async function startInstallation({
     const secretKey = randomBytes(32).toString('base64');
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    const customers = await createCustomers(mysqlServer.url, secretKey, count);
-
     const env = {
       DATABASE_URL: mysqlServer.url,
       REDIS_URL: redis.url,
@@ -88,6 +83,8 @@ export async function startInstallation({
       NODE_ENV: 'production',
       ...clock.env,
     };
+    const cli = (args: string[]) => runCli(product, env, args);
+    await cli(['migrate']);
     const roles = new Map(
       ROLES.map(([name, role]) => {
         const log = join(directory, 'logs', `${name.replace(' ', '-')}.log`);
@@ -96,7 +93,9 @@ export async function startInstallation({
     );
     ends.push(() => Promise.all([...roles.values()].map((role) => role.end())));
     await answering(`${url}/readyz`);
+    await Promise.all([...roles.values()].map(running));
 
+    const customers = await createCustomers(cli, url, count);
     const webhooks = await createWebhooks(url, customers, freePort);
     const receiptsFile = join(directory, 'receipts.tsv');
     const specs = webhooks.map(
@@ -141,31 +140,56 @@ export async function startInstallation({
   }
 }
 
-/** By the product's own code, as the command line does it. */
-async function createCustomers(databaseUrl: string, secretKey: string, count: number): Promise<Customer[]> {
-  const database = createDataSource(databaseUrl);
-  await database.initialize();
-  try {
-    await migrate(database);
-    const customers: Customer[] = [];
-    for (let n = 1; n <= count; n += 1) {
-      const made = await createCustomer({ database, secrets: createSecretBox(secretKey) }, `Müşteri ${n}`);
-      const account = async (title: string) => {
-        const bank = { name: 'Akbank' };
-        const fields = { customerId: made.customer.id, bank, title, currency: 'TRY', iban: null };
-        return (await createAccount(database, fields))?.id ?? '';
-      };
-      customers.push({
-        id: made.customer.id,
-        apiKey: made.api_key,
-        apiSecret: made.api_secret,
-        accountIds: [await account('Ana Hesap'), await account('Kasa')],
+/** The product's command line, in the run's own build. @returns the one JSON document that it prints. */
+async function runCli(product: string, env: Record<string, string>, args: string[]): Promise<unknown> {
+  const { PATH = '', HOME = '' } = process.env;
+  const main = join(product, 'src', 'cli', 'main.js');
+  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
+    env: { PATH, HOME, ...env },
+  });
+  return JSON.parse(stdout);
+}
+
+/** Each with two accounts. */
+async function createCustomers(
+  cli: (args: string[]) => Promise<unknown>,
+  url: string,
+  count: number,
+): Promise<Customer[]> {
+  const customers: Customer[] = [];
+  for (let n = 1; n <= count; n += 1) {
+    const made = (await cli(['customers', 'create', '--name', `Müşteri ${n}`])) as {
+      customer: { id: string };
+      api_key: string;
+      api_secret: string;
+    };
+    const createAccount = async (title: string) => {
+      const response = await fetch(`${url}/v1/accounts`, {
+        method: 'POST',
+        headers: { Authentication: made.api_key, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ bank: 'Akbank', title, currency: 'TRY' }),
       });
-    }
-    return customers;
-  } finally {
-    await database.destroy();
+      return ((await response.json()) as { account: { id: string } }).account.id;
+    };
+    customers.push({
+      id: made.customer.id,
+      apiKey: made.api_key,
+      apiSecret: made.api_secret,
+      accountIds: [await createAccount('Ana Hesap'), await createAccount('Kasa')],
+    });
   }
+  return customers;
+}
+
+/** Waits until a role says that it runs. @throws with its log when it ends instead: there is nothing to be tested then. */
+async function running(role: Supervised): Promise<void> {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const said = await readFile(role.log, 'utf8');
+    if (said.includes('Ledgerbell is running')) return;
+    if (role.ownEnds.length > 0) throw new Error(`${role.name} does not start: ${said.slice(-2_000)}`);
+    await sleep(100);
+  }
+  throw new Error(`${role.name} does not say that it runs`);
 }
 
 async function freePort(): Promise<number> {

@@ -4,7 +4,7 @@ import { run } from './run.ts';
 
 /** `npm run chaos -- --minutes N --seed S --only FAULT[,FAULT]`: breaks things for N minutes, and judges what came of it. */
 
-const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--keep] [--plan]
+const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--drain SECONDS] [--keep] [--plan]
   faults: ${FAULT_KINDS.join(', ')}`;
 
 const { values } = parseArgs({
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     gap: { type: 'string', default: '8' },
     rate: { type: 'string', default: '30' },
+    drain: { type: 'string', default: '300' },
     keep: { type: 'boolean', default: false },
     plan: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -52,7 +53,7 @@ const { clean, table, findings } = await run({
   kinds,
   gap,
   rate,
-  drainLimit: 300,
+  drainLimit: Number(values.drain),
   keep: values.keep,
   announce: (line) => process.stderr.write(`${line}\n`),
   signal: interrupted.signal,

@@ -46,7 +46,10 @@ export async function startReceivers(file: string, specs: ReceiverSpec[]): Promi
 
 async function tell(child: ChildProcess, message: ToReceivers): Promise<void> {
   if (!child.connected) return; // Killed meanwhile: the next one behaves anyway.
-  const done = Promise.race([once(child, 'message'), once(child, 'exit')]);
+  const settled = new AbortController();
+  const { signal } = settled;
+  const done = Promise.race([once(child, 'message', { signal }), once(child, 'exit', { signal })]);
   child.send(message);
   await done;
+  settled.abort();
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDice } from './dice.ts';
 import { readTables } from './evidence.ts';
@@ -77,7 +78,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const pollerRecords = customers.map(({ id }) => newPollerRecord(id));
   const pollers = customers.map(({ apiKey }, n) => {
     const record = pollerRecords[n] ?? newPollerRecord('');
-    return runPoller({ url, apiKey, every: 700 }, record, pollersOver.signal);
+    return runPoller({ url, apiKey, every: 250 }, record, pollersOver.signal);
   });
 
   const faults = await injectAll(installation, plan, options);
@@ -86,7 +87,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   announce('The load is over; everything is mended, and time passes until nothing is owed any more.');
   await heal(installation);
   await Promise.race([Promise.all(clients), sleep(drainLimit * SECOND)]);
-  const left = await drainAll(installation, drainLimit);
+  const left = await drainAll(installation, drainLimit, signal);
   pollersOver.abort();
   await Promise.race([Promise.all(pollers), sleep(60 * SECOND)]);
 
@@ -126,6 +127,7 @@ async function injectAll(
   { seed, minutes, announce, signal }: RunOptions,
 ): Promise<InjectedFault[]> {
   const begun = performance.now();
+  setMaxListeners(0, signal); // One for each fault that is still to come.
   const dice = createDice(seed + 1);
   const waitUntil = (seconds: number) =>
     sleep(Math.max(0, seconds * SECOND - (performance.now() - begun)), undefined, { signal });

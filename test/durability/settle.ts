@@ -51,13 +51,13 @@ export async function heal({
  * Waits until every import is done and nothing is owed any more, letting time pass meanwhile.
  * @returns what was left when `limit` seconds were over.
  */
-export async function drainAll({ sql }: Installation, limit: number): Promise<Left> {
+export async function drainAll({ sql }: Installation, limit: number, signal: AbortSignal): Promise<Left> {
   const end = performance.now() + limit * SECOND;
   for (;;) {
     const left = await readLeft(sql);
     if ((left.imports === 0 && left.deliveries === 0) || performance.now() > end) return left;
     for (const statement of LET_TIME_PASS) await sql.query(statement).catch(() => {}); // A deadlock: next time.
-    await sleep(LOOK_EVERY);
+    await sleep(LOOK_EVERY, undefined, { signal });
   }
 }
 

@@ -8,7 +8,8 @@ const END_LIMIT = 12_000;
 /** A process that is started again about a second after it has ended, as systemd or Docker would. */
 export interface Supervised {
   name: string;
-  readonly pid: number | undefined;
+  /** The file that takes what it writes. */
+  log: string;
   /** How often it ended without having been killed by us, and how. */
   readonly ownEnds: readonly string[];
   kill(): void;
@@ -18,7 +19,7 @@ export interface Supervised {
   end(): Promise<string>;
 }
 
-/** @param log the file that takes what it writes. */
+/** @param args what Node is given: the program, and its arguments. */
 export function supervise(
   name: string,
   args: readonly string[],
@@ -52,9 +53,7 @@ export function supervise(
 
   return {
     name,
-    get pid() {
-      return child.pid;
-    },
+    log,
     ownEnds,
     kill() {
       killed = true;

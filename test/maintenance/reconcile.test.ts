@@ -59,3 +59,15 @@ describe('the reconciler', () => {
     );
   });
 });
+
+it('is scheduled anew when its next run lies hours ahead, as after a clock that was set back', async () => {
+  const { queues } = service.runtime;
+  await queues.maintenance.removeJobScheduler('reconcile');
+  await queues.maintenance.upsertJobScheduler('reconcile', {
+    every: 10_000,
+    startDate: Date.now() + 3_600_000,
+  });
+  const next = async () => (await queues.maintenance.getJobScheduler('reconcile'))?.next ?? 0;
+  expect(await next()).toBeGreaterThan(Date.now() + 3_000_000);
+  await until('a run that is near', async () => (await next()) < Date.now() + 20_000);
+});

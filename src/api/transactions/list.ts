@@ -12,6 +12,7 @@ import type { ZoneOffset } from '../../zone-offset.ts';
 import { findAccount } from '../accounts/list.ts';
 import { BankView } from '../accounts/view.ts';
 import { readId, readQuery } from '../input.ts';
+import { linkNext } from '../next-page.ts';
 import { describe } from '../openapi.ts';
 
 const MAX_PER_PAGE = 1_000;
@@ -138,12 +139,6 @@ function answer(
   c: Context<ApiEnv>,
   { transactions, next }: Awaited<ReturnType<typeof listTransactions>>,
 ): Response {
-  if (next !== null) {
-    // The same listing, behind the last id shown (RFC 8288). A path alone: behind a proxy we do not know our own name.
-    const { pathname, searchParams } = new URL(c.req.url);
-    searchParams.delete('page');
-    searchParams.set('cursor', encodeCursor(next));
-    c.header('Link', `<${pathname}?${searchParams}>; rel="next"`);
-  }
+  if (next !== null) linkNext(c, encodeCursor(next));
   return c.json({ transactions });
 }

@@ -1,15 +1,14 @@
 import * as v from 'valibot';
-import { Account } from '../../database/entities/account.ts';
 import { Webhook } from '../../database/entities/webhook.ts';
 import { SEALED } from '../../database/secret-box.ts';
 import type { AddressGuard } from '../../delivering/address-guard.ts';
 import { createWebhookSecret } from '../../delivering/signature.ts';
-import { type Caller, createHandlers, maySee } from '../../http/environment.ts';
-import { invalid, Problem } from '../../http/problem.ts';
+import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
 import { readJson } from '../input.ts';
 import { describe } from '../openapi.ts';
 import { NewWebhook } from './input.ts';
+import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
 import { viewWebhook, WebhookView } from './view.ts';
 
 /** POST /v1/webhooks */
@@ -28,18 +27,14 @@ export const createWebhook = ({ config, database, secrets }: Runtime, guard: Add
       const caller = c.get('caller');
       const input = await readJson(c, NewWebhook);
       const accountId = await requireAccount(database, caller, input.account);
-      const endpoint = new URL(input.endpoint);
-      const refusal = await guard.checkEndpoint(endpoint);
-      if (refusal !== null)
-        throw invalid([{ path: 'endpoint', message: `is not allowed: ${refusal.replace(/\.$/, '')}` }]);
+      const endpoint = await requireEndpoint(guard, input.endpoint);
 
       const secret = createWebhookSecret();
-      const hasHeaders = Object.keys(input.headers).length > 0;
       const webhook = await database.transaction(async (manager) => {
         const saved = await manager.getRepository(Webhook).save({
           customerId: caller.customerId,
           title: input.title,
-          endpoint: endpoint.href,
+          endpoint,
           event: input.event,
           accountId,
           secret: secrets.seal(secret, SEALED.webhookSecret),
@@ -48,7 +43,7 @@ export const createWebhook = ({ config, database, secrets }: Runtime, guard: Add
           ordered: input.ordered,
           rateLimit: input.rate_limit,
           maxInFlight: input.max_in_flight,
-          headers: hasHeaders ? secrets.seal(JSON.stringify(input.headers), SEALED.webhookHeaders) : null,
+          headers: sealHeaders(secrets, input.headers),
         });
         await manager.query('INSERT INTO pumps (webhook_id) VALUES (?)', [saved.id]);
         return manager.getRepository(Webhook).findOneByOrFail({ id: saved.id });
@@ -56,26 +51,3 @@ export const createWebhook = ({ config, database, secrets }: Runtime, guard: Add
       return c.json({ webhook: viewWebhook(webhook, secret) });
     },
   );
-
-/** @returns the account's id, null for all. Another customer's account is as unknown as one that does not exist. */
-async function requireAccount(
-  database: Runtime['database'],
-  caller: Caller,
-  account: string,
-): Promise<string | null> {
-  if (account === 'all') {
-    if (caller.accountIds !== 'all') {
-      throw new Problem(
-        'forbidden',
-        'This API key is limited to some accounts, so that a webhook for "all" would show more than it may see: name one of its accounts.',
-      );
-    }
-    return null;
-  }
-  const known =
-    maySee(caller, account) &&
-    (await database.getRepository(Account).existsBy({ id: account, customerId: caller.customerId }));
-  if (!known)
-    throw invalid([{ path: 'account', message: 'must be "all", or the id of one of your accounts' }]);
-  return account;
-}

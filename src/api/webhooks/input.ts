@@ -59,8 +59,7 @@ const wholeNumber = (least: number, most: number) => {
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
 };
 
-/** What POST /v1/webhooks takes. The endpoint's address is judged apart, since that may ask DNS. */
-export const NewWebhook = v.strictObject({
+const fields = {
   title: v.pipe(
     v.string('must be a string'),
     v.trim(),
@@ -74,10 +73,35 @@ export const NewWebhook = v.strictObject({
   ),
   event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
   account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
-  encoding: v.optional(v.picklist(ENCODINGS, 'must be "json" or "form"')),
-  hash_encoding: v.optional(v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'), 'hex'),
-  ordered: v.optional(v.boolean('must be true or false'), false),
-  rate_limit: v.optional(v.nullable(wholeNumber(1, 10_000)), null),
-  max_in_flight: v.optional(wholeNumber(1, 64), 16),
-  headers: v.optional(Headers, {}),
+  encoding: v.picklist(ENCODINGS, 'must be "json" or "form"'),
+  hash_encoding: v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'),
+  ordered: v.boolean('must be true or false'),
+  rate_limit: v.nullable(wholeNumber(1, 10_000)),
+  max_in_flight: wholeNumber(1, 64),
+  headers: Headers,
+};
+
+/** What POST /v1/webhooks takes. The endpoint's address is judged apart, since that may ask DNS. */
+export const NewWebhook = v.strictObject({
+  ...fields,
+  encoding: v.optional(fields.encoding),
+  hash_encoding: v.optional(fields.hash_encoding, 'hex'),
+  ordered: v.optional(fields.ordered, false),
+  rate_limit: v.optional(fields.rate_limit, null),
+  max_in_flight: v.optional(fields.max_in_flight, 16),
+  headers: v.optional(fields.headers, {}),
 });
+
+/** What PATCH /v1/webhooks/:id takes: any of them, and no defaults. */
+export const WebhookChange = v.pipe(
+  v.strictObject({
+    ...v.partial(v.object(fields)).entries,
+    status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
+  }),
+  v.check(
+    (change) => Object.keys(change).length > 0,
+    'The body must hold at least one field that is to be changed',
+  ),
+);
+
+export type WebhookChange = v.InferOutput<typeof WebhookChange>;

@@ -1,93 +1,144 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
-import type { Dice } from '../dice.ts';
 
-const OPEN_TRANSACTIONS = `
+/** Asked more often, innodb_trx goes on telling the same. */
+const INNODB_TRX_REFRESH = 120;
+
+const WAITING = `
   SELECT trx_mysql_thread_id AS id FROM information_schema.innodb_trx
-  WHERE trx_mysql_thread_id NOT IN (0, CONNECTION_ID())`;
+  WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id <> CONNECTION_ID()`;
+
+/** What the product's transactions touch late, so that holding it stops them half-way. */
+export type Hold = 'import' | 'delivery';
+
+/** A chunk has stored its movements when it comes to the accounts, a batch of results has taken its pump when it comes to the deliveries. */
+const HOLD = {
+  import: 'SELECT id FROM accounts ORDER BY id FOR UPDATE',
+  delivery: `SELECT id FROM deliveries FORCE INDEX (deliveries_due)
+    WHERE webhook_id IN (?) AND status = 'pending' LIMIT 2000 FOR UPDATE`,
+} satisfies Record<Hold, string>;
+
+export interface HoldOptions {
+  sql: Pool;
+  seconds: number;
+  webhookIds: readonly string[];
+}
 
 /**
- * For so many seconds kills connections that are inside a transaction, about every second one found.
+ * For so many seconds stops transactions of the product half-way and kills their connections.
  * @returns how many.
  */
-export async function killConnections(sql: Pool, seconds: number, dice: Dice): Promise<number> {
-  const end = performance.now() + seconds * 1_000;
+export async function killConnections({ sql, seconds, webhookIds }: HoldOptions): Promise<number> {
   let killed = 0;
-  while (performance.now() < end) {
-    const [rows] = await sql.query<(RowDataPacket & { id: number })[]>(OPEN_TRANSACTIONS);
-    for (const { id } of rows) {
-      if (dice.whole(0, 1) === 0) continue;
-      killed += await sql.query(`KILL ${id}`).then(
-        () => 1,
-        () => 0, // It has ended meanwhile.
-      );
+  let round = 0;
+  await repeat(sql, seconds, async (holder) => {
+    round += 1;
+    for (const id of await stopHalfWay(holder, round % 2 === 0 ? 'import' : 'delivery', webhookIds)) {
+      await sql.query(`KILL ${id}`);
+      killed += 1;
     }
-    await sleep(killed > 40 ? 200 : 3);
-  }
+  });
   return killed;
+}
+
+const MOST_WAITING = 3_000;
+
+/**
+ * Does something to a process at the moment in which a transaction of the product is half-way, and then lets that go on. If
+ * none comes within 3 s, or MySQL is away, it is done all the same.
+ */
+export async function actHalfWay(
+  hold: Hold,
+  { sql, webhookIds }: Omit<HoldOptions, 'seconds'>,
+  act: () => void,
+): Promise<string> {
+  const end = performance.now() + MOST_WAITING;
+  let holder: PoolConnection | null = null;
+  let stopped = 0;
+  const look = async () => {
+    holder = await sql.getConnection();
+    while (stopped === 0 && performance.now() < end) {
+      await holder.beginTransaction();
+      stopped = (await stopHalfWay(holder, hold, webhookIds)).length;
+      if (stopped === 0) await holder.rollback().then(() => sleep(10));
+    }
+  };
+  const looking = look().catch(() => {});
+  await Promise.race([looking, sleep(MOST_WAITING)]);
+  act();
+  void looking.then(() => holder?.destroy());
+  return stopped === 0 ? 'nothing half-way' : `${stopped} transactions half-way`;
 }
 
 const BALLAST = [
   'CREATE DATABASE IF NOT EXISTS chaos',
   'CREATE TABLE IF NOT EXISTS chaos.ballast (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT) ENGINE=InnoDB',
 ];
+const BALLAST_ROWS = 1_500;
 
-/** InnoDB rolls back the transaction that has changed less: after this it is not ours. */
-const LOAD_BALLAST = `INSERT INTO chaos.ballast (n)
-  SELECT 1 FROM information_schema.columns a LIMIT 1500`;
-
-const WAITING = `SELECT COUNT(*) AS n FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'`;
+/** As many in a row as the product tries again at once: none of them may cost anything but time. */
+const DEADLOCKS = 3;
 
 /**
  * For so many seconds takes locks that the product takes too, in the opposite order, with a transaction heavier than any of
- * the product's.
+ * the product's: InnoDB rolls back the one that has changed less.
  * @returns how many deadlocks that made, in which the product's transaction was the one rolled back.
  */
-export async function makeDeadlocks(
-  sql: Pool,
-  of: 'import' | 'delivery',
-  { seconds, webhookIds }: { seconds: number; webhookIds: readonly string[] },
-): Promise<number> {
+export async function makeDeadlocks(of: Hold, { sql, seconds, webhookIds }: HoldOptions): Promise<number> {
   for (const statement of BALLAST) await sql.query(statement);
-  const end = performance.now() + seconds * 1_000;
   let made = 0;
-  // Three in a row for one piece of work are within what is retried at once; more are left to the queue.
-  while (performance.now() < end && made < 3) {
-    const connection = await sql.getConnection();
-    try {
-      if (await makeDeadlock(connection, of, webhookIds, end)) made += 1;
-      await connection.rollback();
-      connection.release();
-    } catch {
-      connection.destroy(); // We were the victim, or MySQL has gone.
-    }
-    await sleep(100);
-  }
+  await repeat(sql, seconds, async (holder) => {
+    if (made >= DEADLOCKS) return;
+    await holder.query('INSERT INTO chaos.ballast (n) VALUES ?', [
+      Array.from({ length: BALLAST_ROWS }, () => [1]),
+    ]);
+    if ((await stopHalfWay(holder, of, webhookIds)).length === 0) return;
+    // What the transaction that waits for us has locked before.
+    await holder.query(`SELECT * FROM ${of === 'import' ? 'import_locks' : 'pumps'} FOR UPDATE`);
+    made += 1;
+  });
   return made;
 }
 
-async function makeDeadlock(
-  connection: PoolConnection,
-  of: 'import' | 'delivery',
+/** Holds what the product needs until it waits for it. @returns the connections that wait; none if nothing came. */
+async function stopHalfWay(
+  holder: PoolConnection,
+  hold: Hold,
   webhookIds: readonly string[],
-  end: number,
-): Promise<boolean> {
-  await connection.beginTransaction();
-  await connection.query(LOAD_BALLAST);
-  // A chunk locks import_locks, then accounts; a batch of results locks pumps, then deliveries.
-  const [held] = await connection.query(
-    of === 'import'
-      ? 'SELECT id FROM accounts FOR UPDATE'
-      : `SELECT id FROM deliveries FORCE INDEX (deliveries_due)
-         WHERE webhook_id IN (${webhookIds.join()}) AND status = 'pending' LIMIT 2000 FOR UPDATE`,
-  );
-  if (Array.isArray(held) && held.length === 0) return false; // All is delivered: there is nothing to wait for.
-  for (;;) {
-    const [[row]] = await connection.query<(RowDataPacket & { n: number })[]>(WAITING);
-    if (Number(row?.n ?? 0) > 0) break;
-    if (performance.now() > end) return false;
-    await sleep(10);
+): Promise<number[]> {
+  const [held] = await holder.query<RowDataPacket[]>(HOLD[hold], [webhookIds]);
+  if (held.length === 0) return []; // All is delivered: nobody will wait.
+  for (let looks = 0; looks < 10; looks += 1) {
+    await sleep(INNODB_TRX_REFRESH);
+    const [waiting] = await holder.query<(RowDataPacket & { id: number })[]>(WAITING);
+    if (waiting.length > 0) return waiting.map(({ id }) => id);
   }
-  await connection.query(`SELECT * FROM ${of === 'import' ? 'import_locks' : 'pumps'} FOR UPDATE`);
-  return true;
+  return [];
 }
+
+/** Does it again and again, each time in a transaction that is rolled back. */
+async function repeat(
+  sql: Pool,
+  seconds: number,
+  work: (holder: PoolConnection) => Promise<void>,
+): Promise<void> {
+  const end = performance.now() + seconds * 1_000;
+  while (performance.now() < end) {
+    const holder = await sql.getConnection();
+    try {
+      await holder.beginTransaction();
+      await work(holder);
+    } catch (error) {
+      // Rolled back ourselves, or the one to be killed had gone already: the next time.
+      if (!isPassing(error)) throw error;
+    } finally {
+      await holder.rollback().catch(() => {});
+      holder.release();
+    }
+    await sleep(20);
+  }
+}
+
+/** ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK, ER_NO_SUCH_THREAD. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof Error && 'errno' in error && [1205, 1213, 1094].includes(Number(error.errno));

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import type { RowDataPacket } from 'mysql2/promise';
 import { redisOptions } from '../../../src/queues/connection.ts';
 import type { Dice } from '../dice.ts';
 import type { Installation } from '../installation.ts';
 import { isReceiverFault, type PlannedFault } from '../plan.ts';
 import type { ReceiverMode } from '../receiver-modes.ts';
 import type { ChaosServer } from '../servers.ts';
-import { killConnections, makeDeadlocks } from './connections.ts';
+import { actHalfWay, killConnections, makeDeadlocks } from './connections.ts';
 
 const SECOND = 1_000;
 const HOUR_SECONDS = 3_600;
@@ -50,18 +51,22 @@ async function perform(
   const webhookIds = installation.webhooks.map(({ id }) => id);
   switch (kind) {
     case 'kill api':
-    case 'kill importer':
-    case 'kill delivery':
     case 'kill maintenance':
       role(installation, kind, which).kill();
       return '';
+    case 'kill importer':
+    case 'kill delivery': {
+      const hold = kind === 'kill importer' ? 'import' : 'delivery';
+      return actHalfWay(hold, { sql, webhookIds }, role(installation, kind, which).kill);
+    }
     case 'stop importer':
     case 'stop delivery': {
       const stopped = role(installation, kind, which);
-      stopped.stop();
+      const hold = kind === 'stop importer' ? 'import' : 'delivery';
+      const note = await actHalfWay(hold, { sql, webhookIds }, stopped.stop);
       await sleep(seconds * SECOND);
       stopped.cont();
-      return '';
+      return note;
     }
     case 'redis kill':
     case 'redis away':
@@ -83,19 +88,24 @@ async function perform(
       await down([mysql, redis], seconds);
       return '';
     case 'kill connections':
-      return `${await killConnections(sql, seconds, dice)} killed`;
+      return `${await killConnections({ sql, seconds, webhookIds })} killed`;
     case 'deadlock import':
-      return `${await makeDeadlocks(sql, 'import', { seconds, webhookIds })} made`;
+      return `${await makeDeadlocks('import', { sql, seconds, webhookIds })} made`;
     case 'deadlock delivery':
-      return `${await makeDeadlocks(sql, 'delivery', { seconds, webhookIds })} made`;
+      return `${await makeDeadlocks('delivery', { sql, seconds, webhookIds })} made`;
     case 'kill receivers':
       await receivers.kill(seconds);
       return '';
-    case 'clock jump':
+    case 'clock jump': {
       clock.set(dice.whole(0, 1) === 0 ? HOUR_SECONDS : -HOUR_SECONDS);
       await sleep(seconds * SECOND);
+      const told = await sql.query<RowDataPacket[]>('SELECT NOW(6) AS now').then(
+        ([[row]]) => `MySQL says it is ${row?.now}`,
+        () => '',
+      );
       clock.set(0);
-      return '';
+      return told;
+    }
   }
 }
 

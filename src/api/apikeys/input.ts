@@ -1,0 +1,27 @@
+import * as v from 'valibot';
+import { Id } from '../../importing/movement.ts';
+
+const MAX_ACCOUNTS = 1_000;
+
+const RULE = 'must be "all", or a list of the ids of your accounts';
+
+/** What POST /v1/apikeys takes. */
+export const NewApiKey = v.strictObject({
+  title: v.pipe(
+    v.string('must be a string'),
+    v.trim(),
+    v.minLength(1, 'must not be blank'),
+    v.maxLength(200, 'must be at most 200 characters long'),
+  ),
+  account: v.union(
+    [
+      v.literal('all'),
+      v.pipe(
+        v.array(Id),
+        v.minLength(1, 'must name at least one account'),
+        v.maxLength(MAX_ACCOUNTS, `must name at most ${MAX_ACCOUNTS} accounts`),
+      ),
+    ],
+    RULE,
+  ),
+});

@@ -1,0 +1,24 @@
+import { rotateApiSecret } from '../../database/customers.ts';
+import { createHandlers } from '../../http/environment.ts';
+import type { Runtime } from '../../runtime.ts';
+import { describe } from '../openapi.ts';
+import { requireWholeKey } from './access.ts';
+import { ApiSettings } from './get.ts';
+
+/** POST /v1/settings/api/rotate */
+export const rotateCustomerSecret = (runtime: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Settings',
+      summary: 'Replace the API secret',
+      description:
+        'At once and without an overlap: only the new one counts in the hash of the notifications sent from then on, repeated ones included. The signatures of webhooks are not affected.',
+      answer: { schema: ApiSettings, description: 'The new secret.' },
+      problems: ['forbidden'],
+    }),
+    async (c) => {
+      const caller = c.get('caller');
+      requireWholeKey(caller);
+      return c.json({ api_secret: await rotateApiSecret(runtime, caller.customerId) });
+    },
+  );

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { createAccount, movement } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+
+// No importer: an import stays queued until the test itself ends it.
+const service = useService({ roles: ['api'] });
+
+const make = (key: string, body: unknown) => service.call('POST', '/v1/apikeys', { key, body });
+const remove = (key: string, id: string) => service.call('DELETE', `/v1/apikeys/${id}`, { key });
+const accountsOf = async (key: string) => {
+  const { status, body } = await service.call('GET', '/v1/accounts', { key });
+  return status === 200 ? body.accounts.map(({ id }: { id: string }) => id) : status;
+};
+const countKeys = async () =>
+  (await service.runtime.database.query<{ n: string }[]>('SELECT COUNT(*) AS n FROM api_keys'))[0]?.n;
+
+describe('API keys', () => {
+  it('are made for all accounts or for some, and shown once', async () => {
+    const { api_key: key } = await service.customer();
+    const [one, two] = [await createAccount(service, key), await createAccount(service, key)];
+    const all = await make(key, { title: 'Hepsi', account: 'all' });
+    expect([all.status, all.body]).toEqual([
+      200,
+      { apikey: { id: expect.stringMatching(/^\d+$/), apikey: expect.stringMatching(/^lb_/) } },
+    ]);
+    expect(await accountsOf(all.body.apikey.apikey)).toEqual([one.id, two.id]);
+    const some = await make(key, { title: 'Biri', account: [Number(two.id), two.id] });
+    expect(await accountsOf(some.body.apikey.apikey)).toEqual([two.id]);
+    const rows = await service.runtime.database.query<object[]>('SELECT * FROM api_keys');
+    expect(JSON.stringify(rows)).not.toContain(all.body.apikey.apikey);
+  });
+
+  it('are refused for what is no account of the customer, and then none is made', async () => {
+    const [{ api_key: key }, other] = [await service.customer(), await service.customer()];
+    const mine = await createAccount(service, key);
+    const foreign = await createAccount(service, other.api_key);
+    const before = await countKeys();
+    for (const [body, path] of [
+      [{ title: 'x', account: [mine.id, foreign.id] }, 'account.1'],
+      [{ title: 'x', account: ['999999'] }, 'account.0'],
+      [{ title: 'x', account: [] }, 'account'],
+      [{ title: 'x', account: mine.id }, 'account'],
+      [{ title: 'x' }, 'account'],
+      [{ title: '', account: 'all' }, 'title'],
+      [{ account: 'all' }, 'title'],
+      [{ title: 'x', account: 'all', admin: true }, 'admin'],
+    ] as const) {
+      expect(expectProblem(await make(key, body), 422)).toEqual([path]);
+    }
+    expect(await countKeys()).toBe(before);
+  });
+
+  it('that are limited make no keys, and delete themselves alone', async () => {
+    const { api_key: key } = await service.customer();
+    const account = await createAccount(service, key);
+    const limited = (await make(key, { title: 'Dar', account: [account.id] })).body.apikey;
+    const another = (await make(key, { title: 'Dar', account: [account.id] })).body.apikey;
+    expectProblem(await make(limited.apikey, { title: 'x', account: [account.id] }), 403);
+    expectProblem(await remove(limited.apikey, another.id), 403);
+    expect((await remove(limited.apikey, limited.id)).body).toEqual({ status: 'success' });
+    expect(await accountsOf(limited.apikey)).toBe(401);
+    expect(await accountsOf(another.apikey)).toEqual([account.id]);
+  });
+
+  it("are deleted, also by themselves; another customer's are as unknown as none", async () => {
+    const [{ api_key: key }, other] = [await service.customer(), await service.customer()];
+    const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
+    expectProblem(await remove(other.api_key, id), 404);
+    expectProblem(await remove(other.api_key, '999999'), 404);
+    expect(await accountsOf(apikey)).toEqual([]);
+    const answer = await remove(apikey, id);
+    expect([answer.status, answer.body]).toEqual([200, { status: 'success' }]);
+    expect(await accountsOf(apikey)).toBe(401);
+    expectProblem(await remove(key, id), 404);
+  });
+
+  it('stay while an import that was sent with them is not finished', async () => {
+    const { api_key: key } = await service.customer();
+    const account = await createAccount(service, key);
+    const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
+    const { status, body } = await service.call('POST', '/v1/imports', {
+      key: apikey,
+      body: { transactions: [movement(account.id)] },
+    });
+    expect(status).toBe(202);
+    const refused = await remove(key, id);
+    expectProblem(refused, 409);
+    expect(refused.body.detail).toContain(`Import ${body.import.id}`);
+    expect(await accountsOf(apikey)).toEqual([account.id]);
+    await service.runtime.database.query("UPDATE imports SET status = 'done' WHERE id = ?", [body.import.id]);
+    expect((await remove(key, id)).status).toBe(200);
+  });
+});

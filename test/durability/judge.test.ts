@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import type { InjectedFault } from './faults/inject.ts';
+import { type Evidence, type Finding, judge } from './judge.ts';
+import type { Receipt } from './receipts.ts';
+import type { ChaosWebhook } from './webhooks.ts';
+
+const customer = { id: '1', apiKey: '', apiSecret: '', accountIds: ['1', '2'] as const };
+const webhook = (id: string, fields: Partial<ChaosWebhook> = {}): ChaosWebhook => ({
+  id,
+  sort: 'all',
+  customer,
+  port: 0,
+  secret: '',
+  ordered: false,
+  event: 'NEW_TRANSACTION',
+  accountId: null,
+  ...fields,
+});
+const receipt = (delivery: string, webhookId: string, transactionId: string, at: number): Receipt => ({
+  webhookId,
+  message: `msg_${delivery}`,
+  transactionId,
+  uniqueId: `u${transactionId}`,
+  at,
+  mode: 'well',
+  fault: '',
+  answeredAt: at + 10,
+});
+const fault = (kind: InjectedFault['kind'], start: number): InjectedFault => ({
+  at: 0,
+  kind,
+  which: 0,
+  seconds: 0,
+  start,
+  end: start,
+  note: '',
+});
+
+/** Two movements, told to an ordered webhook; the second, a debit, to another one too. */
+const evidence = () => ({
+  sent: new Map([
+    ['u1', { customerId: '1', accountId: '1', dc: 'Credit' as const, acknowledged: true }],
+    ['u2', { customerId: '1', accountId: '2', dc: 'Debit' as const, acknowledged: true }],
+  ]),
+  stored: [
+    { id: '1', customerId: '1', accountId: '1', dc: 'Credit' as const, uniqueId: 'u1' },
+    { id: '2', customerId: '1', accountId: '2', dc: 'Debit' as const, uniqueId: 'u2' },
+  ],
+  webhooks: [webhook('1', { ordered: true }), webhook('2', { event: 'NEW_DEBIT' })],
+  owed: [
+    { id: '10', webhookId: '1', transactionId: '1', status: 'delivered' },
+    { id: '11', webhookId: '1', transactionId: '2', status: 'delivered' },
+    { id: '12', webhookId: '2', transactionId: '2', status: 'delivered' },
+  ],
+  receipts: [receipt('10', '1', '1', 1_000), receipt('11', '1', '2', 2_000), receipt('12', '2', '2', 3_000)],
+  pollers: [
+    {
+      customerId: '1',
+      seen: new Map([
+        ['1', 'u1'],
+        ['2', 'u2'],
+      ]),
+      disorder: [] as string[],
+      wrong: [],
+      pages: 1,
+    },
+  ],
+  faults: [] as InjectedFault[],
+  affected: () => true,
+});
+
+const found = (given: Evidence): Finding[] =>
+  Object.entries(judge(given).findings)
+    .filter(([, cases]) => cases.length > 0)
+    .map(([name]) => name as Finding);
+
+describe('the judge of a fault run', () => {
+  it('finds nothing where all is as it should be, and counts it', () => {
+    expect(found(evidence())).toEqual([]);
+    expect(judge(evidence())).toMatchObject({
+      sent: 2,
+      acknowledged: 2,
+      stored: 2,
+      matched: 3,
+      delivered: 3,
+    });
+  });
+
+  it.each<[Finding, (given: ReturnType<typeof evidence>) => void]>([
+    [
+      'acknowledged and not stored',
+      ({ sent }) => sent.set('u3', { customerId: '1', accountId: '1', dc: 'Debit', acknowledged: true }),
+    ],
+    [
+      'stored and never sent in, or changed',
+      ({ sent }) => sent.set('u1', { customerId: '1', accountId: '2', dc: 'Credit', acknowledged: true }),
+    ],
+    [
+      'owed and not matched',
+      ({ owed, receipts }) => {
+        owed.push({ id: '13', webhookId: '2', transactionId: '1', status: 'delivered' });
+        receipts.push(receipt('13', '2', '1', 4_000));
+      },
+    ],
+    ['owed and never delivered', ({ receipts }) => receipts.pop()],
+    ['owed and never delivered', ({ owed: [first] }) => Object.assign(first ?? {}, { status: 'failed' })],
+    ['owed and never delivered', ({ receipts: [first] }) => Object.assign(first ?? {}, { answeredAt: null })],
+    [
+      'delivered with other content',
+      ({ receipts: [first] }) => Object.assign(first ?? {}, { fault: 'hash wrong' }),
+    ],
+    [
+      'delivered with other content',
+      ({ receipts: [first] }) => Object.assign(first ?? {}, { uniqueId: 'u2' }),
+    ],
+    ['duplicates without a cause', ({ receipts }) => receipts.push(receipt('12', '2', '2', 9_000))],
+    ['out of order', ({ receipts }) => receipts.reverse()],
+    ['missed by pollers', ({ pollers: [poller] }) => poller?.seen.delete('2')],
+    ['shown to pollers out of order', ({ pollers: [poller] }) => poller?.disorder.push('2 after 3')],
+  ])('finds what is %s', (finding, tamper) => {
+    const given = evidence();
+    tamper(given);
+    expect(found(given)).toEqual([finding]);
+  });
+
+  it('finds what is stored twice, and then also what was never told of it', () => {
+    const given = evidence();
+    given.stored.push({ id: '3', customerId: '1', accountId: '1', dc: 'Credit', uniqueId: 'u1' });
+    expect(found(given)).toEqual(['stored twice', 'matched and not owed', 'missed by pollers']);
+  });
+
+  it.each([
+    ['kill delivery', 3_500, true],
+    ['kill delivery', 60_000, false],
+    ['redis kill', 3_500, false],
+    ['deadlock delivery', 3_500, false],
+  ] as const)('takes "%s" at %i for the cause of a duplicate: %s', (kind, start, explains) => {
+    const given = evidence();
+    given.receipts.push(receipt('12', '2', '2', 9_000));
+    given.faults.push(fault(kind, start));
+    expect(found(given)).toEqual(explains ? [] : ['duplicates without a cause']);
+    expect(judge(given).explained.get(kind)).toBe(explains ? 1 : undefined);
+  });
+
+  it('takes a half answer for a delivery only where the table says that it was one', () => {
+    const given = evidence();
+    Object.assign(given.receipts[2] ?? {}, { mode: 'resets', answeredAt: null });
+    expect(found(given)).toEqual([]);
+    Object.assign(given.owed[2] ?? {}, { status: 'pending' });
+    expect(found(given)).toEqual(['owed and never delivered']);
+  });
+});
