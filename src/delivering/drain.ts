@@ -51,7 +51,7 @@ export async function drain(
   lease: Lease,
   { sliceEnd, signal }: { sliceEnd: number; signal: AbortSignal },
 ): Promise<DrainEnd> {
-  const { maxInFlight, ordered } = subscriber;
+  const { maxInFlight, ordered, revision } = subscriber;
   const pace = createPace(subscriber.rateLimit, clock() + subscriber.rateWait);
   const ready: DueDelivery[] = [];
   /** Read and not yet written: still due in the table, so that a read may meet them again. */
@@ -160,7 +160,7 @@ export async function drain(
       const complete = fresh.length < READ_FRESH && rows.length - fresh.length < READ_RETRIES;
       // Reading the same again and again, while what is in hand is still under way, would find nothing else.
       exhausted = complete || unseen.length === 0;
-      if (rows.some(({ revision }) => revision !== subscriber.revision)) return stop('changed');
+      if (rows.some((row) => row.revision !== revision)) return stop('changed');
       for (const row of unseen) {
         inHand.add(row.id);
         ready.push(row);
@@ -185,7 +185,17 @@ export async function drain(
       const rateWait = subscriber.rateLimit === null ? null : pace.wait(now);
       // What has arrived need not be sent again because MySQL is away for a moment.
       const kept = await pRetry(
-        () => writeResults(database, { lease, attempts: batch, breaker, rateWait, lastError, disable, now }),
+        () =>
+          writeResults(database, {
+            lease,
+            attempts: batch,
+            breaker,
+            rateWait,
+            lastError,
+            disable,
+            revision,
+            now,
+          }),
         { retries: 5, minTimeout: 250, shouldRetry: ({ error }) => isAway(error) && !signal.aborted },
       );
       if (!kept) stop('lost');

@@ -52,8 +52,9 @@ const LOG_ATTEMPTS = `
   INSERT INTO attempts (delivery_id, number, outcome, status_code, started_at, duration_ms, error, response) VALUES ?
   ON DUPLICATE KEY UPDATE number = VALUES(number)`;
 
+/** Only as it was when this run read it: what its owner has changed meanwhile is a new beginning. */
 const DISABLE = `
-  UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1 WHERE id = ? AND status = 'active'`;
+  UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1 WHERE id = ? AND status = 'active' AND revision = ?`;
 
 export interface Results {
   lease: Lease;
@@ -64,6 +65,8 @@ export interface Results {
   lastError: string | null;
   /** Why the webhook is to be disabled, for its owner and for ops; null: it is not. */
   disable: string | null;
+  /** The webhook's, as the run knows it. */
+  revision: number;
   now: number;
 }
 
@@ -75,7 +78,7 @@ export interface Results {
 export function writeResults(database: DataSource, results: Results): Promise<boolean> {
   return inTransaction(database, async (sql) => {
     if (!(await fence(sql, results))) return false;
-    const { attempts, disable, lease } = results;
+    const { attempts, disable, lease, revision } = results;
     const delivered = attempts.filter(({ outcome }) => outcome === 'delivered');
     const others = attempts.filter(({ outcome }) => outcome !== 'delivered');
     if (delivered.length > 0) await sql.query(DELIVERED, [delivered.map(({ deliveryId }) => deliveryId)]);
@@ -92,7 +95,7 @@ export function writeResults(database: DataSource, results: Results): Promise<bo
       );
     }
     if (attempts.length > 0) await sql.query(LOG_ATTEMPTS, [attempts.map(toRow)]);
-    if (disable !== null) await sql.query(DISABLE, [disable, lease.webhookId]);
+    if (disable !== null) await sql.query(DISABLE, [disable, lease.webhookId, revision]);
     return true;
   });
 }

@@ -214,3 +214,23 @@ it('does not wait for a rate limit that was written before the clock was set bac
   pump.close();
   await poster.close();
 });
+
+it('does not disable a webhook that its owner has changed while the 410 was under way', async () => {
+  const { pump, poster } = newPump();
+  const changed = await subscribe(service, key, `${receiver.url}/changed`);
+  receiver.answer('/changed', async (_, response) => {
+    await service.call('PATCH', `/v1/webhooks/${changed.id}`, { key, body: { title: 'a new beginning' } });
+    response.statusCode = 410;
+    response.end();
+  });
+  await owe(1, 'changed');
+  const signal = new AbortController();
+  const run = pump.run(changed.id, signal.signal);
+  await until('the attempt logged', async () => (await attemptsOf(service, changed.id)).length > 0);
+  const { body } = await service.call('GET', `/v1/webhooks/${changed.id}`, { key });
+  signal.abort();
+  await run;
+  expect(body.webhook).toMatchObject({ status: 'active', title: 'a new beginning' });
+  pump.close();
+  await poster.close();
+});
