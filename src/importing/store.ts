@@ -20,9 +20,13 @@ export class ImportTakenOverError extends Error {
   override name = 'ImportTakenOverError';
 }
 
-/** Serialises the imports of one customer, so that ids and date_readed grow in the order of commits. */
+/**
+ * Serialises the imports of one customer, so that ids and date_readed grow in the order of commits. SYSDATE is the moment at
+ * which the lock was had; NOW would be the one at which the waiting for it began, and a poller that asks by its own clock
+ * would have passed it by.
+ */
 const LOCK = `
-  SELECT last_transaction_id, DATE_FORMAT(GREATEST(NOW(6), last_date_readed), '%Y-%m-%d %H:%i:%s.%f') AS date_readed
+  SELECT last_transaction_id, DATE_FORMAT(GREATEST(SYSDATE(6), last_date_readed), '%Y-%m-%d %H:%i:%s.%f') AS date_readed
   FROM import_locks WHERE customer_id = ? FOR UPDATE`;
 
 const MOVE_BOOKMARK = `

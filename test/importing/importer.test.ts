@@ -3,6 +3,7 @@ import { createImporter } from '../../src/importing/importer.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/importing/store.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 // No importer role: the test runs imports itself, and interrupts them where it likes.
 const service = useService({ roles: ['api'] });
@@ -192,6 +193,32 @@ describe('a chunk', () => {
       ImportTakenOverError,
     );
     expect(await storedRows(customer.id)).toBe(0);
+  });
+
+  it('takes its ids and its date_readed only when it has the import lock: they grow in the order of commits', async () => {
+    const { customer, account, importId } = await staged(1);
+    const { database } = service.runtime;
+    await database.query("UPDATE imports SET status = 'running' WHERE id = ?", [importId]);
+    let storing: Promise<unknown> = Promise.resolve();
+    let given = new Date(0);
+    await database.transaction(async (sql) => {
+      await sql.query('SELECT 1 FROM import_locks WHERE customer_id = ? FOR UPDATE', [customer.id]);
+      storing = storeChunk(database, chunkOf(importId, customer.id, account.id, 0));
+      await until('the chunk waits for the lock', async () => {
+        const waiting = await database.query<unknown[]>(
+          "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%import_locks%'",
+        );
+        return waiting.length > 0;
+      });
+      const [row] = await sql.query<{ now: Date }[]>('SELECT NOW(6) AS now');
+      given = row?.now ?? given;
+    });
+    await storing;
+    const [stored] = await database.query<{ date_readed: Date }[]>(
+      'SELECT date_readed FROM transactions WHERE customer_id = ?',
+      [customer.id],
+    );
+    expect(stored?.date_readed.getTime()).toBeGreaterThanOrEqual(given.getTime());
   });
 
   it('never goes back in date_readed, even when the clock does', async () => {
