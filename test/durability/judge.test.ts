@@ -149,4 +149,13 @@ describe('the judge of a fault run', () => {
     Object.assign(given.owed[2] ?? {}, { status: 'pending' });
     expect(found(given)).toEqual(['owed and never delivered']);
   });
+
+  it('takes an arrival without its answer for a delivery only where the receiver was killed at that moment', () => {
+    const given = evidence();
+    const receipt = given.receipts[2];
+    Object.assign(receipt ?? {}, { answeredAt: null });
+    expect(found(given)).toEqual(['owed and never delivered']);
+    given.faults.push(fault('kill receivers', receipt?.at ?? 0));
+    expect(found(given)).toEqual([]);
+  });
 });

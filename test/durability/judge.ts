@@ -159,7 +159,7 @@ function judgeReceipts(evidence: Evidence, findings: Findings): Pick<Verdict, 'd
     }
     arrived.add(message);
     if (receipt.answeredAt !== null) answered.set(message, receipt);
-    else if (ANSWERS_HALF.has(mode)) perhaps.add(message);
+    else if (ANSWERS_HALF.has(mode) || wasKilledAnswering(receipt, faults)) perhaps.add(message);
   }
 
   let delivered = 0;
@@ -169,6 +169,11 @@ function judgeReceipts(evidence: Evidence, findings: Findings): Pick<Verdict, 'd
   }
   return { delivered, explained };
 }
+
+/** A receiver that is killed between its answer and the line about it leaves only the arrival behind. */
+const wasKilledAnswering = ({ mode, at }: Receipt, faults: Evidence['faults']): boolean =>
+  mode === 'well' &&
+  faults.some(({ kind, start, end }) => kind === 'kill receivers' && at >= start - 1_000 && at <= end);
 
 function judgePollers({ stored, pollers }: Evidence, findings: Findings): void {
   for (const { customerId, seen, disorder } of pollers) {
