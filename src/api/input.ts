@@ -16,6 +16,14 @@ export const NDJSON_IMPORT_BYTES = 1024 * MIB;
 /** More faults than this help nobody. */
 const MAX_FAULTS = 100;
 
+/** The name that a person gives to something. */
+export const Title = v.pipe(
+  v.string('must be a string'),
+  v.trim(),
+  v.minLength(1, 'must not be blank'),
+  v.maxLength(200, 'must be at most 200 characters long'),
+);
+
 type Schema = v.GenericSchema<unknown, unknown>;
 
 /** The media type of the body, without its parameters. */

@@ -16,7 +16,7 @@ export interface DueDelivery extends NotifiedMovement {
  * A delivery is due at this moment until its first attempt: no clock, right or wrong, can hold it back, and
  * new deliveries of one webhook are in the order of their ids.
  */
-const AT_ONCE = "'1970-01-01 00:00:00'";
+export const AT_ONCE = "'1970-01-01 00:00:00'";
 
 /**
  * Two ranges of the index deliveries_due, read in its order: those whose next attempt has come, and those never tried.

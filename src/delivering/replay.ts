@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { AT_ONCE } from './due.ts';
 
 /** Rows per transaction: the pump, which writes to the same rows, never waits for long. */
 const BATCH = 2_000;
@@ -20,11 +21,10 @@ const endedAs = (ofAccounts: string) => `
      AND d.created_at >= ? AND d.created_at <= COALESCE(?, d.created_at) ${ofAccounts}
    ORDER BY d.id LIMIT ${BATCH})`;
 
-/** Due at once, as in due.ts; with the whole schedule before it. `attempts` goes on, since the log is numbered by it. */
-const OWE_AGAIN = `
-  UPDATE deliveries
-  SET status = 'pending', failures = 0, due_at = '1970-01-01 00:00:00', finished_at = NULL
-  WHERE id IN (?) AND status IN (?)`;
+/** Due at once, with the whole schedule before it. `attempts` goes on, since the log is numbered by it. */
+export const OWED_AGAIN = `status = 'pending', failures = 0, due_at = ${AT_ONCE}, finished_at = NULL`;
+
+const OWE_AGAIN = `UPDATE deliveries SET ${OWED_AGAIN} WHERE id IN (?) AND status IN (?)`;
 
 export interface ReplayRange {
   webhookId: string;

@@ -1,22 +1,16 @@
 import * as v from 'valibot';
 import { isIban } from '../../iban.ts';
 import { Id } from '../../importing/movement.ts';
-
-const name = v.pipe(
-  v.string('must be a string'),
-  v.trim(),
-  v.minLength(1, 'must not be blank'),
-  v.maxLength(200, 'must be at most 200 characters long'),
-);
+import { Title } from '../input.ts';
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
 /** What POST /v1/accounts takes. */
 export const NewAccount = v.pipe(
   v.strictObject({
-    bank: v.optional(name),
+    bank: v.optional(Title),
     bank_id: v.optional(Id),
-    title: name,
+    title: Title,
     currency: v.pipe(
       v.string('must be a currency of ISO 4217, such as "TRY"'),
       v.check((code) => CURRENCIES.has(code), 'must be a currency of ISO 4217, such as "TRY"'),

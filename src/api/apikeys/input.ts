@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Id } from '../../importing/movement.ts';
+import { Title } from '../input.ts';
 
 const MAX_ACCOUNTS = 1_000;
 
@@ -7,12 +8,7 @@ const RULE = 'must be "all", or a list of the ids of your accounts';
 
 /** What POST /v1/apikeys takes. */
 export const NewApiKey = v.strictObject({
-  title: v.pipe(
-    v.string('must be a string'),
-    v.trim(),
-    v.minLength(1, 'must not be blank'),
-    v.maxLength(200, 'must be at most 200 characters long'),
-  ),
+  title: Title,
   account: v.union(
     [
       v.literal('all'),

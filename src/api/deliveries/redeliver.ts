@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { inTransaction } from '../../database/transaction.ts';
+import { AT_ONCE } from '../../delivering/due.ts';
+import { OWED_AGAIN } from '../../delivering/replay.ts';
 import { createHandlers } from '../../http/environment.ts';
 import { Problem } from '../../http/problem.ts';
 import type { Runtime } from '../../runtime.ts';
@@ -11,12 +13,10 @@ import { DeliveryView, viewDelivery } from './view.ts';
 
 const LOCK = 'SELECT id FROM deliveries WHERE id = ? FOR UPDATE';
 
-/** Due at once, as in src/delivering/due.ts. One that is pending keeps its place on the schedule. */
-const BRING_FORWARD = "UPDATE deliveries SET due_at = '1970-01-01 00:00:00' WHERE id = ?";
+/** One that is pending keeps its place on the schedule. */
+const BRING_FORWARD = `UPDATE deliveries SET due_at = ${AT_ONCE} WHERE id = ?`;
 
-/** With the whole schedule before it. `attempts` goes on, since the log is numbered by it. */
-const OWE_AGAIN = `
-  UPDATE deliveries SET status = 'pending', failures = 0, due_at = '1970-01-01 00:00:00', finished_at = NULL WHERE id = ?`;
+const OWE_AGAIN = `UPDATE deliveries SET ${OWED_AGAIN} WHERE id = ?`;
 
 /** POST /v1/deliveries/:id/redeliver */
 export const redeliver = (runtime: Runtime) =>

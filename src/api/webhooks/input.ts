@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../../database/entities/webhook.ts';
 import { Id } from '../../importing/movement.ts';
+import { Title } from '../input.ts';
 
 const MAX_HEADERS = 10;
 
@@ -60,12 +61,7 @@ const wholeNumber = (least: number, most: number) => {
 };
 
 const fields = {
-  title: v.pipe(
-    v.string('must be a string'),
-    v.trim(),
-    v.minLength(1, 'must not be blank'),
-    v.maxLength(200, 'must be at most 200 characters long'),
-  ),
+  title: Title,
   endpoint: v.pipe(
     v.string('must be an http or https URL'),
     v.maxLength(2_048, 'must be at most 2048 characters long'),
