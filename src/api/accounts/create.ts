@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { createAccount as storeAccount } from '../../database/accounts.ts';
 import { createHandlers } from '../../http/environment.ts';
-import { invalid, Problem } from '../../http/problem.ts';
+import { invalid } from '../../http/problem.ts';
 import type { Runtime } from '../../runtime.ts';
 import { readJson } from '../input.ts';
 import { describe } from '../openapi.ts';
+import { requireWholeKey } from '../whole-key.ts';
 import { NewAccount } from './input.ts';
 import { AccountView, viewAccount } from './view.ts';
 
@@ -21,16 +22,11 @@ export const createAccount = ({ config, database }: Runtime) =>
       problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
     }),
     async (c) => {
-      const { customerId, accountIds } = c.get('caller');
-      if (accountIds !== 'all') {
-        throw new Problem(
-          'forbidden',
-          'This API key is limited to some accounts: add accounts with a key that sees all.',
-        );
-      }
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'add accounts with a key that sees all.');
       const { bank, bank_id, title, currency, iban } = await readJson(c, NewAccount);
       const account = await storeAccount(database, {
-        customerId,
+        customerId: caller.customerId,
         bank: bank_id === undefined ? { name: bank ?? '' } : { id: bank_id },
         title,
         currency,

@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { createApiKey as storeApiKey } from '../../database/customers.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { createHandlers } from '../../http/environment.ts';
-import { Problem } from '../../http/problem.ts';
 import type { Runtime } from '../../runtime.ts';
 import { invalidFaults, readJson } from '../input.ts';
 import { describe } from '../openapi.ts';
+import { requireWholeKey } from '../whole-key.ts';
 import { NewApiKey } from './input.ts';
 
 const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
@@ -26,17 +26,12 @@ export const createApiKey = ({ database }: Runtime) =>
       problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
     }),
     async (c) => {
-      const { customerId, accountIds } = c.get('caller');
-      if (accountIds !== 'all') {
-        throw new Problem(
-          'forbidden',
-          'This API key is limited to some accounts: make API keys with a key that sees all.',
-        );
-      }
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'make API keys with a key that sees all.');
       const { title, account } = await readJson(c, NewApiKey);
       const chosen = account === 'all' ? account : [...new Set(account)];
       if (account !== 'all') {
-        const rows = await database.query<{ id: string }[]>(ACCOUNTS, [customerId]);
+        const rows = await database.query<{ id: string }[]>(ACCOUNTS, [caller.customerId]);
         const known = new Set(rows.map(({ id }) => id));
         const faults = account.flatMap((id, index) =>
           known.has(id)
@@ -46,7 +41,7 @@ export const createApiKey = ({ database }: Runtime) =>
         if (faults.length > 0) throw invalidFaults(faults);
       }
       const apikey = await inTransaction(database, (sql) =>
-        storeApiKey(sql, { customerId, title, accountIds: chosen }),
+        storeApiKey(sql, { customerId: caller.customerId, title, accountIds: chosen }),
       );
       return c.json({ apikey });
     },

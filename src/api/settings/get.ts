@@ -3,7 +3,7 @@ import { readApiSecret } from '../../database/customers.ts';
 import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
 import { describe } from '../openapi.ts';
-import { requireWholeKey } from './access.ts';
+import { requireWholeKey } from '../whole-key.ts';
 
 export const ApiSettings = v.object({ api_secret: v.string() });
 
@@ -19,7 +19,7 @@ export const getApiSettings = (runtime: Runtime) =>
     }),
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller);
+      requireWholeKey(caller, 'the API secret is for keys that see all.');
       return c.json({ api_secret: await readApiSecret(runtime, caller.customerId) });
     },
   );

@@ -2,7 +2,7 @@ import { rotateApiSecret } from '../../database/customers.ts';
 import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
 import { describe } from '../openapi.ts';
-import { requireWholeKey } from './access.ts';
+import { requireWholeKey } from '../whole-key.ts';
 import { ApiSettings } from './get.ts';
 
 /** POST /v1/settings/api/rotate */
@@ -18,7 +18,7 @@ export const rotateCustomerSecret = (runtime: Runtime) =>
     }),
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller);
+      requireWholeKey(caller, 'the API secret is for keys that see all.');
       return c.json({ api_secret: await rotateApiSecret(runtime, caller.customerId) });
     },
   );
