@@ -62,7 +62,8 @@ async function initialise(
   asRoot: boolean,
 ): Promise<void> {
   for (const left of readdirSync(dataDir).filter((name) => name.startsWith(UNFINISHED))) {
-    await rm(join(dataDir, left), { recursive: true, force: true });
+    // The installer of a killed service may still be writing there, until it misses what is removed.
+    await rm(join(dataDir, left), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
   if (existsSync(dataDirectory)) {
     return;
