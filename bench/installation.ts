@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
@@ -25,11 +25,13 @@ export interface Installation {
     body?: object | string,
     type?: string,
   ): Promise<Record<string, unknown>>;
+  /** The process id of each part: 'api', 'importer', 'delivery 1' and so on, 'maintenance', 'redis', 'mysql'. */
+  pids: Record<string, number>;
   end(): Promise<void>;
 }
 
-/** Starts everything in a fresh directory; `end` leaves nothing behind. */
-export async function startInstallation(): Promise<Installation> {
+/** Starts everything in a fresh directory; `end` leaves nothing behind. `deliveries` is the number of delivery processes. */
+export async function startInstallation({ deliveries = 1 } = {}): Promise<Installation> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-bench-'));
   const announce = (line: string) => console.error(line);
   const servers = await startEmbedded({ dataDir, mysql: true, redis: true, install: 'auto', announce });
@@ -51,9 +53,15 @@ export async function startInstallation(): Promise<Installation> {
   );
   const receiver = startProcess('./receiver.js');
   const receiverUrl = `http://127.0.0.1:${(await receiver.receive<{ port: number }>()).port}`;
-  const roles = ['api', 'importer', 'delivery', 'maintenance'].map((role) =>
-    startProcess('../src/main.js', { env, args: ['--roles', role] }),
-  );
+  const deliveryRoles = Array.from({ length: deliveries }, (_, i) => `delivery ${i + 1}`);
+  const roles = ['api', 'importer', ...deliveryRoles, 'maintenance'].map((name) => ({
+    name,
+    process: startProcess('../src/main.js', { env, args: ['--roles', name.split(' ')[0] ?? ''] }),
+  }));
+  const pids = Object.fromEntries([
+    ...roles.map(({ name, process }) => [name, process.child.pid ?? 0]),
+    ...(await Promise.all(['redis', 'mysql'].map(async (name) => [name, await serverPid(dataDir, name)]))),
+  ]);
   const url = `http://127.0.0.1:${port}`;
   await answering(`${url}/readyz`);
 
@@ -83,13 +91,18 @@ export async function startInstallation(): Promise<Installation> {
       if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
       return answer;
     },
+    pids,
     async end() {
-      await Promise.all([...roles, receiver].map((it) => it.end()));
+      await Promise.all([...roles.map(({ process }) => process), receiver].map((it) => it.end()));
       await runtime.close();
       await servers.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function serverPid(dataDir: string, name: string): Promise<number> {
+  return JSON.parse(await readFile(join(dataDir, `${name}.json`), 'utf8')).pid;
 }
 
 async function answering(url: string): Promise<void> {

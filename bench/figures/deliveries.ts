@@ -1,8 +1,8 @@
-import { type Installation, pause } from '../installation.ts';
+import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
+import { type Installation, pause, startInstallation } from '../installation.ts';
 import { makeMovements, toNdjson } from '../movements.ts';
 import { startProcess } from '../processes.ts';
 
-const MOVEMENTS = 20_000;
 const WEBHOOKS = 2;
 const IN_FLIGHT = 16;
 
@@ -17,7 +17,17 @@ interface Counts {
  * Deliveries per second, end to end: from the POST of the import until every result and attempt is committed. Baseline: a
  * bare undici loop that signs and posts the same bodies to the same receiver with as many in flight, and stores nothing.
  */
-export async function measureDeliveries(installation: Installation) {
+export const deliveries: Figure = {
+  about: 'deliveries/s from the POST of an import to committed results, against a bare loop of signed POSTs',
+  byDefault: true,
+  async prepare(scale: Scale) {
+    const installation = await startInstallation();
+    const movements = sized(scale, { smoke: 2_000, normal: 20_000 });
+    return { round: () => round(installation, movements), end: () => installation.end() };
+  },
+};
+
+async function round(installation: Installation, movementCount: number): Promise<Measured[]> {
   const { call, customer, receiver, runtime } = installation;
   const { api_key: key, accountId } = await customer();
   const secrets: Record<string, string> = {};
@@ -35,8 +45,8 @@ export async function measureDeliveries(installation: Installation) {
     ids.push(webhook.id);
   }
   receiver.send({ secrets, reset: true });
-  const movements = makeMovements(MOVEMENTS, accountId, 'deliveries');
-  const total = MOVEMENTS * WEBHOOKS;
+  const movements = makeMovements(movementCount, accountId, 'deliveries');
+  const total = movementCount * WEBHOOKS;
 
   const started = performance.now();
   await call(key, 'POST', '/v1/imports', toNdjson(movements), 'application/x-ndjson');
@@ -91,7 +101,15 @@ export async function measureDeliveries(installation: Installation) {
   });
   const bare = await loop.receive<{ seconds: number }>();
   await loop.end();
-  return { rate: total / seconds, baseline: total / bare.seconds };
+  return [
+    {
+      name: `deliveries, ${WEBHOOKS} webhooks`,
+      unit: 'deliveries/s',
+      value: total / seconds,
+      baseline: { name: 'bare undici loop that signs and posts', value: total / bare.seconds },
+      wanted: { atLeast: 0.6 },
+    },
+  ];
 }
 
 async function counts({ receiver }: Installation): Promise<Counts> {

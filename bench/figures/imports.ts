@@ -1,18 +1,28 @@
 import { createDataSource } from '../../src/database/data-source.ts';
-import { type Installation, pause } from '../installation.ts';
+import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
+import { type Installation, pause, startInstallation } from '../installation.ts';
 import { makeMovements, toNdjson } from '../movements.ts';
 
-const ROWS = 20_000;
 const PIECE = 1_000;
 
 /**
  * Rows per second from the POST of one NDJSON body to the import's `done`, without webhooks. Baseline: one connection that
  * inserts the same rows into a table of the same shape, 1,000 at a time.
  */
-export async function measureImports({ call, customer, databaseUrl }: Installation) {
+export const imports: Figure = {
+  about: 'rows/s from the POST of an import to stored, against raw multi-row INSERTs on one connection',
+  byDefault: true,
+  async prepare(scale: Scale) {
+    const installation = await startInstallation();
+    const rows = sized(scale, { smoke: 2_000, normal: 20_000 });
+    return { round: () => round(installation, rows), end: () => installation.end() };
+  },
+};
+
+async function round({ call, customer, databaseUrl }: Installation, rowCount: number): Promise<Measured[]> {
   const { api_key: key, accountId } = await customer();
   const run = String(performance.now());
-  const body = toNdjson(makeMovements(ROWS, accountId, run));
+  const body = toNdjson(makeMovements(rowCount, accountId, run));
   const started = performance.now();
   const { import: it } = (await call(key, 'POST', '/v1/imports', body, 'application/x-ndjson')) as {
     import: { id: string };
@@ -22,7 +32,7 @@ export async function measureImports({ call, customer, databaseUrl }: Installati
       import: { status: string; inserted: number };
     };
     if (now.status === 'done') {
-      if (now.inserted !== ROWS) throw new Error(`${now.inserted} of ${ROWS} rows were stored`);
+      if (now.inserted !== rowCount) throw new Error(`${now.inserted} of ${rowCount} rows were stored`);
       break;
     }
     await pause(10);
@@ -33,9 +43,9 @@ export async function measureImports({ call, customer, databaseUrl }: Installati
   await database.initialize();
   await database.query('DROP TABLE IF EXISTS bench_transactions');
   await database.query('CREATE TABLE bench_transactions LIKE transactions');
-  const rows = makeMovements(ROWS, accountId, run);
+  const rows = makeMovements(rowCount, accountId, run);
   const baselineStarted = performance.now();
-  for (let i = 0; i < ROWS; i += PIECE) {
+  for (let i = 0; i < rowCount; i += PIECE) {
     await database.query(
       `INSERT INTO bench_transactions (customer_id, account_id, import_id, unique_id, name, dc, code, amount, balance,
          description, date_issue, date_readed, opponent_id, opponent_iban) VALUES ?`,
@@ -64,5 +74,13 @@ export async function measureImports({ call, customer, databaseUrl }: Installati
   const baselineSeconds = (performance.now() - baselineStarted) / 1_000;
   await database.query('DROP TABLE bench_transactions');
   await database.destroy();
-  return { rate: ROWS / seconds, baseline: ROWS / baselineSeconds };
+  return [
+    {
+      name: 'imports, NDJSON, no webhooks',
+      unit: 'rows/s',
+      value: rowCount / seconds,
+      baseline: { name: 'raw multi-row INSERTs on one connection', value: rowCount / baselineSeconds },
+      wanted: { atLeast: 0.5 },
+    },
+  ];
 }

@@ -1,6 +1,7 @@
 import { wakeWebhooks } from '../../src/queues/wake.ts';
 import { monotonic } from '../clock.ts';
-import { type Installation, pause } from '../installation.ts';
+import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
+import { type Installation, pause, startInstallation } from '../installation.ts';
 import { makeMovements } from '../movements.ts';
 
 /** Who lives beside the healthy webhooks. */
@@ -13,22 +14,62 @@ interface Neighbourhood {
 }
 
 const RATE = 50;
-const SECONDS = 20;
 
 /**
  * How long a healthy webhook waits, from the 202 of a single movement to its receipt, beside bad neighbours. Baseline: the
- * same movements at the same rate without them. Milliseconds; the ratio is that of the 99th percentiles.
+ * same movements at the same rate without them. Milliseconds.
  */
-export const measureNeighbours = (neighbourhood: Neighbourhood) => async (installation: Installation) => {
+const figure = (about: string, sizes: { normal: Neighbourhood; smoke: Neighbourhood }): Figure => ({
+  about,
+  byDefault: true,
+  async prepare(scale: Scale) {
+    const installation = await startInstallation();
+    const neighbourhood = sizes[scale === 'smoke' ? 'smoke' : 'normal'];
+    const seconds = sized(scale, { smoke: 2, normal: 20 });
+    return {
+      round: () => round(installation, neighbourhood, seconds),
+      end: () => installation.end(),
+    };
+  },
+});
+
+export const neighbours = figure(
+  'how long single movements wait beside 20 webhooks that hang and 5 that owe 50,000',
+  {
+    normal: { healthy: 75, hanging: 20, huge: 5, backlog: 50_000 },
+    smoke: { healthy: 5, hanging: 2, huge: 1, backlog: 500 },
+  },
+);
+
+export const hanging = figure('how long single movements wait beside 500 webhooks that hang', {
+  normal: { healthy: 50, hanging: 500, huge: 0, backlog: 0 },
+  smoke: { healthy: 5, hanging: 20, huge: 0, backlog: 0 },
+});
+
+async function round(
+  installation: Installation,
+  neighbourhood: Neighbourhood,
+  seconds: number,
+): Promise<Measured[]> {
   const healthy = await subscribeAll(installation, neighbourhood.healthy, '/timed');
-  const baseline = await steadyLoad(installation, healthy, 'alone');
+  const baseline = await steadyLoad(installation, healthy, 'alone', seconds);
   await startBadNeighbours(installation, neighbourhood);
-  const beside = await steadyLoad(installation, healthy, 'beside');
+  const beside = await steadyLoad(installation, healthy, 'beside', seconds);
   await installation.runtime.database.query(
     "UPDATE webhooks SET status = 'deleted', revision = revision + 1",
   );
-  return { rate: beside, baseline };
-};
+  const { healthy: well, hanging, huge, backlog } = neighbourhood;
+  const others = `${hanging} that hang${huge === 0 ? '' : ` and ${huge} that owe ${backlog.toLocaleString('en')} each`}`;
+  return [
+    {
+      name: `p99 of ${well} healthy webhooks beside ${others}`,
+      unit: 'ms from 202 to receipt',
+      value: beside,
+      baseline: { name: 'the same without the others', value: baseline },
+      wanted: { atMost: 1.5 },
+    },
+  ];
+}
 
 interface Subscribed {
   key: string;
@@ -60,13 +101,14 @@ async function steadyLoad(
   { call, receiver, runtime }: Installation,
   healthy: Subscribed[],
   run: string,
+  seconds: number,
 ): Promise<number> {
   receiver.send({ reset: true });
   const tag = `${run}-${monotonic()}`;
   const accepted = new Map<string, number>();
   const requests: Promise<void>[] = [];
   const start = monotonic();
-  for (let i = 0; i < RATE * SECONDS; i += 1) {
+  for (let i = 0; i < RATE * seconds; i += 1) {
     await pause(Math.max(0, start + (i * 1_000) / RATE - monotonic()));
     const { key, accountId } = healthy[i % healthy.length] as Subscribed;
     const [movement] = makeMovements(1, accountId, `${tag}-${i}`);
