@@ -1,17 +1,15 @@
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { isAway } from '../database/transaction.ts';
-import { type DueDelivery, readDue } from './due.ts';
+import { type Batch, type DueDelivery, readDue } from './due.ts';
 import type { Lease } from './lease.ts';
 import { createPace } from './pace.ts';
 import type { Poster } from './post.ts';
-import { type AttemptResult, writeResults } from './results.ts';
+import { type AttemptResult, type Results, writeResults } from './results.ts';
 import { settle } from './settle.ts';
 import type { Subscriber } from './subscriber.ts';
+import type { Turns } from './turns.ts';
 
-/** Deliveries read in one query; those due for another attempt have a quarter of it. */
-const READ_FRESH = 300;
-const READ_RETRIES = 100;
 /** The next batch is read while at least this many are still to be sent. */
 const READ_AHEAD = 200;
 
@@ -30,6 +28,7 @@ export type DrainEnd = 'empty' | 'slice over' | 'paused' | 'changed' | 'lost' | 
 
 export interface DrainContext {
   database: DataSource;
+  turns: Turns;
   poster: Poster;
   /** Milliseconds; must never go back. */
   clock: () => number;
@@ -42,16 +41,17 @@ export interface DrainContext {
 /**
  * Sends what one webhook is owed: reads batches ahead, keeps as many POSTs in flight as the webhook and the state of
  * its endpoint allow, and writes results behind, all three at once.
+ * @param first what is due, read after the lease was taken.
  * @param sliceEnd when to stop starting new POSTs, on the context's clock.
  * @throws what MySQL throws, once all that was in flight has ended; what was not written is then sent again.
  */
 export async function drain(
-  { database, poster, clock, random, delays }: DrainContext,
+  { database, turns, poster, clock, random, delays }: DrainContext,
   subscriber: Subscriber,
   lease: Lease,
-  { sliceEnd, signal }: { sliceEnd: number; signal: AbortSignal },
+  { first, sliceEnd, signal }: { first: Batch; sliceEnd: number; signal: AbortSignal },
 ): Promise<DrainEnd> {
-  const { maxInFlight, ordered, revision } = subscriber;
+  const { webhookId, maxInFlight, ordered, revision } = subscriber;
   const pace = createPace(subscriber.rateLimit, clock() + subscriber.rateWait);
   const ready: DueDelivery[] = [];
   /** Read and not yet written: still due in the table, so that a read may meet them again. */
@@ -127,6 +127,7 @@ export async function drain(
         maxInFlight,
         ordered,
       });
+      turns.ended(webhookId, settled.result.outcome === 'delivered');
       results.push(settled.result);
       breaker = settled.breaker;
       lastError = settled.fault ?? lastError;
@@ -145,32 +146,37 @@ export async function drain(
     }
   }
 
+  function takeIn(batch: Batch): void {
+    newestFresh = batch.newestFresh;
+    const unseen = batch.rows.filter(({ id }) => !inHand.has(id));
+    // Reading the same again and again, while what is in hand is still under way, would find nothing else.
+    exhausted = batch.complete || unseen.length === 0;
+    if (batch.rows.some((row) => row.revision !== revision)) {
+      stop('changed');
+      return;
+    }
+    for (const row of unseen) {
+      inHand.add(row.id);
+      ready.push(row);
+    }
+  }
+
   async function read(): Promise<void> {
     reading = true;
     try {
-      const rows = await readDue(database, {
-        webhookId: lease.webhookId,
-        retries: READ_RETRIES,
-        after: newestFresh,
-        fresh: READ_FRESH,
-      });
-      const fresh = rows.filter((row) => row.fresh === 1);
-      newestFresh = fresh.at(-1)?.id ?? newestFresh;
-      const unseen = rows.filter(({ id }) => !inHand.has(id));
-      const complete = fresh.length < READ_FRESH && rows.length - fresh.length < READ_RETRIES;
-      // Reading the same again and again, while what is in hand is still under way, would find nothing else.
-      exhausted = complete || unseen.length === 0;
-      if (rows.some((row) => row.revision !== revision)) return stop('changed');
-      for (const row of unseen) {
-        inHand.add(row.id);
-        ready.push(row);
-      }
+      takeIn(await turns.take(webhookId, () => readDue(database, webhookId, newestFresh)));
     } catch (error) {
       fail(error);
     } finally {
       reading = false;
       notify();
     }
+  }
+
+  function resultsOf(attempts: AttemptResult[]): Results {
+    const now = clock();
+    const rateWait = subscriber.rateLimit === null ? null : pace.wait(now);
+    return { lease, attempts, breaker, rateWait, lastError, disable, revision, now };
   }
 
   async function write(): Promise<void> {
@@ -181,23 +187,12 @@ export async function drain(
     writeTimer = null;
     writeDue = false;
     try {
-      const now = clock();
-      const rateWait = subscriber.rateLimit === null ? null : pace.wait(now);
       // What has arrived need not be sent again because MySQL is away for a moment.
-      const kept = await pRetry(
-        () =>
-          writeResults(database, {
-            lease,
-            attempts: batch,
-            breaker,
-            rateWait,
-            lastError,
-            disable,
-            revision,
-            now,
-          }),
-        { retries: 5, minTimeout: 250, shouldRetry: ({ error }) => isAway(error) && !signal.aborted },
-      );
+      const kept = await pRetry(() => turns.take(webhookId, () => writeResults(database, resultsOf(batch))), {
+        retries: 5,
+        minTimeout: 250,
+        shouldRetry: ({ error }) => isAway(error) && !signal.aborted,
+      });
       if (!kept) stop('lost');
       for (const { deliveryId } of batch) inHand.delete(deliveryId);
     } catch (error) {
@@ -222,6 +217,7 @@ export async function drain(
     (results.length === 0 || writeFailed) &&
     (end !== null || (ready.length === 0 && exhausted));
 
+  takeIn(first);
   try {
     for (;;) {
       const event = new Promise<void>((resolve) => {

@@ -43,15 +43,37 @@ const READ_DUE = `
   JOIN banks b ON b.id = a.bank_id
   ORDER BY due.fresh, due.due_at, due.id`;
 
+/** Deliveries read in one query; those due for another attempt have a quarter of it. */
+const READ_FRESH = 300;
+const READ_RETRIES = 100;
+
+/** What one look found to be due. */
+export interface Batch {
+  rows: DueDelivery[];
+  /** The newest id among those never tried; where the next look begins. */
+  newestFresh: string;
+  /** Nothing else was due at that moment. */
+  complete: boolean;
+}
+
 /**
- * Reads what one webhook is owed now: at most `retries` that have been tried before, then at most `fresh` beyond the id
- * `after`. Nothing when the webhook is not active.
+ * Reads what one webhook is owed now: first those that have been tried before, then those never tried beyond the id `after`.
+ * Nothing when the webhook is not active.
  */
-export function readDue(
-  sql: Sql,
-  { webhookId, retries, after, fresh }: { webhookId: string; retries: number; after: string; fresh: number },
-): Promise<DueDelivery[]> {
-  return sql.query<DueDelivery[]>(READ_DUE, [webhookId, retries, webhookId, after, fresh]);
+export async function readDue(sql: Sql, webhookId: string, after = '0'): Promise<Batch> {
+  const rows = await sql.query<DueDelivery[]>(READ_DUE, [
+    webhookId,
+    READ_RETRIES,
+    webhookId,
+    after,
+    READ_FRESH,
+  ]);
+  const fresh = rows.filter((row) => row.fresh === 1);
+  return {
+    rows,
+    newestFresh: fresh.at(-1)?.id ?? after,
+    complete: fresh.length < READ_FRESH && rows.length - fresh.length < READ_RETRIES,
+  };
 }
 
 /**

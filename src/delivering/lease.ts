@@ -14,11 +14,11 @@ export const LEASE_SECONDS = 12;
 export const LEASE_IS_FREE = `(p.lease_token IS NULL OR p.lease_until < NOW(6)
     OR p.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
+/** LAST_INSERT_ID(x) makes the server answer with x as the statement's insert id: no second question for the tries. */
 const TAKE = `
-  UPDATE pumps p SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = tries + 1
+  UPDATE pumps p SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
+    tries = LAST_INSERT_ID(tries + 1)
   WHERE webhook_id = ? AND ${LEASE_IS_FREE}`;
-
-const COUNT_TRIES = 'SELECT tries FROM pumps WHERE webhook_id = ?';
 
 const RENEW = `
   UPDATE pumps SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND WHERE (webhook_id, lease_token) IN (?)`;
@@ -36,10 +36,8 @@ export interface Lease {
 /** Takes the webhook's lease, or returns null when another run holds it. */
 export async function takeLease(sql: Sql, webhookId: string): Promise<Lease | null> {
   const token = randomBytes(16).toString('base64url');
-  const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, webhookId]);
-  if (affectedRows === 0) return null;
-  const [row] = await sql.query<{ tries: number }[]>(COUNT_TRIES, [webhookId]);
-  return { webhookId, token, tries: row?.tries ?? 1 };
+  const { affectedRows, insertId } = await sql.query<WriteResult>(TAKE, [token, webhookId]);
+  return affectedRows === 0 ? null : { webhookId, token, tries: Number(insertId) };
 }
 
 /** Prolongs leases that are still held. One that was lost stays lost: whoever has it finds out when it writes. */

@@ -2,11 +2,12 @@ import type { DataSource } from 'typeorm';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Log } from '../log.ts';
 import { type DrainContext, drain } from './drain.ts';
-import { waitUntilDue } from './due.ts';
+import { readDue, waitUntilDue } from './due.ts';
 import { LEASE_SECONDS, type Lease, releaseLease, renewLeases, takeLease } from './lease.ts';
 import type { Poster } from './post.ts';
 import { RETRY_DELAYS } from './schedule.ts';
 import { loadSubscriber } from './subscriber.ts';
+import { createTurns } from './turns.ts';
 
 const SECOND = 1_000;
 
@@ -59,7 +60,8 @@ export function createPump(options: PumpOptions): Pump {
     delays = RETRY_DELAYS,
     timeSlice = TIME_SLICE,
   } = options;
-  const context: DrainContext = { database, poster, clock, random, delays };
+  const turns = createTurns();
+  const context: DrainContext = { database, turns, poster, clock, random, delays };
 
   /** What this process is draining; one statement prolongs it all. */
   const held = new Set<Lease>();
@@ -67,16 +69,22 @@ export function createPump(options: PumpOptions): Pump {
     renewLeases(database, [...held]).catch((err: unknown) => log.warn({ err }, 'leases not renewed'));
   }, RENEW_EVERY);
 
+  const untilDue = (webhookId: string) => turns.take(webhookId, () => waitUntilDue(database, webhookId));
+
   /** Drains until nothing is due or the slice is over; a webhook whose settings changed goes on with the new ones. */
   async function drainSlice(lease: Lease, signal: AbortSignal): Promise<void> {
+    const { webhookId } = lease;
     const sliceEnd = clock() + timeSlice;
     while (clock() < sliceEnd && !signal.aborted) {
-      const subscriber = await loadSubscriber(database, secrets, lease.webhookId, clock());
-      if (subscriber === null) return;
-      const end = await drain(context, subscriber, lease, { sliceEnd, signal });
-      if (end === 'lost') return log.warn({ webhookId: lease.webhookId }, 'lease lost: another run sends on');
+      // Side by side: before the first POST each answer of MySQL is waited for.
+      const [subscriber, first] = await turns.take(webhookId, () =>
+        Promise.all([loadSubscriber(database, secrets, webhookId, clock()), readDue(database, webhookId)]),
+      );
+      if (subscriber === null) return turns.ended(webhookId, false);
+      const end = await drain(context, subscriber, lease, { first, sliceEnd, signal });
+      if (end === 'lost') return log.warn({ webhookId }, 'lease lost: another run sends on');
       if (end !== 'empty' && end !== 'changed') return;
-      if ((await waitUntilDue(database, lease.webhookId)) !== 0) return;
+      if ((await untilDue(webhookId)) !== 0) return;
     }
   }
 
@@ -85,18 +93,18 @@ export function createPump(options: PumpOptions): Pump {
    * adding the later job overwrites it. Its rows were committed before it, so that a look after adding sees them.
    */
   async function goToSleep(webhookId: string): Promise<void> {
-    const wait = await waitUntilDue(database, webhookId);
+    const wait = await untilDue(webhookId);
     if (wait === null) return;
     await wake(webhookId, wait);
-    if (wait > 0 && (await waitUntilDue(database, webhookId)) === 0) await wake(webhookId, 0);
+    if (wait > 0 && (await untilDue(webhookId)) === 0) await wake(webhookId, 0);
   }
 
   return {
     async run(webhookId, signal) {
-      const lease = await takeLease(database, webhookId);
+      const lease = await turns.take(webhookId, () => takeLease(database, webhookId));
       if (lease === null) {
         // Another run has it, or had it when its process died: look again when the lease must be over.
-        if ((await waitUntilDue(database, webhookId)) !== null) await wake(webhookId, LEASE_SECONDS * SECOND);
+        if ((await untilDue(webhookId)) !== null) await wake(webhookId, LEASE_SECONDS * SECOND);
         return;
       }
       if (lease.tries > MAX_TRIES) {
@@ -109,7 +117,7 @@ export function createPump(options: PumpOptions): Pump {
         await drainSlice(lease, signal);
       } finally {
         held.delete(lease);
-        await releaseLease(database, lease);
+        await turns.take(webhookId, () => releaseLease(database, lease));
       }
       await goToSleep(webhookId);
     },
