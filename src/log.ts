@@ -21,5 +21,13 @@ export function createLog(level: string): Log {
 function bareError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  return { type: error.name, code, message: error.message, stack: error.stack };
+  const { name: type, message, stack = '' } = error;
+  return { type, code, message: withoutValues(message), stack: withoutValues(stack) };
 }
+
+/** As MySQL and MariaDB say it: Duplicate entry '…' for key, Incorrect integer value: '…' for column, near '…' at line 1. */
+const QUOTED_VALUE =
+  /(entry|value:|near) '(?:[\s\S]*'(?= for (?:key|column) )|[\s\S]*'(?= at (?:line|row) \d)|[\s\S]*')/;
+
+/** The message or stack of an error, without the value that MySQL quotes in it: that may be account data. */
+export const withoutValues = (text: string): string => text.replace(QUOTED_VALUE, "$1 '…'");

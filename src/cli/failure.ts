@@ -1,4 +1,5 @@
 import { isAway } from '../database/transaction.ts';
+import { withoutValues } from '../log.ts';
 
 /** What a person did wrong or has to do next; its message is one sentence, fit to be shown as it is. */
 export class Failure extends Error {
@@ -16,7 +17,7 @@ export function explain(error: unknown): string {
   if (errno === ER_ACCESS_DENIED) return 'MySQL refuses the user or the password in DATABASE_URL.';
   if (errno === ER_NO_SUCH_TABLE) return SCHEMA_MISSING;
   if (isAway(error)) return `MySQL cannot be reached (${code}): is it running, and is DATABASE_URL right?`;
-  const [line = ''] = error.message.trim().split('\n');
+  const [line = ''] = withoutValues(error.message).trim().split('\n');
   return line === '' ? code : line;
 }
 

@@ -42,13 +42,14 @@ function configure(command: Command, terminal: Terminal): void {
     .configureOutput({
       writeOut: (text) => terminal.answer(false, null, text.trimEnd()),
       writeErr: (text) => terminal.note(text.trimEnd()),
-      outputError: (text, write) => write(withoutValues(text)),
+      outputError: (text, write) => write(withoutArguments(text)),
     });
   for (const child of command.commands) configure(child, terminal);
 }
 
-/** A mistyped `--secrt=whsec_…` is repeated without what stands behind the "=". */
-const withoutValues = (text: string): string => text.replace(/=[^']*'/, "'");
+/** A mistyped `--secrt=whsec_…` is repeated without what stands behind the "=", and a wrong value not at all. */
+const withoutArguments = (text: string): string =>
+  text.replace(/=[^']*'/, "'").replace(/ argument '[\s\S]*' is invalid/, ' is invalid');
 
 /**
  * Runs one command line.

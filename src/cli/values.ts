@@ -29,6 +29,10 @@ export function parseHttpUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new InvalidArgumentError('It must be an http or https URL.');
   }
+  // Errors name the URL, and credentials in it are sent to nobody.
+  if (url.username !== '' || url.password !== '') {
+    throw new InvalidArgumentError('It must hold no user name and no password.');
+  }
   return url;
 }
 

@@ -39,7 +39,7 @@ export function afterOutcome(
   outcome: Outcome,
   { now, random, maxInFlight }: { now: number; random: number; maxInFlight: number },
 ): Breaker {
-  if (outcome.kind === 'delivered') return afterSuccess(breaker, maxInFlight);
+  if (outcome.kind === 'delivered') return afterSuccess(breaker, now, maxInFlight);
 
   const failed = { ...breaker, failingSince: breaker.failingSince ?? now };
   if (outcome.kind === 'throttled') {
@@ -61,8 +61,12 @@ export function shouldDisable({ failingSince }: Breaker, now: number): boolean {
   return failingSince !== null && now - failingSince >= DISABLE_AFTER;
 }
 
-function afterSuccess(breaker: Breaker, maxInFlight: number): Breaker {
-  const { inFlightLimit } = breaker;
+function afterSuccess(breaker: Breaker, now: number, maxInFlight: number): Breaker {
+  const { inFlightLimit, pausedUntil } = breaker;
+  // It was in flight when the pause began: it says that the endpoint lives, not how much it bears.
+  if (pausedUntil !== null && pausedUntil > now) {
+    return { ...breaker, consecutiveFailures: 0, failingSince: null };
+  }
   const well = { ...breaker, consecutiveFailures: 0, failingSince: null, pauses: 0 };
   if (inFlightLimit === null) return well;
   const successes = breaker.successesAtLimit + 1;

@@ -118,7 +118,8 @@ export async function drain(
       const answer = await poster.post(subscriber.request(delivery, Math.floor(startedAt.getTime() / 1_000)));
       // Cut short by our own shutdown: it says nothing about the receiver, and counts for nothing.
       if (answer.aborted) return;
-      const settled = settle(delivery, answer, breaker, {
+      const kept = { ...answer, body: subscriber.redact(answer.body) };
+      const settled = settle(delivery, kept, breaker, {
         startedAt,
         durationMs: clock() - started,
         now: clock(),

@@ -21,6 +21,8 @@ export interface Subscriber {
   breaker: Breaker;
   /** The whole POST for one delivery, signed at `timestamp` (seconds since 1970). */
   request(delivery: DueDelivery, timestamp: number): PostRequest;
+  /** A text without the values of its custom headers: an endpoint that answers with them must not bring them into the log. */
+  redact(text: string): string;
 }
 
 interface Row {
@@ -75,11 +77,13 @@ export async function loadSubscriber(
     ...(row.previous_secret === null ? [] : [open(row.previous_secret)]),
   ]);
   const apiSecret = secrets.open(row.api_secret, SEALED.apiSecret);
-  const custom = row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders));
+  const custom: Record<string, string> =
+    row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders));
   const format: BodyFormat = { encoding: row.encoding, hashEncoding: row.hash_encoding };
   const endpoint = new URL(row.endpoint);
   const path = endpoint.pathname + endpoint.search;
   const pause = Number(row.pause ?? 0);
+  const credentials = credentialsOf(custom);
 
   return {
     webhookId,
@@ -97,6 +101,7 @@ export async function loadSubscriber(
       inFlightLimit: row.in_flight_limit,
       successesAtLimit: 0,
     },
+    redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
     request(delivery, timestamp) {
       const id = `msg_${delivery.id}`;
       const body = buildBody(delivery, format, apiSecret);
@@ -118,3 +123,12 @@ export async function loadSubscriber(
     },
   };
 }
+
+/** Shorter values are no secrets, and would be found in any text. */
+const SHORTEST_CREDENTIAL = 8;
+
+/** The values whole, then their parts: an endpoint may repeat a token without the "Bearer" before it. */
+const credentialsOf = (headers: Record<string, string>): string[] =>
+  Object.values(headers)
+    .flatMap((value) => [value, ...value.split(/\s+/)])
+    .filter(({ length }) => length >= SHORTEST_CREDENTIAL);

@@ -1,6 +1,6 @@
 import { type Processor, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Log } from '../log.ts';
+import { type Log, withoutValues } from '../log.ts';
 import { CONCURRENCY, QUEUES, WORKER_OPTIONS } from './queues.ts';
 
 /** While Redis is away BullMQ reports every try to reach it; this often is enough to be told. Milliseconds. */
@@ -18,7 +18,19 @@ export function startWorker<Job>(
   queue: keyof typeof QUEUES,
   process: Processor<Job, void>,
 ): Worker<Job, void> {
-  const worker = new Worker<Job, void>(QUEUES[queue], process, {
+  const processBare: Processor<Job, void> = async (...job) => {
+    try {
+      await process(...job);
+    } catch (error) {
+      // BullMQ keeps both in Redis, where nothing of what movements say may be.
+      if (error instanceof Error) {
+        error.message = withoutValues(error.message);
+        error.stack = withoutValues(error.stack ?? '');
+      }
+      throw error;
+    }
+  };
+  const worker = new Worker<Job, void>(QUEUES[queue], processBare, {
     ...WORKER_OPTIONS,
     connection: connectWorker(),
     prefix,

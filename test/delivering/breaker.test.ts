@@ -33,6 +33,15 @@ describe('the breaker', () => {
     });
   });
 
+  it('begins with one after a pause, although what was in flight when it began arrives', () => {
+    const asked = behave(well, [{ kind: 'throttled', retryAfter: 60 * SECOND }]);
+    expect(behave(asked, Array(15).fill(delivered))).toMatchObject({
+      pausedUntil: 60 * SECOND,
+      inFlightLimit: 1,
+      failingSince: null,
+    });
+  });
+
   it('starts counting anew after a success', () => {
     expect(behave(well, [down, down, delivered, down, down]).pausedUntil).toBeNull();
   });
@@ -54,6 +63,11 @@ describe('the breaker', () => {
       lengths.push(((state.pausedUntil ?? 0) - now) / SECOND);
     }
     expect(lengths).toEqual([10, 20, 40, 80, 160, 320, 600, 600, 600]);
+  });
+
+  it('pauses again when the probe after a pause that was asked for fails, although it is the first failure', () => {
+    const asked = behave(well, [{ kind: 'throttled', retryAfter: 60 * SECOND }]);
+    expect(behave(asked, [down], 60 * SECOND)).toMatchObject({ pauses: 2, pausedUntil: 70 * SECOND });
   });
 
   it('is not prolonged by what was in flight when the pause began', () => {

@@ -10,7 +10,11 @@ import { MARKER } from './load/movements.ts';
  * files), and in every log.
  * @returns what was found where, without the secret itself.
  */
-export async function findLeaks({ directory, redis, secrets }: Installation): Promise<string[]> {
+export async function findLeaks({
+  directory,
+  redis,
+  secrets,
+}: Pick<Installation, 'directory' | 'secrets'> & { redis: { url: string } }): Promise<string[]> {
   const needles = new Map([...secrets, [MARKER, "a movement's description"]]);
   const leaks: string[] = [];
   const search = (text: string, where: string) => {

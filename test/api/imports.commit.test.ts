@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { createAccount, movement } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const service = useService({ roles: ['api'] });
+
+it.each([
+  ['one piece', 1],
+  ['several pieces', 4_000],
+])('an import of %s is answered 202 only when its bytes are committed', async (_, rows) => {
+  const { database } = service.runtime;
+  const { api_key: key } = await service.customer();
+  const account = await createAccount(service, key);
+  const body = `${JSON.stringify(movement(account.id))}\n`.repeat(rows);
+  const send = () => service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
+
+  // The gap behind the last piece is locked: the bytes cannot be stored, and then the connection that waits to store them is gone.
+  const runner = database.createQueryRunner();
+  await runner.startTransaction('REPEATABLE READ');
+  await runner.query('SELECT 1 FROM import_pieces FOR UPDATE');
+  const answer = send();
+  const { id } = await until('bytes wait to be stored', async () => {
+    const [waiting] = await database.query<{ id: string }[]>(
+      `SELECT id FROM information_schema.processlist
+       WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE 'INSERT INTO import_pieces%'`,
+    );
+    return waiting;
+  });
+  await database.query(`KILL ${id}`);
+  await runner.rollbackTransaction();
+  await runner.release();
+
+  expectProblem(await answer, 503);
+  expect((await service.call('GET', '/v1/imports', { key })).body).toEqual({ imports: [] });
+  expect((await send()).status).toBe(202);
+});
