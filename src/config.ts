@@ -15,6 +15,8 @@ export interface Config {
   admin: { user: string; password: string } | undefined;
   allowPrivateEndpoints: string[];
   notificationEncoding: 'json' | 'form';
+  /** Requests per second and API key, averaged over 10 s; 0: any number. */
+  rateLimit: number;
   logLevel: (typeof LOG_LEVELS)[number];
   /** Whether jobs can be retried and removed on the dashboard. */
   queueDashboard: 'read-only' | 'writable';
@@ -64,6 +66,8 @@ const parsedBy = <T>(parse: (text: string) => T) =>
     }
   });
 
+const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
+
 const Environment = v.object({
   PORT: v.optional(
     v.pipe(
@@ -92,6 +96,15 @@ const Environment = v.object({
   ADMIN_PASSWORD: v.optional(v.string()),
   ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   NOTIFICATION_ENCODING: v.optional(v.picklist(['json', 'form'], 'must be json or form'), 'json'),
+  RATE_LIMIT: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,7}$/, RATE_LIMIT_RANGE),
+      v.transform(Number),
+      v.maxValue(1_000_000, RATE_LIMIT_RANGE),
+    ),
+    '1000',
+  ),
   LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
   QUEUE_DASHBOARD: v.optional(
     v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
@@ -134,6 +147,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
         : undefined,
     allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
     notificationEncoding: e.NOTIFICATION_ENCODING,
+    rateLimit: e.RATE_LIMIT,
     logLevel: e.LOG_LEVEL,
     queueDashboard: e.QUEUE_DASHBOARD,
     install: e.EMBEDDED_INSTALL,

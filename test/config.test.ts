@@ -29,6 +29,7 @@ describe('the configuration', () => {
       admin: undefined,
       allowPrivateEndpoints: [],
       notificationEncoding: 'json',
+      rateLimit: 1000,
       logLevel: 'info',
       queueDashboard: 'read-only',
       install: 'auto',
@@ -42,6 +43,7 @@ describe('the configuration', () => {
       'ADMIN_PASSWORD',
       'ALLOW_PRIVATE_ENDPOINTS',
       'NOTIFICATION_ENCODING',
+      'RATE_LIMIT',
       'LOG_LEVEL',
     ];
     const env = Object.fromEntries([...names, ...more, 'EMBEDDED_INSTALL'].map((name) => [name, '']));
@@ -65,6 +67,8 @@ describe('the configuration', () => {
       { allowPrivateEndpoints: ['127.0.0.0/8', '::1/128'] },
     ],
     ['NOTIFICATION_ENCODING', 'form', { notificationEncoding: 'form' }],
+    ['RATE_LIMIT', '0', { rateLimit: 0 }],
+    ['RATE_LIMIT', '1000000', { rateLimit: 1_000_000 }],
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
     ['QUEUE_DASHBOARD', 'writable', { queueDashboard: 'writable' }],
     ['EMBEDDED_INSTALL', 'never', { install: 'never' }],
@@ -120,6 +124,7 @@ describe('the configuration', () => {
     ],
     ['ALLOW_PRIVATE_ENDPOINTS', ['10.0.0.0/8;::1/128', '10.0.0.0/8\n::1/128', '127.0.0.0/8,all']],
     ['NOTIFICATION_ENCODING', ['JSON', 'xml']],
+    ['RATE_LIMIT', ['1000001', '9999999', '-1', '1.5', '1e3', ' 5', 'none']],
     ['LOG_LEVEL', ['verbose', 'INFO', '30']],
     ['QUEUE_DASHBOARD', ['yes', 'readonly']],
     ['EMBEDDED_INSTALL', ['false', 'always']],

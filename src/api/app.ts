@@ -22,8 +22,10 @@ import { redeliver } from './deliveries/redeliver.ts';
 import { getHealth, getReadiness } from './health/get.ts';
 import { createImport } from './imports/create.ts';
 import { getImport, listImportErrors, listImports } from './imports/get.ts';
+import { RATE_LIMIT_HEADERS } from './openapi.ts';
 import { docsPages } from './pages/docs.ts';
 import { getProblem } from './pages/problems.ts';
+import { limitRate } from './rate-limit.ts';
 import { requestLog } from './request-log.ts';
 import { getApiSettings } from './settings/get.ts';
 import { rotateCustomerSecret } from './settings/rotate.ts';
@@ -49,13 +51,14 @@ const DOCUMENT = {
       apiKey: { type: 'apiKey' as const, in: 'header' as const, name: 'Authentication' },
       bearer: { type: 'http' as const, scheme: 'bearer' },
     },
+    headers: RATE_LIMIT_HEADERS,
   },
   security: [{ apiKey: [] }, { bearer: [] }],
 };
 
 /** The whole of what answers over HTTP, composed. */
 export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
-  const { config, database, queues, log } = runtime;
+  const { config, queues, log } = runtime;
   const app = new Hono<ApiEnv>();
   app.use(requestId(), requestLog(log));
   app.onError((error, c) => answerError(error, c, log));
@@ -63,7 +66,8 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   app.get('/healthz', ...getHealth());
   app.get('/readyz', ...getReadiness(runtime));
 
-  app.use('/v1/*', authenticate(database));
+  app.use('/v1/*', authenticate(runtime));
+  if (config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
   app.get('/v1/webhooks', ...listWebhooks(runtime));
   app.post('/v1/webhooks', ...createWebhook(runtime, guard));
   app.get('/v1/webhooks/:id', ...getWebhook(runtime));

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
+import { getConnInfo } from '@hono/node-server/conninfo';
 import type { DataSource } from 'typeorm';
 import { type Caller, createMiddleware } from '../http/environment.ts';
 import { Problem } from '../http/problem.ts';
+import type { Runtime } from '../runtime.ts';
+import { limitGuesses } from './guesses.ts';
 
 /** Index: api_keys_hash. Found by its SHA-256, a key is never compared byte by byte. */
 const FIND_KEY = 'SELECT id, customer_id, all_accounts FROM api_keys WHERE key_hash = ?';
@@ -9,9 +12,10 @@ const KEY_ACCOUNTS = 'SELECT account_id FROM api_key_accounts WHERE api_key_id =
 
 /**
  * Finds the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.
- * Answers 401 when there is none, or it is unknown.
+ * Answers 401 when there is none, or it is unknown, and 429 to a client that has sent too many unknown ones.
  */
-export function authenticate(database: DataSource) {
+export function authenticate({ database, redis, prefix }: Pick<Runtime, 'database' | 'redis' | 'prefix'>) {
+  const attempt = limitGuesses({ redis, prefix });
   return createMiddleware(async (c, next) => {
     const key =
       bearer(c.req.header('authentication')) ??
@@ -21,7 +25,9 @@ export function authenticate(database: DataSource) {
         'Send your API key in the header Authentication, or as Authorization: Bearer <api key>.',
       );
     }
-    const caller = await findCaller(database, key);
+    const hash = createHash('sha256').update(key).digest();
+    const { address } = getConnInfo(c).remote;
+    const caller = await attempt({ hash, address, find: () => findCaller(database, hash) });
     if (caller === null)
       throw unauthenticated('The API key is not known: it may have been mistyped, or deleted.');
     c.set('caller', caller);
@@ -29,8 +35,7 @@ export function authenticate(database: DataSource) {
   });
 }
 
-async function findCaller(database: DataSource, key: string): Promise<Caller | null> {
-  const hash = createHash('sha256').update(key).digest();
+async function findCaller(database: DataSource, hash: Buffer): Promise<Caller | null> {
   const [found] = await database.query<{ id: string; customer_id: string; all_accounts: number }[]>(
     FIND_KEY,
     [hash],

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { ApiEnv } from '../http/environment.ts';
 import { invalid, notFound, Problem } from '../http/problem.ts';
-import { type Fault, Id, toFault } from '../importing/movement.ts';
+import { type Fault, Id, toFault, wellFormed } from '../importing/movement.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -22,6 +22,7 @@ export const Title = v.pipe(
   v.trim(),
   v.minLength(1, 'must not be blank'),
   v.maxLength(200, 'must be at most 200 characters long'),
+  wellFormed,
 );
 
 type Schema = v.GenericSchema<unknown, unknown>;

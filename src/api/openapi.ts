@@ -15,10 +15,39 @@ const ProblemBody = v.object({
 /** A valibot schema for the document. Checks that JSON Schema cannot express are told by their messages instead. */
 const schemaOf = (schema: v.GenericSchema) => resolver(schema, { errorMode: 'ignore', typeMode: 'input' });
 
+const integer = { type: 'integer' as const, minimum: 0 };
+const structured = (description: string, example: string) => ({
+  description: `${description} See draft-ietf-httpapi-ratelimit-headers.`,
+  schema: { type: 'string' as const },
+  example,
+});
+
+/** For the document's components; each answer to a known API key refers to the first two, unless limits are off. */
+export const RATE_LIMIT_HEADERS = {
+  'RateLimit-Policy': structured(
+    'How many requests (q) the API key may send in how many seconds (w).',
+    '"default";q=10000;w=10',
+  ),
+  RateLimit: structured(
+    'How many requests (r) the API key has left for the coming seconds (t).',
+    '"default";r=9998;t=7',
+  ),
+  'Retry-After': { description: 'How many seconds to wait before the next try.', schema: integer },
+};
+
+const refer = (...names: (keyof typeof RATE_LIMIT_HEADERS)[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** The headers of an answer under /v1, by its status. */
+const headersOf = (status: number) => ({
+  ...(status === 401 ? {} : refer('RateLimit-Policy', 'RateLimit')),
+  ...(status === 429 || status === 503 ? refer('Retry-After') : {}),
+});
+
 /**
  * Describes one route in /openapi.json.
  * @param answer what a success looks like.
- * @param problems the errors that are this route's own; every route under /v1 also has 401 and 503.
+ * @param problems the errors that are this route's own; every route under /v1 also has 401, 429 and 503.
  */
 export function describe(route: {
   tag: string;
@@ -31,7 +60,10 @@ export function describe(route: {
   open?: boolean;
 }) {
   const { answer, body, query = {}, problems = [], open = false } = route;
-  const names: ProblemName[] = open ? [...problems] : ['unauthenticated', ...problems, 'unavailable'];
+  const names: ProblemName[] = open
+    ? [...problems]
+    : ['unauthenticated', ...problems, 'too-many-requests', 'unavailable'];
+  const headers = (status: number) => (open ? {} : { headers: headersOf(status) });
   const media = answer.media ?? 'application/json';
   return describeRoute({
     tags: [route.tag],
@@ -61,6 +93,7 @@ export function describe(route: {
     responses: {
       [answer.status ?? 200]: {
         description: answer.description,
+        ...headers(answer.status ?? 200),
         content: { [media]: answer.schema === undefined ? {} : { schema: schemaOf(answer.schema) } },
       },
       ...Object.fromEntries(
@@ -68,6 +101,7 @@ export function describe(route: {
           PROBLEMS[name].status,
           {
             description: PROBLEMS[name].title,
+            ...headers(PROBLEMS[name].status),
             content: { 'application/problem+json': { schema: schemaOf(ProblemBody) } },
           },
         ]),

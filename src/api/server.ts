@@ -1,11 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createAddressGuard } from '../delivering/address-guard.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createApp } from './app.ts';
+import {
+  answerBrokenRequests,
+  answerUnreadable,
+  HEADER_BYTES,
+  refuseManyHeaders,
+} from './broken-requests.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 
 const SECOND = 1_000;
 
@@ -13,6 +19,8 @@ const SECOND = 1_000;
 const HEADERS_TIMEOUT = 15 * SECOND;
 /** For a whole request: an import of a gigabyte over a modest line. */
 const REQUEST_TIMEOUT = 600 * SECOND;
+/** How often connections are held against the two. */
+const TIMEOUT_CHECKS = 5 * SECOND;
 
 /** How long a shutdown waits for requests in hand before their connections are closed. */
 const SHUTDOWN_GRACE = 5 * SECOND;
@@ -24,10 +32,23 @@ const SHUTDOWN_GRACE = 5 * SECOND;
 export async function startApi(runtime: Runtime): Promise<Role & { url: string }> {
   const { config } = runtime;
   const app = createApp(runtime, createAddressGuard({ allow: config.allowPrivateEndpoints }));
+  const listener = getRequestListener(app.fetch, { errorHandler: () => answerUnreadable() });
+  const receive = oneAtATime((request, answer) => {
+    if (!refuseManyHeaders(request, answer)) void listener(request, answer);
+  });
   const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT, requestTimeout: REQUEST_TIMEOUT },
-    getRequestListener(app.fetch, { errorHandler: () => answerUnreadable() }),
+    {
+      headersTimeout: HEADERS_TIMEOUT,
+      requestTimeout: REQUEST_TIMEOUT,
+      connectionsCheckingInterval: TIMEOUT_CHECKS,
+      maxHeaderSize: HEADER_BYTES,
+      // Node's own refusal has no body; without a Host no URL can be made, and the listener answers that.
+      requireHostHeader: false,
+    },
+    receive,
   );
+  // An expectation that is not known may be passed over (RFC 9110, section 10.1.1); Node's 417 has no body either.
+  server.on('checkExpectation', receive);
   answerBrokenRequests(server);
   server.listen(config.port, config.host);
   try {
@@ -54,43 +75,4 @@ export async function startApi(runtime: Runtime): Promise<Role & { url: string }
       clearTimeout(cut);
     },
   };
-}
-
-/** What Node's HTTP parser refuses never reaches the app; it gets the same kind of answer all the same. */
-function answerBrokenRequests(server: Server): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
-    const [status, detail] =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? ['431 Request Header Fields Too Large', 'The headers must be at most 16 KiB in all.']
-        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-          ? ['408 Request Timeout', 'The request did not arrive in time.']
-          : ['400 Bad Request', 'The request is not valid HTTP/1.1.'];
-    const body = describeBroken(status, detail);
-    socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    );
-  });
-}
-
-/** What Node's parser lets through, but no URL can be made of (its target or Host header), does not reach the app either. */
-function answerUnreadable(): Response {
-  const body = describeBroken(
-    '400 Bad Request',
-    'The target or the Host header of the request is not valid.',
-  );
-  return new Response(body, { status: 400, headers: { 'Content-Type': PROBLEM_TYPE } });
-}
-
-const PROBLEM_TYPE = 'application/problem+json';
-
-function describeBroken(status: string, detail: string): string {
-  return JSON.stringify({
-    type: 'about:blank',
-    title: status.slice(4),
-    status: Number(status.slice(0, 3)),
-    detail,
-    message: detail,
-    request_id: randomUUID(),
-  });
 }

@@ -13,10 +13,13 @@ export const PROBLEMS = {
   forbidden: { status: 403, title: 'This API key may not do that' },
   'not-found': { status: 404, title: 'There is no such thing' },
   'method-not-allowed': { status: 405, title: 'This method is not for this path' },
+  'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   conflict: { status: 409, title: 'Something else is in the way' },
   'too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'This content type is not understood here' },
   invalid: { status: 422, title: 'The request holds values that are not allowed' },
+  'too-many-requests': { status: 429, title: 'Too many requests for the moment' },
+  'headers-too-large': { status: 431, title: 'The request line or the headers are too large' },
   unavailable: { status: 503, title: 'The service is not available for the moment' },
   internal: { status: 500, title: 'Something went wrong on our side' },
 } as const satisfies Record<string, { status: ContentfulStatusCode; title: string }>;
@@ -77,16 +80,28 @@ export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Respo
   return answerProblem(new Problem('internal', `Please report this request with its id, ${requestId}.`), c);
 }
 
-function answerProblem({ problem, message: detail, errors, headers }: Problem, c: Context<ApiEnv>): Response {
+function answerProblem(problem: Problem, c: Context<ApiEnv>): Response {
+  return c.body(renderProblem(problem, c.get('requestId')), PROBLEMS[problem.problem].status, {
+    ...problem.headers,
+    'Content-Type': PROBLEM_TYPE,
+  });
+}
+
+export const PROBLEM_TYPE = 'application/problem+json';
+
+/** The body of an error, for whoever answers without the app as well. */
+export function renderProblem(
+  { problem, message: detail, errors }: Pick<Problem, 'problem' | 'message' | 'errors'>,
+  requestId: string,
+): string {
   const { status, title } = PROBLEMS[problem];
-  const body = {
+  return JSON.stringify({
     type: `/problems/${problem}`,
     title,
     status,
     detail,
     message: detail,
-    request_id: c.get('requestId'),
+    request_id: requestId,
     ...(errors === undefined ? {} : { errors }),
-  };
-  return c.body(JSON.stringify(body), status, { ...headers, 'Content-Type': 'application/problem+json' });
+  });
 }

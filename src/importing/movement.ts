@@ -35,13 +35,19 @@ const MONEY_RULE =
 /** Exact: money never passes through a float. Fits DECIMAL(20,2). */
 const Money = v.pipe(v.string(MONEY_RULE), v.regex(/^-?\d{1,18}(\.\d{1,2})?$/, MONEY_RULE));
 
-/** Text as the bank sent it. A lone surrogate has no UTF-8 form: two different texts would be stored as the same. */
+/** A lone surrogate has no UTF-8 form: two different texts would be stored as the same. */
+export const wellFormed = v.check(
+  (text: string) => text.isWellFormed(),
+  'must be valid Unicode, without lone surrogates',
+);
+
+/** Text as the bank sent it. */
 const text = (length: number) =>
   v.nullish(
     v.pipe(
       v.string('must be a string or null'),
       v.maxLength(length, `must be at most ${length} characters long`),
-      v.check((value) => value.isWellFormed(), 'must be valid Unicode, without lone surrogates'),
+      wellFormed,
     ),
     null,
   );

@@ -86,6 +86,8 @@ describe('accounts', () => {
     ['title', { title: undefined }],
     ['title', { title: '' }],
     ['title', { title: 7 }],
+    ['title', { title: 'MARKER\ud800' }],
+    ['bank', { bank: 'MARKER\ud800' }],
     ['title', { title: null }],
     ['currency', { currency: 'try' }],
     ['currency', { currency: 'MARKER' }],

@@ -12,7 +12,10 @@ interface Operation {
   security?: unknown[];
   parameters?: { in: string; name: string; required?: boolean; schema?: object }[];
   requestBody?: { content: Record<string, object> };
-  responses: Record<string, { description: string; content?: Record<string, { schema?: object }> }>;
+  responses: Record<
+    string,
+    { description: string; headers?: object; content?: Record<string, { schema?: object }> }
+  >;
 }
 interface Document {
   openapi: string;
@@ -61,9 +64,19 @@ describe('/openapi.json', () => {
     for (const { path, operation } of operations) {
       if (path.startsWith('/v1/')) {
         expect(operation.security).toBeUndefined();
-        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['401', '503']));
+        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['401', '429', '503']));
       } else {
         expect(operation.security).toEqual([]);
+      }
+    }
+  });
+
+  it('tells of the rate limit on each answer under /v1 but 401, and when to come back', () => {
+    for (const { path, operation } of operations) {
+      for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
+        const names = path.startsWith('/v1/') && status !== '401' ? ['RateLimit-Policy', 'RateLimit'] : [];
+        if (path.startsWith('/v1/') && /429|503/.test(status)) names.push('Retry-After');
+        expect(Object.keys(headers), `${path} ${status}`).toEqual(names);
       }
     }
   });

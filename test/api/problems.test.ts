@@ -117,6 +117,12 @@ describe('errors', () => {
       `GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${'MARKER'.repeat(9_000)}\r\n\r\n`,
       431,
     ],
+    ['no host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    [
+      'an unknown expectation, which is passed over',
+      'GET /v1/banks HTTP/1.1\r\nHost: a\r\nExpect: MARKER\r\nConnection: close\r\n\r\n',
+      401,
+    ],
     ['a host that is none', 'GET /healthz HTTP/1.1\r\nHost: MAR KER/\r\nConnection: close\r\n\r\n', 400],
     ['a target that is none', 'GET http://[MARKER/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 400],
     ['a backslash', 'GET /v1\\MARKER HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 400],

@@ -95,6 +95,7 @@ describe('a webhook', () => {
     ['title', { title: '' }],
     ['title', { title: ' \n ' }],
     ['title', { title: 'MARKER'.repeat(40) }],
+    ['title', { title: 'MARKER\ud800' }],
     ['title', { title: undefined }],
     ['account', { account: 'ALL' }],
     ['account', { account: '999999999' }],
@@ -158,6 +159,9 @@ describe('a webhook', () => {
     ['a value that is null', { 'X-A': null }],
     ['eleven headers', Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`X-${i}`, 'MARKER']))],
     ['one name in two cases', { 'X-A': 'MARKER', 'x-a': 'b' }],
+    ['a name that JavaScript objects have', { constructor: 'MARKER' }],
+    ['the name __proto__', JSON.parse('{"__proto__":"MARKER"}')],
+    ['no names', ['MARKER']],
     ['text', 'MARKER'],
     ['null', null],
   ])('is refused for headers with %s', async (_case, headers) => {

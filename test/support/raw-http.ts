@@ -4,16 +4,22 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Answer } from './service.ts';
 
-/** One request as `fetch` will not send it: any Host header, and a body in chunks without a length. */
+/** One request as `fetch` will not send it: any Host header, a body in chunks without a length, from another local address. */
 export async function send(
   url: string,
   {
     method = 'GET',
     headers = {},
     body = [],
-  }: { method?: string; headers?: Record<string, string>; body?: Iterable<Uint8Array | string> },
+    from = '127.0.0.1',
+  }: {
+    method?: string;
+    headers?: Record<string, string>;
+    body?: Iterable<Uint8Array | string>;
+    from?: string;
+  },
 ): Promise<Answer> {
-  const outgoing = request(url, { method, headers });
+  const outgoing = request(url, { method, headers, localAddress: from });
   const answered = once(outgoing, 'response');
   // A server that has refused may close before it has been sent everything.
   outgoing.on('error', () => {});

@@ -42,8 +42,18 @@ const HeaderValue = v.pipe(
   ),
 );
 
+/** What v.record passes over: it takes an array as well, and leaves out these names, which JavaScript's own objects have. */
+const LEFT_OUT = ['__proto__', 'constructor', 'prototype'];
+const NothingLeftOut = v.custom<object>(
+  (value) => !Array.isArray(value) && !LEFT_OUT.some((name) => Object.hasOwn(Object(value), name)),
+  `must be an object of header names and values, and none be named ${LEFT_OUT.join(', ')}`,
+);
+
 const Headers = v.pipe(
-  v.record(HeaderName, HeaderValue, 'must be an object of header names and values'),
+  v.intersect([
+    v.record(HeaderName, HeaderValue, 'must be an object of header names and values'),
+    NothingLeftOut,
+  ]),
   v.check(
     (headers) => Object.keys(headers).length <= MAX_HEADERS,
     `must hold at most ${MAX_HEADERS} headers`,

@@ -3,6 +3,8 @@ import type { Row } from './format.ts';
 
 /** A movement takes some hundred bytes. A line without an end must not fill the memory. */
 const MAX_LINE_BYTES = 64 * 1024;
+/** Rows parsed ahead of need: those of a whole piece would live long enough to fill the heap's old space with garbage. */
+const ROWS = 250;
 const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
@@ -32,7 +34,7 @@ export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator
   };
 
   for await (const piece of pieces) {
-    const rows: Row[] = [];
+    let rows: Row[] = [];
     let start = 0;
     for (;;) {
       const end = piece.indexOf(NEWLINE, start);
@@ -40,6 +42,10 @@ export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator
       carry(piece.subarray(start, end));
       endLine(rows);
       start = end + 1;
+      if (rows.length >= ROWS) {
+        yield rows;
+        rows = [];
+      }
     }
     if (start < piece.length) carry(piece.subarray(start));
     yield rows;

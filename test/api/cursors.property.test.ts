@@ -1,0 +1,243 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CursorKind, encodeCursor } from '../../src/listing/cursor.ts';
+import { collectionOf, type Operation, readOperations } from '../support/operations.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+import { createWorld, idsOf, type World } from '../support/world.ts';
+import { openWire, type Wire } from './fuzz/exchange.ts';
+import { hostileText } from './fuzz/values.ts';
+
+const RUNS = 40;
+const SEED = 20_261_231;
+
+const service = useService({ roles: ['api', 'importer'] });
+
+let own: World;
+let other: World;
+let wire: Wire;
+let operations: Operation[];
+
+const planOf = (mark: string) => ({
+  mark,
+  accounts: 2,
+  movements: 3,
+  faults: 1,
+  webhooks: [],
+  outcomes: ['pending' as const, 'failed' as const],
+});
+
+beforeAll(async () => {
+  operations = await readOperations(service);
+  other = await createWorld(service, planOf('Yabanci'));
+  own = await createWorld(service, planOf('Kendi'));
+  wire = openWire(service.url);
+});
+afterAll(() => wire?.close());
+
+const get = (target: string, method = 'GET') =>
+  wire.exchange({ method, target, headers: [['Authentication', own.key]], body: null, chunked: false });
+
+/** A listing that goes on by cursors, and what it holds: read from the tables, without the API. */
+interface Listing {
+  /** With `?` and a filter, so that parameters can be added. */
+  target: string;
+  member: string;
+  kind: CursorKind;
+  /** Of each row its id, and that by which a cursor counts; in order. */
+  rows: { id: string; position: string }[];
+}
+
+async function listings(): Promise<Listing[]> {
+  const { database } = service.runtime;
+  const rows = (sql: string, values: unknown[]) => database.query<Listing['rows']>(sql, values);
+  const [account = ''] = own.all.accounts;
+  const [webhook = ''] = own.all.webhooks;
+  const movements = 'SELECT id, id AS position FROM transactions WHERE';
+  const deliveries = (position: string, condition: string) =>
+    `SELECT id, ${position} AS position FROM deliveries WHERE webhook_id = ? ${condition} ORDER BY ${position}`;
+  return [
+    {
+      target: '/v1/transactions?starts=2000-01-01',
+      member: 'transactions',
+      kind: 't1',
+      rows: await rows(`${movements} customer_id = ? ORDER BY id`, [own.customer.id]),
+    },
+    {
+      target: `/v1/accounts/${account}/transactions?after=2000-01-01%2000:00:00`,
+      member: 'transactions',
+      kind: 't1',
+      rows: await rows(`${movements} account_id = ? ORDER BY id`, [account]),
+    },
+    {
+      target: `/v1/webhooks/${webhook}/deliveries?`,
+      member: 'deliveries',
+      kind: 'm1',
+      rows: await rows(deliveries('transaction_id', ''), [webhook]),
+    },
+    {
+      target: `/v1/webhooks/${webhook}/deliveries?status=failed`,
+      member: 'deliveries',
+      kind: 'd1',
+      rows: await rows(deliveries('id', "AND status = 'failed'"), [webhook]),
+    },
+  ];
+}
+
+const kind = fc.constantFrom<CursorKind>('t1', 'd1', 'm1');
+
+/** Numbers that are ids of somebody, or of nobody. */
+const anyId = () =>
+  fc.oneof(
+    fc.constantFrom(...Object.values(own.all).flat(), ...Object.values(other.all).flat()),
+    fc.constantFrom('0', '1', '999999999999999999'),
+    fc.bigInt({ min: 0n, max: 10n ** 18n - 1n }).map(String),
+  );
+
+/** The same number written otherwise, and numbers that wrap around to it in 64 bits. */
+const respelled = (id: fc.Arbitrary<string>) =>
+  fc
+    .tuple(id, fc.nat(12))
+    .map(
+      ([text, way]) =>
+        [
+          `0${text}`,
+          `+${text}`,
+          `-${text}`,
+          `${text}.0`,
+          `${text}e0`,
+          `0x${BigInt(text).toString(16)}`,
+          ` ${text}`,
+          `${text}\n`,
+          `${text}\u0000`,
+          text.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
+          text.replace(/\d/g, (digit) => String.fromCodePoint(0x0660 + Number(digit))),
+          String(BigInt(text) + 2n ** 64n),
+          String(BigInt(text) + 10n ** 30n),
+        ][way] ?? '',
+    );
+
+/** Cursors as no Link has them. */
+const spoiled = () =>
+  fc.oneof(
+    fc.tuple(respelled(anyId()), kind).map(([id, of]) => encodeCursor(id, of)),
+    fc
+      .tuple(anyId(), kind, fc.nat(20))
+      .map(([id, of, length]) => encodeCursor(id, of).slice(0, length % encodeCursor(id, of).length)),
+    fc
+      .tuple(anyId(), kind, fc.nat(20), fc.base64String({ minLength: 4, maxLength: 4 }))
+      .map(([id, of, at, junk]) => {
+        const text = encodeCursor(id, of);
+        return text.slice(0, at) + junk.slice(0, 1) + text.slice(at + 1);
+      }),
+    anyId().map((id) => Buffer.from(`t2:${id}`).toString('base64url')),
+    anyId().map((id) => Buffer.from(`t1:${id} OR 1=1`).toString('base64url')),
+    hostileText,
+    fc.constantFrom('A'.repeat(3_000), 'dDE6MQ==', 'dDE6 MQ', '%'),
+  );
+
+const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
+
+describe('a listing with a cursor', () => {
+  it('is one of those that this file knows', async () => {
+    const known = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'cursor'));
+    const targets = await listings();
+    for (const { path } of known) {
+      const pattern = new RegExp(`^${path.replace(/\{\w+\}/g, '\\d+')}\\?`);
+      expect(targets.filter(({ target }) => pattern.test(target)).length, path).toBeGreaterThan(0);
+    }
+    expect(known).not.toEqual([]);
+  });
+
+  it('goes on behind it with the rows of the caller, whoever it was made for', async () => {
+    const all = await listings();
+    for (const { rows } of all) expect(rows).not.toEqual([]);
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...all), anyId(), kind, async (listing, id, of) => {
+        const answer = await get(`${listing.target}&cursor=${encodeCursor(id, of)}`);
+        if (of !== listing.kind) return void expect(expectProblem(answer, 422)).toEqual(['cursor']);
+        expect(answer.status).toBe(200);
+        const behind = listing.rows.filter(({ position }) => BigInt(position) > BigInt(id));
+        const ids = answer.body[listing.member].map((row: { id: string }) => row.id);
+        expect(ids).toEqual(behind.map((row) => row.id));
+        expect(JSON.stringify(answer.body)).not.toContain('Yabanci');
+      }),
+      { numRuns: RUNS, seed: SEED },
+    );
+  });
+
+  it('refuses any other text, or shows rows of the caller', async () => {
+    const all = await listings();
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...all), spoiled(), async (listing, text) => {
+        const answer = await get(`${listing.target}&cursor=${encoded(text)}`);
+        if (answer.status !== 200) {
+          expect(expectProblem(answer, 422)).toEqual(['cursor']);
+          return;
+        }
+        const known = new Set(listing.rows.map(({ id }) => id));
+        for (const { id } of answer.body[listing.member]) expect(known).toContain(id);
+      }),
+      { numRuns: RUNS, seed: SEED },
+    );
+  });
+
+  it('takes for a page whole numbers in range alone, and shows rows of the caller', async () => {
+    const number = fc.oneof(anyId(), respelled(anyId()), hostileText, fc.bigInt().map(String));
+    const movements = (await listings()).filter(({ member }) => member === 'transactions');
+    const name = fc.constantFrom('page', 'per_page');
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...movements), name, number, async ({ target, rows }, which, text) => {
+        const answer = await get(`${target}&${which}=${encoded(text)}`);
+        // Spelled as `+` it is a space, which the query cannot tell apart.
+        if (!/^0*[1-9]\d*$/.test(text)) expect(expectProblem(answer, 422)).toEqual([which]);
+        if (answer.status !== 200) return void expect(expectProblem(answer, 422)).toEqual([which]);
+        const ids = answer.body.transactions.map(({ id }: { id: string }) => id);
+        const expected = which === 'page' ? (BigInt(text) === 1n ? rows : []) : rows.slice(0, Number(text));
+        expect(ids).toEqual(expected.map(({ id }) => id));
+      }),
+      { numRuns: RUNS, seed: SEED },
+    );
+  });
+});
+
+describe('an id in a path', () => {
+  it('is found in the one way it is written, and for its owner alone', async () => {
+    const withId = operations.flatMap((operation) =>
+      operation.parameters.filter((it) => it.in === 'path').map(({ name }) => ({ operation, name })),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...withId).chain(({ operation, name }) => {
+          const collection = collectionOf(operation.path, name);
+          const ids = (world: World) => fc.constantFrom(...idsOf(world.all, collection));
+          return fc
+            .oneof(
+              { weight: 6, arbitrary: respelled(ids(own)) },
+              { weight: 1, arbitrary: respelled(ids(other)) },
+              { weight: 1, arbitrary: ids(other) },
+              { weight: 1, arbitrary: hostileText },
+            )
+            .filter((id) => id !== '' && !idsOf(own.all, collection).includes(id))
+            .map((id) => ({
+              method: operation.method,
+              target: operation.path.replace(`{${name}}`, encoded(id)),
+            }));
+        }),
+        async ({ method, target }) => {
+          const answer = await get(target, method);
+          expectProblem(answer, 404);
+        },
+      ),
+      { numRuns: RUNS * 2, seed: SEED },
+    );
+    for (const { operation, name } of withId.filter((it) => it.operation.method === 'GET')) {
+      const [id = ''] = idsOf(own.all, collectionOf(operation.path, name));
+      const { status } = await get(`${operation.path.replace(`{${name}}`, id)}?starts=2000-01-01`);
+      expect([operation.name, status]).toEqual([
+        operation.name,
+        operation.path.endsWith('/deliveries') ? 422 : 200,
+      ]);
+    }
+  });
+});

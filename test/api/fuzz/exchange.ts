@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import type { Answer } from '../../support/service.ts';
+
+/** No request here is slow by itself; whatever takes so long hangs. */
+const HANG = 20_000;
+
+/** A request as it goes over the wire; nothing of it is mended on the way. */
+export interface WireRequest {
+  method: string;
+  /** Path and query. */
+  target: string;
+  /** In their order, a name as often as it is to be sent. */
+  headers: readonly (readonly [name: string, value: string])[];
+  /** A character of `latin1` is a byte. Null: no body. */
+  body: { text: string; encoding: 'utf8' | 'latin1' } | null;
+  /** In chunks instead of with a Content-Length. */
+  chunked: boolean;
+}
+
+export interface Wire {
+  /** @throws when there is no complete answer in time, or it says that it is JSON and is not. */
+  exchange(it: WireRequest): Promise<Answer>;
+  close(): void;
+}
+
+/** Sends over kept-alive connections, so that what one request leaves behind would spoil the next. */
+export function openWire(url: string): Wire {
+  const { hostname, port } = new URL(url);
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  return {
+    async exchange({ method, target, headers, body, chunked }) {
+      const bytes = body === null ? null : Buffer.from(body.text, body.encoding);
+      const named = headers.some(([name]) => name.toLowerCase() === 'host');
+      const outgoing = request({
+        agent,
+        hostname,
+        port,
+        method,
+        path: target,
+        // Headers as an array are sent as they are, so what Node would add is added here.
+        headers: [
+          ...(named ? [] : [['Host', `${hostname}:${port}`]]),
+          ...headers,
+          ...(bytes === null
+            ? []
+            : chunked
+              ? [['Transfer-Encoding', 'chunked']]
+              : [['Content-Length', String(bytes.length)]]),
+        ].flat(),
+        signal: AbortSignal.timeout(HANG),
+      });
+      // A server that has refused may close before it has read everything; then its answer counts.
+      const answered = once(outgoing, 'response');
+      outgoing.on('error', () => {});
+      outgoing.end(bytes ?? undefined);
+      const [response] = await answered;
+      const parts: Buffer[] = [];
+      for await (const part of response) parts.push(part);
+      return read(response.statusCode, response.headers, Buffer.concat(parts));
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function read(status: number, headers: Record<string, unknown>, bytes: Buffer): Answer {
+  const text = bytes.toString('utf8');
+  const isJson = /json/.test(String(headers['content-type'] ?? '')) && text !== '';
+  return {
+    status,
+    headers: new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+    body: isJson ? JSON.parse(text) : text,
+  };
+}
+
+/** Bytes that need not be HTTP at all, after which the client says no more. @returns what came back before the server closed. */
+export async function sendAndEnd(url: string, latin1: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const hangs = setTimeout(() => socket.destroy(new Error(`no end within ${HANG} ms`)), HANG);
+  socket.end(latin1, 'latin1');
+  let answer = '';
+  try {
+    for await (const part of socket.setEncoding('latin1')) answer += part;
+  } finally {
+    clearTimeout(hangs);
+  }
+  return answer;
+}

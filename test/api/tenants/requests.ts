@@ -1,0 +1,98 @@
+import type { JsonSchema } from '../../support/json-schema.ts';
+import { collectionOf, type Operation } from '../../support/operations.ts';
+import { idsOf, type Objects } from '../../support/world.ts';
+
+/** Whose key is used, and which of their objects it may see. */
+export interface Actor {
+  key: string;
+  own: Objects;
+}
+
+export interface Request {
+  operation: Operation;
+  target: string;
+  body?: object;
+}
+
+/** An id that no object has. */
+export const NOBODYS = '999999999999';
+
+/** Banks belong to all customers together. */
+const SHARED = new Set(['bank_id']);
+
+/** A path with an id in each of its places, and what its listings need. */
+export function fill(operation: Operation, idFor: (collection: string) => string): string {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => idFor(collectionOf(operation.path, name)));
+  return operation.parameters.some(({ name }) => name === 'starts') ? `${path}?starts=2000-01-01` : path;
+}
+
+/** Values that must be given, where the schema does not say which are good. */
+const GOOD: Record<string, unknown> = {
+  endpoint: 'http://127.0.0.1:9/',
+  currency: 'TRY',
+  since: '2000-01-01 00:00:00',
+  date_issue: '2026-01-15',
+  amount: '1.00',
+  account: 'all',
+  bank: 'Garanti BBVA',
+};
+
+/** Or bank_id: that one of the two must be given is beyond the schema. */
+const ALSO_REQUIRED = 'bank';
+
+/** The least body that an operation accepts, with `more` in it. */
+export function leastBody(schema: JsonSchema, more: object = {}): object {
+  const { properties = {}, required = [] } = schema;
+  const names = ALSO_REQUIRED in properties ? [...required, ALSO_REQUIRED] : required;
+  const least = names.map((name) => [name, leastValue(properties[name] ?? {}, name)]);
+  return { ...Object.fromEntries(least), ...more };
+}
+
+function leastValue(schema: JsonSchema, name: string): unknown {
+  if (name in GOOD) return GOOD[name];
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (schema.type === 'object') return leastBody(schema);
+  if (schema.type === 'array') return [];
+  return 'x';
+}
+
+/** Whether a schema is that of an id, which is known by the rule for its digits. */
+const isId = ({ pattern }: JsonSchema) => pattern?.startsWith('^[1-9]\\d') === true;
+
+/** The body in as many ways as there are members that name another object, with `id` in one of them. */
+function bodiesNaming(id: string, schema: JsonSchema): object[] {
+  const values = (it: JsonSchema, name: string): unknown[] => {
+    if (SHARED.has(name)) return [];
+    if (isId(it)) return [id];
+    if (it.anyOf !== undefined) return it.anyOf.flatMap((option) => values(option, name));
+    if (it.items !== undefined) return values(it.items, name).map((value) => [value]);
+    return Object.entries(it.properties ?? {}).flatMap(([member, inner]) =>
+      values(inner, member).map((value) => leastBody(it, { [member]: value })),
+    );
+  };
+  return values(schema, '') as object[];
+}
+
+/** Everything that can be asked about other objects: by an id in the path, and by each member of a body that holds an id. */
+export function requestsAbout(
+  operations: readonly Operation[],
+  idFor: (collection: string) => string,
+  actor: Actor,
+): Request[] {
+  return operations.flatMap((operation) => {
+    const schema = operation.bodies.get('application/json') ?? null;
+    // A change must change something.
+    const title = operation.method === 'PATCH' ? { title: 'Başka' } : {};
+    const byPath = {
+      operation,
+      target: fill(operation, idFor),
+      ...(schema === null ? {} : { body: leastBody(schema, title) }),
+    };
+    const ownPath = fill(operation, (collection) => idsOf(actor.own, collection)[0] ?? NOBODYS);
+    const byBody = schema === null ? [] : bodiesNaming(idFor('accounts'), schema);
+    return [
+      ...(operation.path.includes('{') ? [byPath] : []),
+      ...byBody.map((body) => ({ operation, target: ownPath, body })),
+    ];
+  });
+}

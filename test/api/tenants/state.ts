@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'vitest';
+import type { TestService } from '../../support/service.ts';
+
+/** For each table the rows of one customer, whose id stands for each `?`. */
+const ROWS: Record<string, string> = {
+  customers: 'SELECT * FROM customers WHERE id = ?',
+  import_locks: 'SELECT * FROM import_locks WHERE customer_id = ?',
+  api_keys: 'SELECT * FROM api_keys WHERE customer_id = ? ORDER BY id',
+  api_key_accounts:
+    'SELECT a.* FROM api_key_accounts a JOIN api_keys k ON k.id = a.api_key_id WHERE k.customer_id = ? ORDER BY 1, 2',
+  accounts: 'SELECT * FROM accounts WHERE customer_id = ? ORDER BY id',
+  transactions: 'SELECT * FROM transactions WHERE customer_id = ? ORDER BY id',
+  imports: 'SELECT * FROM imports WHERE customer_id = ? ORDER BY id',
+  import_pieces:
+    'SELECT p.* FROM import_pieces p JOIN imports i ON i.id = p.import_id WHERE i.customer_id = ? ORDER BY 1, 2',
+  import_errors:
+    'SELECT e.* FROM import_errors e JOIN imports i ON i.id = e.import_id WHERE i.customer_id = ? ORDER BY 1, 2, 3',
+  webhooks: 'SELECT * FROM webhooks WHERE customer_id = ? ORDER BY id',
+  pumps:
+    'SELECT p.* FROM pumps p JOIN webhooks w ON w.id = p.webhook_id WHERE w.customer_id = ? ORDER BY p.webhook_id',
+  deliveries:
+    'SELECT d.* FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE w.customer_id = ? ORDER BY d.id',
+  attempts: `SELECT a.* FROM attempts a JOIN deliveries d ON d.id = a.delivery_id JOIN webhooks w ON w.id = d.webhook_id
+     WHERE w.customer_id = ? ORDER BY 1, 2`,
+};
+
+/** Tables whose rows belong to no customer. */
+const NOBODYS = ['banks', 'installation', 'migrations'];
+
+/**
+ * All that the database holds of a customer: the rows of each table, as one text and in numbers. Fails when there is a table
+ * that this file does not know.
+ */
+export async function readState(
+  { runtime }: TestService,
+  customerId: string,
+): Promise<Record<string, { rows: number; digest: string }>> {
+  const tables = await runtime.database.query<{ name: string }[]>(
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()',
+  );
+  expect(tables.map(({ name }) => name).sort()).toEqual([...Object.keys(ROWS), ...NOBODYS].sort());
+  const state: Record<string, { rows: number; digest: string }> = {};
+  for (const [table, sql] of Object.entries(ROWS)) {
+    const rows = await runtime.database.query<unknown[]>(sql, [customerId]);
+    state[table] = {
+      rows: rows.length,
+      digest: createHash('sha256').update(JSON.stringify(rows)).digest('hex'),
+    };
+  }
+  return state;
+}

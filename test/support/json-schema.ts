@@ -1,0 +1,120 @@
+/** The part of JSON Schema (draft 2020-12) that /openapi.json is written in. */
+export interface JsonSchema {
+  type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: boolean | JsonSchema;
+  propertyNames?: JsonSchema;
+  items?: JsonSchema;
+  minItems?: number;
+  maxItems?: number;
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  description?: string;
+  default?: unknown;
+}
+
+const KEYWORDS = new Set<string>([
+  'type',
+  'properties',
+  'required',
+  'additionalProperties',
+  'propertyNames',
+  'items',
+  'minItems',
+  'maxItems',
+  'enum',
+  'const',
+  'anyOf',
+  'allOf',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'description',
+  'default',
+] satisfies (keyof JsonSchema)[]);
+
+/**
+ * Where a value does not fit a schema, and why; empty when it fits.
+ * @throws for a keyword that is not known here: it would else be passed over in silence.
+ */
+export function disagreements(schema: JsonSchema, value: unknown, path = '$'): string[] {
+  const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword));
+  if (unknown !== undefined) throw new Error(`this check of JSON Schema does not know ${unknown}`);
+  const faults: string[] = [];
+  if (schema.type !== undefined && !isOfType(schema.type, value)) faults.push(`${path} is no ${schema.type}`);
+  if ('const' in schema && value !== schema.const) faults.push(`${path} is not the constant`);
+  if (schema.enum !== undefined && !schema.enum.includes(value)) faults.push(`${path} is not in the list`);
+  if (schema.anyOf?.every((option) => disagreements(option, value, path).length > 0)) {
+    faults.push(`${path} fits none of the alternatives`);
+  }
+  faults.push(...(schema.allOf ?? []).flatMap((part) => disagreements(part, value, path)));
+  if (typeof value === 'string') faults.push(...faultsOfText(schema, value, path));
+  if (typeof value === 'number') {
+    if (value < (schema.minimum ?? value)) faults.push(`${path} is below the minimum`);
+    if (value > (schema.maximum ?? value)) faults.push(`${path} is above the maximum`);
+  }
+  if (Array.isArray(value)) {
+    if (value.length < (schema.minItems ?? 0)) faults.push(`${path} has too few items`);
+    if (value.length > (schema.maxItems ?? value.length)) faults.push(`${path} has too many items`);
+    const { items } = schema;
+    if (items !== undefined) {
+      faults.push(...value.flatMap((item, index) => disagreements(items, item, `${path}.${index}`)));
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    faults.push(...faultsOfMembers(schema, value as Record<string, unknown>, path));
+  }
+  return faults;
+}
+
+function isOfType(type: NonNullable<JsonSchema['type']>, value: unknown): boolean {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value);
+    case 'integer':
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+/** Lengths count characters, not UTF-16 units (RFC 8259, as JSON Schema has it). */
+function faultsOfText({ minLength, maxLength, pattern }: JsonSchema, text: string, path: string): string[] {
+  const length = [...text].length;
+  return [
+    ...(length < (minLength ?? 0) ? [`${path} is too short`] : []),
+    ...(length > (maxLength ?? length) ? [`${path} is too long`] : []),
+    ...(pattern !== undefined && !new RegExp(pattern, 'u').test(text)
+      ? [`${path} does not match the pattern`]
+      : []),
+  ];
+}
+
+function faultsOfMembers(schema: JsonSchema, value: Record<string, unknown>, path: string): string[] {
+  const { properties = {}, required = [], additionalProperties = true, propertyNames } = schema;
+  const faults = required
+    .filter((name) => !Object.hasOwn(value, name))
+    .map((name) => `${path} lacks ${name}`);
+  for (const [name, member] of Object.entries(value)) {
+    const at = `${path}.${name}`;
+    if (propertyNames !== undefined) faults.push(...disagreements(propertyNames, name, `the name of ${at}`));
+    const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (own !== undefined) faults.push(...disagreements(own, member, at));
+    else if (additionalProperties === false) faults.push(`${at} is not in the schema`);
+    else if (additionalProperties !== true) faults.push(...disagreements(additionalProperties, member, at));
+  }
+  return faults;
+}

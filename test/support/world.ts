@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import { createApiKey, type NewCustomer } from '../../src/database/customers.ts';
+import { createAccount, importDone, importMovements, movement } from './movements.ts';
+import type { TestService } from './service.ts';
+import { webhook } from './webhooks.ts';
+
+/** What a customer is to have. */
+export interface WorldPlan {
+  /** In every text of it. */
+  mark: string;
+  accounts: number;
+  /** Of each account, at least. */
+  movements: number;
+  /** Rows of a file that could not be read. */
+  faults: number;
+  /** Beside one for all accounts, one for each, and one that was for all before it was for the first. */
+  webhooks: { event: string; status: string; encoding: string }[];
+  /** How deliveries have ended, over and over. */
+  outcomes: ('pending' | 'delivered' | 'failed' | 'cancelled')[];
+}
+
+export const worldPlan = (mark: string): fc.Arbitrary<WorldPlan> =>
+  fc.record({
+    mark: fc.constant(mark),
+    accounts: fc.integer({ min: 2, max: 3 }),
+    movements: fc.integer({ min: 1, max: 3 }),
+    faults: fc.integer({ min: 1, max: 3 }),
+    webhooks: fc.array(
+      fc.record({
+        event: fc.constantFrom('NEW_TRANSACTION', 'NEW_DEBIT', 'NEW_CREDIT'),
+        status: fc.constantFrom('active', 'paused', 'disabled'),
+        encoding: fc.constantFrom('json', 'form'),
+      }),
+      { maxLength: 2 },
+    ),
+    outcomes: fc.array(fc.constantFrom('pending', 'delivered', 'failed', 'cancelled'), {
+      minLength: 1,
+      maxLength: 5,
+    }),
+  });
+
+/** Ids by the name of their collection in a path of the API; deliveries by webhook. */
+export type Objects = Record<'accounts' | 'webhooks' | 'deliveries' | 'imports' | 'apikeys', string[]>;
+
+/** Its ids in a collection. @throws when a path names one that is not made here. */
+export function idsOf(objects: Objects, collection: string): string[] {
+  const ids: string[] | undefined = (objects as Record<string, string[]>)[collection];
+  if (ids === undefined) throw new Error(`test/support/world.ts makes no ${collection}: add it there`);
+  return ids;
+}
+
+export interface World {
+  customer: NewCustomer['customer'];
+  /** Sees all accounts. */
+  key: string;
+  /** Sees the first account alone. */
+  limitedKey: string;
+  /** All objects; and those of them that the limited key sees. */
+  all: Objects;
+  limited: Objects;
+  /** What nobody else may ever read: keys, secrets and the mark. */
+  secrets: string[];
+}
+
+/** A customer with accounts, movements, webhooks, deliveries with attempts, imports with errors, and keys. Needs an importer. */
+export async function createWorld(service: TestService, plan: WorldPlan): Promise<World> {
+  const { database } = service.runtime;
+  const { mark } = plan;
+  const { customer, api_key: key, api_secret } = await service.customer(mark);
+  const accounts: string[] = [];
+  for (let i = 0; i < plan.accounts; i += 1) {
+    accounts.push((await createAccount(service, key, { title: `${mark} hesap ${i}` })).id);
+  }
+  const [first = ''] = accounts;
+  const limited = await createApiKey(database, {
+    customerId: customer.id,
+    title: `${mark} dar`,
+    accountIds: [first],
+  });
+
+  const secrets = [mark, key, api_secret, limited.apikey];
+  const subscribe = async (fields: object) => {
+    const body = webhook({
+      title: mark,
+      endpoint: `http://127.0.0.1:9/${mark}`,
+      headers: { 'x-mark': mark },
+      ...fields,
+    });
+    const answer = await service.call('POST', '/v1/webhooks', { key, body });
+    secrets.push(answer.body.webhook.secret);
+    return answer.body.webhook.id as string;
+  };
+  for (const account of ['all', ...accounts]) await subscribe({ account });
+  const extra: string[] = [];
+  for (const { event, encoding } of plan.webhooks) extra.push(await subscribe({ event, encoding }));
+  const narrowed = await subscribe({ account: 'all' });
+
+  const rows = accounts.flatMap((account) =>
+    Array.from({ length: plan.movements }, (_, i) =>
+      movement(account, {
+        unique_id: `${mark} ${i}`,
+        name: mark,
+        code: mark,
+        description: `${mark} ${i}`,
+        opponent_id: ` ${mark}`,
+        dc: i % 2 === 0 ? 'Debit' : 'Credit',
+      }),
+    ),
+  );
+  await importMovements(service, key, rows);
+  await importMovements(service, limited.apikey, [movement(first, { unique_id: `${mark} dar` })]);
+  // From now on it is for one account, and still owes the movements of the others.
+  await service.call('PATCH', `/v1/webhooks/${narrowed}`, { key, body: { account: first } });
+  const faulty = `${JSON.stringify({ [mark]: 1 })}\n`.repeat(plan.faults);
+  const answer = await service.call('POST', '/v1/imports', {
+    key,
+    body: faulty,
+    type: 'application/x-ndjson',
+    headers: { 'Idempotency-Key': mark },
+  });
+  await importDone(service, key, answer.body.import.id);
+  const all = await findObjects(service, customer.id, accounts);
+  const own = { ...(await findObjects(service, customer.id, [first])), apikeys: [limited.id] };
+  await leaveTraces(service, plan, all, extra);
+  return { customer, key, limitedKey: limited.apikey, all, limited: own, secrets };
+}
+
+/** What the pump, ops and time would have left in these tables. */
+async function leaveTraces(
+  { runtime }: TestService,
+  plan: WorldPlan,
+  all: Objects,
+  extra: string[],
+): Promise<void> {
+  const { mark, outcomes } = plan;
+  const { database } = runtime;
+  for (const [index, id] of all.deliveries.entries()) {
+    const status = outcomes[index % outcomes.length] ?? 'pending';
+    if (status === 'pending') continue;
+    await database.query(
+      'UPDATE deliveries SET status = ?, attempts = 1, due_at = NULL, finished_at = NOW(6) WHERE id = ?',
+      [status, id],
+    );
+    await database.query(
+      `INSERT INTO attempts (delivery_id, number, outcome, status_code, started_at, duration_ms, error, response)
+       VALUES (?, 1, 'failed', 500, NOW(6), 5, ?, ?)`,
+      [id, mark, mark],
+    );
+  }
+  for (const [index, { status }] of plan.webhooks.entries()) {
+    await database.query('UPDATE webhooks SET status = ?, status_reason = ? WHERE id = ?', [
+      status,
+      mark,
+      extra[index],
+    ]);
+  }
+  await database.query('UPDATE pumps SET last_error = ? WHERE webhook_id IN (?)', [mark, all.webhooks]);
+  await database.query('UPDATE accounts SET error = ? WHERE id IN (?)', [mark, all.accounts]);
+  await database.query('UPDATE imports SET error = ? WHERE id IN (?)', [mark, all.imports]);
+}
+
+/** The ids of a customer's objects; with fewer than all its accounts, those that a key limited to these sees. */
+async function findObjects(
+  { runtime }: TestService,
+  customerId: string,
+  accountIds: readonly string[],
+): Promise<Objects> {
+  const ids = async (sql: string, values: unknown[]) =>
+    (await runtime.database.query<{ id: string }[]>(sql, values)).map(({ id }) => id);
+  const [{ accounts: total } = { accounts: '0' }] = await runtime.database.query<{ accounts: string }[]>(
+    'SELECT COUNT(*) AS accounts FROM accounts WHERE customer_id = ?',
+    [customerId],
+  );
+  const whole = Number(total) === accountIds.length ? 1 : 0;
+  return {
+    accounts: [...accountIds],
+    webhooks: await ids(
+      'SELECT id FROM webhooks WHERE customer_id = ? AND (? OR account_id IN (?)) ORDER BY id',
+      [customerId, whole, accountIds],
+    ),
+    deliveries: await ids(
+      `SELECT d.id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN transactions t ON t.id = d.transaction_id
+       WHERE w.customer_id = ? AND (? OR (w.account_id IN (?) AND t.account_id IN (?))) ORDER BY w.id, d.id`,
+      [customerId, whole, accountIds, accountIds],
+    ),
+    imports: await ids(
+      `SELECT i.id FROM imports i JOIN api_keys k ON k.id = i.api_key_id
+       WHERE i.customer_id = ? AND (? OR NOT k.all_accounts) ORDER BY i.id`,
+      [customerId, whole],
+    ),
+    apikeys: await ids('SELECT id FROM api_keys WHERE customer_id = ? ORDER BY id', [customerId]),
+  };
+}
