@@ -17,10 +17,13 @@ interface Subscription {
   account_id: string | null;
 }
 
-/** Index: webhooks_customer. A paused webhook is owed as well: it gets all when it goes on. */
+/**
+ * Only those that may match: a customer may have thousands of others. Indexes: webhooks_account, or webhooks_customer. A
+ * paused webhook is owed as well: it gets all when it goes on.
+ */
 const SUBSCRIPTIONS = `
   SELECT id, event, account_id FROM webhooks
-  WHERE customer_id = ? AND status IN ('active', 'paused')`;
+  WHERE customer_id = ? AND status IN ('active', 'paused') AND (account_id IS NULL OR account_id IN (?))`;
 
 /** Indexes: transactions_customer_page for the new movements, the primary key for the webhooks. */
 const OWE = `
@@ -44,7 +47,8 @@ export async function fanOut(
   after: string,
   movements: readonly NewMovements[],
 ): Promise<FanOut> {
-  const subscriptions = await sql.query<Subscription[]>(SUBSCRIPTIONS, [customerId]);
+  const accounts = [...new Set(movements.map(({ account_id }) => account_id))];
+  const subscriptions = await sql.query<Subscription[]>(SUBSCRIPTIONS, [customerId, accounts]);
   const webhookIds = subscriptions
     .filter((subscription) => movements.some((movement) => matches(subscription, movement)))
     .map(({ id }) => id);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Movement } from './movement.ts';
+import { createTally } from './tally.ts';
 
 /**
  * Gives each movement of one import the id by which it is known for good.
@@ -12,7 +13,7 @@ import type { Movement } from './movement.ts';
  * The counting is why a resumed import must be read from its first row.
  */
 export function createUniqueIds(): (movement: Movement) => string {
-  const seen = new Map<string, number>();
+  const countIn = createTally();
   return (movement) => {
     if (movement.unique_id !== null && movement.unique_id.trim() !== '') return movement.unique_id;
     const { account_id, date_issue, dc, amount, balance, description } = movement;
@@ -20,10 +21,8 @@ export function createUniqueIds(): (movement: Movement) => string {
       .update(
         JSON.stringify([account_id, date_issue, dc, canonical(amount), canonical(balance), description]),
       )
-      .digest('hex');
-    const ordinal = (seen.get(content) ?? 0) + 1;
-    seen.set(content, ordinal);
-    return `content:${content}:${ordinal}`;
+      .digest();
+    return `content:${content.toString('hex')}:${countIn(content)}`;
   };
 }
 

@@ -26,31 +26,30 @@ export const RANGE_OF_DATES = `
 
 const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 
-/** Narrows a listing down before its page is read. @returns null when nothing can match. */
+/** Where a listing begins, its dates left aside: behind its cursor, and at what was read `after`. @returns null when nothing can match. */
 export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange | null> {
   if (listing.accountIds !== 'all' && listing.accountIds.length === 0) return null;
-  const firsts = [listing.cursor === null ? 1n : BigInt(listing.cursor) + 1n];
-  let last = LAST_ID;
-  if (listing.after !== null) {
-    const [read] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [listing.customerId, listing.after]);
-    if (read === undefined) return null;
-    firsts.push(BigInt(read.id));
-  }
-  if (listing.starts !== null || listing.ends !== null) {
-    const accountIds =
-      listing.accountIds === 'all'
-        ? (await sql.query<{ id: string }[]>(ACCOUNTS, [listing.customerId])).map(({ id }) => id)
-        : listing.accountIds;
-    if (accountIds.length === 0) return null;
-    const [dates] = await sql.query<{ first: string | null; last: string | null }[]>(RANGE_OF_DATES, [
-      accountIds,
-      listing.starts ?? '1000-01-01',
-      listing.ends ?? '9999-12-31',
-    ]);
-    if (dates?.first == null || dates.last === null) return null;
-    firsts.push(BigInt(dates.first));
-    last = dates.last;
-  }
-  const first = firsts.reduce((a, b) => (a > b ? a : b));
-  return first > BigInt(last) ? null : { first: String(first), last };
+  const behindCursor = listing.cursor === null ? 1n : BigInt(listing.cursor) + 1n;
+  if (listing.after === null) return { first: String(behindCursor), last: LAST_ID };
+  const [read] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [listing.customerId, listing.after]);
+  return read === undefined ? null : { first: String(greater(behindCursor, BigInt(read.id))), last: LAST_ID };
 }
+
+/** Narrows a range down to what lies between `starts` and `ends`. @returns null when nothing can match. */
+export async function narrowToDates(sql: Sql, listing: Listing, range: IdRange): Promise<IdRange | null> {
+  const accountIds =
+    listing.accountIds === 'all'
+      ? (await sql.query<{ id: string }[]>(ACCOUNTS, [listing.customerId])).map(({ id }) => id)
+      : listing.accountIds;
+  if (accountIds.length === 0) return null;
+  const [dates] = await sql.query<{ first: string | null; last: string | null }[]>(RANGE_OF_DATES, [
+    accountIds,
+    listing.starts ?? '1000-01-01',
+    listing.ends ?? '9999-12-31',
+  ]);
+  if (dates?.first == null || dates.last === null) return null;
+  const first = greater(BigInt(range.first), BigInt(dates.first));
+  return first > BigInt(dates.last) ? null : { first: String(first), last: dates.last };
+}
+
+const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b);

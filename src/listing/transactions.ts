@@ -1,6 +1,6 @@
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
-import { findIdRange, type IdRange } from './id-range.ts';
+import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
 import type { Listing } from './listing.ts';
 
 /** A movement as the API shows it. */
@@ -43,24 +43,58 @@ const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, 
  * which is forced, since an optimiser that takes a date index instead would have to sort.
  */
 export async function listTransactions(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Page> {
-  const range = await findIdRange(sql, listing);
-  if (range === null) return { transactions: [], next: null };
-  const rows = await readPage(sql, listing, range, zone);
+  const rows = await readPage(sql, listing, zone);
   const page = rows.slice(0, listing.perPage);
   const accounts = await readAccounts(sql, [...new Set(page.map(({ account_id }) => account_id))]);
+  // Added to the rows themselves: copying a thousand of them costs as much as writing their JSON does.
   const transactions = page.flatMap((row) => {
     const account = accounts.get(row.account_id);
-    return account === undefined ? [] : [{ ...row, account }];
+    return account === undefined ? [] : Object.assign(row, { account });
   });
   return { transactions, next: rows.length > listing.perPage ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** The WHERE clause and its values. Both indexes hold date_issue, so that a range of dates is judged inside the index. */
-export function conditions(
-  listing: Listing,
+type Row = Omit<ListedTransaction, 'account'>;
+
+/**
+ * A page is looked for from where the listing begins. Where nearly everything lies between its dates, as behind a cursor, it
+ * is found within the next two pages' worth; only where little does is the range of the dates' ids asked for, whose cost
+ * grows with the days and accounts. One row more than the page is read, to know whether there is a next one.
+ */
+async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Row[]> {
+  const { starts, ends, page, perPage } = listing;
+  const range = await findIdRange(sql, listing);
+  if (range === null) return [];
+  if (starts === null && ends === null) return readRows(sql, listing, range, zone);
+  if (page === 1) {
+    const ahead = await lookAhead(sql, listing, range);
+    if (
+      ahead === null ||
+      (ahead.date_issue >= (starts ?? '') && (ends === null || ahead.date_issue <= ends))
+    ) {
+      const rows = await readRows(sql, listing, { ...range, last: ahead?.id ?? range.last }, zone);
+      if (ahead === null || rows.length > perPage) return rows;
+    }
+  }
+  const narrowed = await narrowToDates(sql, listing, range);
+  return narrowed === null ? [] : readRows(sql, listing, narrowed, zone);
+}
+
+/** The movement two pages on when dates are left aside, found in the index alone; null when less than that is left. */
+async function lookAhead(sql: Sql, listing: Listing, range: IdRange) {
+  const { index, where, values } = conditions({ ...listing, starts: null, ends: null }, range);
+  const [row] = await sql.query<{ id: string; date_issue: string }[]>(
+    `SELECT t.id, t.date_issue FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT 1 OFFSET ?`,
+    [...values, 2 * listing.perPage],
+  );
+  return row ?? null;
+}
+
+/** The WHERE clause and its values. Both indexes hold what is filtered by, so that it is judged inside the index. */
+function conditions(
+  { accountIds, customerId, starts, ends }: Listing,
   { first, last }: IdRange,
 ): { index: string; where: string; values: unknown[] } {
-  const { accountIds, customerId, starts, ends } = listing;
   const single = accountIds !== 'all' && accountIds.length === 1;
   const clauses = [single ? 't.account_id = ?' : 't.customer_id = ?', 't.id BETWEEN ? AND ?'];
   const values: unknown[] = [single ? accountIds[0] : customerId, first, last];
@@ -83,10 +117,7 @@ export function conditions(
   };
 }
 
-type Row = Omit<ListedTransaction, 'account'>;
-
-/** One row more than the page, to know whether there is a next one. */
-async function readPage(sql: Sql, listing: Listing, range: IdRange, zone: ZoneOffset): Promise<Row[]> {
+async function readRows(sql: Sql, listing: Listing, range: IdRange, zone: ZoneOffset): Promise<Row[]> {
   const { index, where, values } = conditions(listing, range);
   const offset = (listing.page - 1) * listing.perPage;
   if (offset === 0) {

@@ -75,8 +75,9 @@ const STATEMENTS = [
     CONSTRAINT api_key_accounts_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
 
-  // transactions_customer_page and transactions_account_page end in date_issue, so that a page with `starts` and
-  // `ends` filters inside the index; transactions_account_date finds the ids between which a range of dates lies.
+  // transactions_customer_page and transactions_account_page hold date_issue, so that a page with `starts` and `ends`
+  // filters inside the index; the former also account_id, for keys limited to some accounts.
+  // transactions_account_date finds the ids between which a range of dates lies.
   `CREATE TABLE transactions (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -94,7 +95,7 @@ const STATEMENTS = [
     opponent_id VARCHAR(64) NULL,
     opponent_iban VARCHAR(64) NULL,
     UNIQUE KEY transactions_unique_id (account_id, unique_id),
-    KEY transactions_customer_page (customer_id, id, date_issue),
+    KEY transactions_customer_page (customer_id, id, date_issue, account_id),
     KEY transactions_account_page (account_id, id, date_issue),
     KEY transactions_account_date (account_id, date_issue, id),
     KEY transactions_readed (customer_id, date_readed, id)

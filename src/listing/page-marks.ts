@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto';
+import type { Listing } from './listing.ts';
+import type { Page } from './transactions.ts';
+
+const MINUTE = 60_000;
+
+/** About 2 MB when full. */
+const KEPT_MARKS = 10_000;
+
+/** A database that was restored from a backup gives ids out again: nothing is believed for longer than this. */
+const LIFETIME = 10 * MINUTE;
+
+/** Remembers at which ids numbered pages begin. */
+export interface PageMarks {
+  /** The same page, as the first one behind a cursor where its place is known; else the listing as it is. */
+  shorten(listing: Listing): Listing;
+  /** Remembers where the page that was read begins, and where the next one does. */
+  keep(listing: Listing, page: Page): void;
+}
+
+/**
+ * MySQL finds page 1,001 by walking past the million rows before it. But movements are only ever added, in the order of
+ * their ids, so that a full page never changes and the next one always begins behind the same id: who reads page after
+ * page by number walks past nothing. The oldest marks are forgotten first; a mark that is missing costs the walk, no more.
+ * @param clock milliseconds; must never go back.
+ */
+export function createPageMarks({ kept = KEPT_MARKS, clock = () => performance.now() } = {}): PageMarks {
+  const marks = new Map<string, { id: string; at: number }>();
+
+  const set = (key: string, id: string) => {
+    marks.delete(key);
+    marks.set(key, { id, at: clock() });
+    const oldest = marks.keys().next().value;
+    if (marks.size > kept && oldest !== undefined) marks.delete(oldest);
+  };
+
+  return {
+    shorten(listing) {
+      if (listing.page === 1 || listing.cursor !== null) return listing;
+      const mark = marks.get(keyOf(listing, listing.page));
+      return mark === undefined || clock() - mark.at > LIFETIME
+        ? listing
+        : { ...listing, cursor: mark.id, page: 1 };
+    },
+    keep(listing, { transactions, next }) {
+      const [first] = transactions;
+      if (listing.cursor !== null || first === undefined) return;
+      if (listing.page > 1) set(keyOf(listing, listing.page), String(BigInt(first.id) - 1n));
+      if (next !== null) set(keyOf(listing, listing.page + 1), next);
+    },
+  };
+}
+
+/** All that decides which rows come before a page; hashed, since a limited key may name any number of accounts. */
+const keyOf = ({ customerId, accountIds, starts, ends, after, perPage }: Listing, page: number): string =>
+  hash('sha256', JSON.stringify([customerId, accountIds, starts, ends, after, (page - 1) * perPage]));
