@@ -1,48 +1,26 @@
-import { createHmac } from 'node:crypto';
-import { Agent, request } from 'undici';
+import { createSignedPoster, type SignedPosts } from './signed-post.ts';
 
 /**
- * The baseline, a process of its own: signs and posts bodies to one receiver, as fast as one process can with undici,
- * and stores nothing. Message from the parent: { url, bodies, count, inFlight, secret }; to the parent: { seconds }.
+ * The baseline, a process of its own: signs each body and posts it to each path, as fast as one process can with undici, and
+ * stores nothing. Message from the parent, any number of times: SignedPosts and { bodies }; to the parent, when all are
+ * answered: { seconds }.
  */
-interface Task {
-  url: string;
-  bodies: string[];
-  count: number;
-  inFlight: number;
-  secret: string;
-}
-
-process.on('message', async ({ url, bodies, count, inFlight, secret }: Task) => {
-  const dispatcher = new Agent({ connections: inFlight });
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+process.on('message', async ({ bodies, ...posts }: SignedPosts & { bodies: string[] }) => {
+  const paths = Object.keys(posts.secrets);
+  const poster = createSignedPoster(posts);
+  const count = bodies.length * paths.length;
   let next = 0;
   const lane = async () => {
-    for (;;) {
+    while (next < count) {
       const index = next;
       next += 1;
-      if (index >= count) return;
-      const body = bodies[index % bodies.length] ?? '';
-      const id = `msg_${index}`;
-      const timestamp = Math.floor(Date.now() / 1_000);
-      const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-      const answer = await request(url, {
-        method: 'POST',
-        dispatcher,
-        body,
-        headers: {
-          'content-type': 'application/json',
-          'webhook-id': id,
-          'webhook-timestamp': String(timestamp),
-          'webhook-signature': `v1,${signature}`,
-        },
-      });
-      await answer.body.dump();
+      const body = bodies[Math.floor(index / paths.length)] ?? '';
+      await poster.post({ path: paths[index % paths.length] ?? '', body, index });
     }
   };
   const started = performance.now();
-  await Promise.all(Array.from({ length: inFlight }, lane));
+  await Promise.all(Array.from({ length: posts.inFlight }, lane));
   const seconds = (performance.now() - started) / 1_000;
-  await dispatcher.close();
+  await poster.close();
   process.send?.({ seconds });
 });

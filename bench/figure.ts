@@ -1,3 +1,5 @@
+import type { startInstallation } from './installation.ts';
+
 /** How much is done: `smoke` checks that counts match, in seconds; `large` is for machines with time and disk. */
 export type Scale = 'smoke' | 'normal' | 'large';
 
@@ -26,8 +28,13 @@ export interface Figure {
   about: string;
   /** Whether it is measured when nothing is named. */
   byDefault: boolean;
-  /** @throws in `prepare` and in its `round` when counts do not match: a fast nonsense is no result. */
-  prepare(scale: Scale): Promise<Prepared>;
+  /** How often it is measured, without a round to warm up, when that is not a matter of the machine's moods. */
+  rounds?: number;
+  /**
+   * @param start starts an installation; in a smoke run it may be one that others have used and will use.
+   * @throws in `prepare` and in its `round` when counts do not match: a fast nonsense is no result.
+   */
+  prepare(scale: Scale, start: typeof startInstallation): Promise<Prepared>;
 }
 
 /** The given one of three, by scale. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,9 +35,12 @@ export interface Installation {
 export async function startInstallation({ deliveries = 1 } = {}): Promise<Installation> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-bench-'));
   const announce = (line: string) => console.error(line);
+  const sweep = () => endServers(dataDir);
+  process.once('exit', sweep);
   const servers = await startEmbedded({ dataDir, mysql: true, redis: true, install: 'auto', announce });
   const secretKey = randomBytes(32).toString('base64');
-  const port = String(20_000 + Math.floor(Math.random() * 20_000));
+  // Below the ports that Linux gives to outgoing connections, of which a benchmark has many.
+  const port = String(20_000 + Math.floor(Math.random() * 12_000));
   const env = {
     DATABASE_URL: servers.databaseUrl ?? '',
     REDIS_URL: servers.redisUrl ?? '',
@@ -97,8 +101,21 @@ export async function startInstallation({ deliveries = 1 } = {}): Promise<Instal
       await runtime.close();
       await servers.stop();
       await rm(dataDir, { recursive: true, force: true });
+      process.off('exit', sweep);
     },
   };
+}
+
+/** For a run that fails: its servers would stay, and nobody would ever end them. */
+function endServers(dataDir: string): void {
+  for (const name of ['redis', 'mysql']) {
+    try {
+      process.kill(JSON.parse(readFileSync(join(dataDir, `${name}.json`), 'utf8')).pid, 'SIGKILL');
+    } catch {
+      // It had not started, or has ended.
+    }
+  }
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
 }
 
 async function serverPid(dataDir: string, name: string): Promise<number> {

@@ -1,11 +1,29 @@
 import { parseArgs } from 'node:util';
 import type { Figure, Scale } from './figure.ts';
 import { deliveries } from './figures/deliveries.ts';
+import { growth } from './figures/growth.ts';
 import { imports } from './figures/imports.ts';
+import { latency } from './figures/latency.ts';
+import { listing } from './figures/listing.ts';
+import { memory } from './figures/memory.ts';
 import { hanging, neighbours } from './figures/neighbours.ts';
-import { summarise, writeReport } from './report.ts';
+import { scaleOut } from './figures/scale-out.ts';
+import { startInstallation } from './installation.ts';
+import { writeReport } from './report.ts';
+import { createSharedInstallation } from './shared-installation.ts';
+import { type Result, summarise } from './summary.ts';
 
-const FIGURES: Record<string, Figure> = { imports, deliveries, neighbours, hanging };
+const FIGURES: Record<string, Figure> = {
+  imports,
+  deliveries,
+  neighbours,
+  hanging,
+  latency,
+  listing,
+  memory,
+  growth,
+  'scale-out': scaleOut,
+};
 
 const { values } = parseArgs({
   options: {
@@ -25,16 +43,27 @@ if (unknown !== undefined) {
   process.exit(1);
 }
 
-const results = [];
+if (values.rounds !== undefined && !/^[1-9]\d*$/.test(values.rounds)) {
+  console.error('--rounds must be a whole number from 1.');
+  process.exit(1);
+}
+
+// Ended in the middle, it ends its servers and processes as well: each of them listens for `exit`.
+process.setMaxListeners(0);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+const shared = createSharedInstallation();
+const results: Result[] = [];
 for (const name of names) {
   const figure = FIGURES[name] as Figure;
   console.error(`${name}: ${figure.about}`);
-  const prepared = await figure.prepare(scale);
+  const prepared = await figure.prepare(scale, scale === 'smoke' ? shared.start : startInstallation);
   try {
     // The first round warms up: just-in-time compilation, pools, buffers.
-    if (scale !== 'smoke') await prepared.round();
+    if (scale !== 'smoke' && figure.rounds === undefined) await prepared.round();
     const rounds = [];
-    for (let i = 0; i < Number(values.rounds ?? (scale === 'smoke' ? 1 : 5)); i += 1) {
+    const count = figure.rounds ?? Number(values.rounds ?? (scale === 'smoke' ? 1 : 5));
+    for (let i = 0; i < count; i += 1) {
       rounds.push(await prepared.round());
     }
     results.push(...summarise(name, rounds));
@@ -42,4 +71,7 @@ for (const name of names) {
     await prepared.end();
   }
 }
-await writeReport(results, { json: values.json, keep: scale !== 'smoke' && values.only === undefined });
+await shared.end();
+if (scale === 'smoke' && !values.json)
+  console.log(`All counts match: ${names.join(', ')}. Nothing was timed.`);
+else await writeReport(results, { json: values.json, keep: scale === 'normal' && values.only === undefined });

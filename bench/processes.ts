@@ -22,9 +22,12 @@ export function startProcess(
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   let ending = false;
+  const endWithUs = () => child.kill('SIGKILL');
+  process.once('exit', endWithUs);
   child.on('exit', (code) => {
+    process.off('exit', endWithUs);
     if (ending) return;
-    // Waiting on for a process that is gone would never end; the embedded servers are ended by the next start.
+    // Waiting on for a process that is gone would never end.
     console.error(`${path} ${args.join(' ')} ended by itself with code ${code}`);
     process.exit(1);
   });

@@ -6,11 +6,13 @@ import { monotonic } from './clock.ts';
 /**
  * The subscriber of the benchmarks, a process of its own: answers 200 at once and counts. Of every thousandth POST to a
  * path whose secret it was told it verifies the signature, so that a fast nonsense cannot pass for a result.
- * POSTs to /hang… are never answered; of those to /timed… it keeps when they came in, by the movement's id.
+ * POSTs to /hang… are never answered, those to /slow… after 20 ms; of those to /timed… it keeps when they came in, by the
+ * movement's id.
  * Messages from the parent: { secrets: { path: secret } }, { reset: true }, { ask: true }; to the parent: { port },
  * { count, distinct, verified, wrong, arrivals: { movement: milliseconds } }.
  */
 const VERIFY_EVERY = 1_000;
+const SLOW = 20;
 
 let count = 0;
 let verified = 0;
@@ -39,7 +41,8 @@ const server = createServer((request, response) => {
         wrong += 1;
       }
     }
-    response.end();
+    if (request.url?.startsWith('/slow')) setTimeout(() => response.end(), SLOW);
+    else response.end();
   });
 });
 

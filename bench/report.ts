@@ -1,70 +1,44 @@
-import type { Measured } from './figure.ts';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describeMachine } from './machine.ts';
+import { drawPicture } from './picture.ts';
+import type { Report, Result } from './summary.ts';
+import { renderMarkdown, renderTerminal } from './table.ts';
 
-interface Spread {
-  median: number;
-  min: number;
-  max: number;
-}
+const RESULTS = 'bench/results';
+const PICTURE = 'docs/performance.svg';
+const PAGE = 'docs/performance.md';
+/** What stands between these two lines of the page is written by the benchmark. */
+const TABLE = { begin: '<!-- table: npm run bench -->', end: '<!-- end of the table -->' };
 
-/** One measured thing over all rounds. */
-export interface Result {
-  figure: string;
-  name: string;
-  unit: string;
-  value: Spread;
-  baseline?: { name: string; value: Spread; ratio: Spread };
-  wanted?: Measured['wanted'];
-}
-
-/** Brings the rounds of one figure together, by what was measured. */
-export function summarise(figure: string, rounds: readonly Measured[][]): Result[] {
-  const names = [...new Set(rounds.flat().map(({ name }) => name))];
-  return names.map((name) => {
-    const all = rounds.flat().filter((it) => it.name === name);
-    const [first] = all as [Measured];
-    const baselines = all.flatMap(({ baseline }) => baseline?.value ?? []);
-    return {
-      figure,
-      name,
-      unit: first.unit,
-      value: spread(all.map(({ value }) => value)),
-      ...(first.baseline === undefined
-        ? {}
-        : {
-            baseline: {
-              name: first.baseline.name,
-              value: spread(baselines),
-              ratio: spread(all.map(({ value, baseline }) => value / (baseline?.value ?? Number.NaN))),
-            },
-          }),
-      ...(first.wanted === undefined ? {} : { wanted: first.wanted }),
-    };
-  });
-}
-
-/** Prints the table, or JSON. */
+/**
+ * Prints the table, or JSON.
+ * @param keep writes bench/results/<date>.json, the picture and the table of docs/performance.md as well, below the working
+ * directory.
+ */
 export async function writeReport(
   results: readonly Result[],
-  { json }: { json: boolean; keep: boolean },
+  { json, keep }: { json: boolean; keep: boolean },
 ): Promise<void> {
-  if (json) {
-    console.log(JSON.stringify({ results }, null, 2));
-    return;
-  }
-  for (const { name, unit, value, baseline } of results) {
-    console.log(`${name}: ${show(value, 0)} ${unit}`);
-    if (baseline === undefined) continue;
-    console.log(`  ${baseline.name}: ${show(baseline.value, 0)} ${unit}`);
-    console.log(`  ratio: ${show(baseline.ratio, 2)}`);
-  }
+  const report: Report = {
+    date: new Date().toISOString().slice(0, 10),
+    ...(await describeMachine()),
+    results,
+  };
+  console.log(json ? JSON.stringify(report, null, 2) : renderTerminal(report).join('\n'));
+  if (!keep) return;
+  await mkdir(RESULTS, { recursive: true });
+  await writeFile(join(RESULTS, `${report.date}.json`), `${JSON.stringify(report, null, 2)}\n`);
+  await writeFile(PICTURE, drawPicture(results));
+  await writeFile(PAGE, replaceTable(await readFile(PAGE, 'utf8'), renderMarkdown(report)));
 }
 
-function spread(values: number[]): Spread {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (index: number) => sorted[index] ?? Number.NaN;
-  return { median: at(Math.floor(sorted.length / 2)), min: at(0), max: at(sorted.length - 1) };
-}
-
-function show({ median, min, max }: Spread, digits: number): string {
-  return `${median.toFixed(digits)} (${min.toFixed(digits)} to ${max.toFixed(digits)})`;
+/** @throws when the page has lost one of the two lines between which its table stands. */
+export function replaceTable(page: string, table: readonly string[]): string {
+  const begin = page.indexOf(TABLE.begin);
+  const end = page.indexOf(TABLE.end, begin);
+  if (begin === -1 || end === -1) {
+    throw new Error(`${PAGE} needs a line "${TABLE.begin}" and, below it, a line "${TABLE.end}"`);
+  }
+  return `${page.slice(0, begin + TABLE.begin.length)}\n\n${table.join('\n')}\n\n${page.slice(end)}`;
 }

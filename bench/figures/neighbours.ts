@@ -1,7 +1,7 @@
 import { wakeWebhooks } from '../../src/queues/wake.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
-import { type Installation, pause, startInstallation } from '../installation.ts';
+import { type Installation, pause } from '../installation.ts';
 import { makeMovements } from '../movements.ts';
 
 /** Who lives beside the healthy webhooks. */
@@ -22,8 +22,8 @@ const RATE = 50;
 const figure = (about: string, sizes: { normal: Neighbourhood; smoke: Neighbourhood }): Figure => ({
   about,
   byDefault: true,
-  async prepare(scale: Scale) {
-    const installation = await startInstallation();
+  async prepare(scale: Scale, start) {
+    const installation = await start();
     const neighbourhood = sizes[scale === 'smoke' ? 'smoke' : 'normal'];
     const seconds = sized(scale, { smoke: 2, normal: 20 });
     return {

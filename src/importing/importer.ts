@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { inTransaction, isAway, isPassing, type WriteResult } from '../database/transaction.ts';
+import { isAway, isPassing } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { Row } from './formats/format.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
 import { type Fault, Movement, toFault } from './movement.ts';
-import { readPieces } from './pieces.ts';
+import { readPiece, readPieces } from './pieces.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from './store.ts';
 import { createUniqueIds } from './unique-id.ts';
 
@@ -22,12 +22,13 @@ export interface Importer {
   /**
    * Stores what is left of the import, chunk by chunk.
    * @param signal when aborted, the import is given back at the end of the chunk in hand.
+   * @param again a run of the same job before this one did not end: its process may have died of this import.
    * @throws whatever MySQL throws; the import stays as it is and can be run again.
    */
-  run(importId: string, signal: AbortSignal): Promise<ImportOutcome>;
+  run(importId: string, signal: AbortSignal, again?: boolean): Promise<ImportOutcome>;
 }
 
-interface Running {
+interface Unfinished {
   id: string;
   customer_id: string;
   format: string;
@@ -35,29 +36,23 @@ interface Running {
   tries: number;
 }
 
-/** An import that was begun so often in a row without storing a chunk takes its process down with it, or cannot be read. */
+/** An import whose runs have ended so often in a row without storing a chunk takes its process down with it, or cannot be read. */
 const MAX_TRIES = 10;
 
-const START = `
-  UPDATE imports SET status = 'running', started_at = COALESCE(started_at, NOW(6)), tries = tries + 1
-  WHERE id = ? AND status IN ('queued', 'running')`;
-const LOAD = `SELECT id, customer_id, format, bookmark, tries FROM imports WHERE id = ? AND status = 'running'`;
-const FORGET_TRY = 'UPDATE imports SET tries = tries - 1 WHERE id = ? AND tries > 0';
+const COUNT_TRY = `UPDATE imports SET tries = tries + 1 WHERE id = ? AND status IN ('queued', 'running')`;
+const LOAD = `
+  SELECT id, customer_id, format, bookmark, tries FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
 /** Its bytes are kept, so that it can be queued again once the cause is mended. */
 const GIVE_UP = `
   UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', bookmark + 1,
     ' has failed ${MAX_TRIES} times in a row. The rows before it are stored, and what was sent is kept.')
-  WHERE id = ? AND status = 'running'`;
+  WHERE id = ? AND status IN ('queued', 'running')`;
 const ACCOUNTS_OF_KEY = `
   SELECT a.id FROM imports i
   JOIN api_keys k ON k.id = i.api_key_id
   JOIN accounts a ON a.customer_id = i.customer_id
   LEFT JOIN api_key_accounts s ON s.api_key_id = k.id AND s.account_id = a.id
   WHERE i.id = ? AND (k.all_accounts = 1 OR s.account_id IS NOT NULL)`;
-const FINISH = `
-  UPDATE imports SET status = 'done', received = bookmark, finished_at = NOW(6)
-  WHERE id = ? AND status = 'running' AND bookmark = ?`;
-const DROP_PIECES = 'DELETE FROM import_pieces WHERE import_id = ?';
 
 export function createImporter(options: {
   database: DataSource;
@@ -68,56 +63,52 @@ export function createImporter(options: {
   const { database, wake, log } = options;
 
   return {
-    async run(importId, signal) {
-      await database.query(START, [importId]);
-      const [running] = await database.query<Running[]>(LOAD, [importId]);
-      if (running === undefined) return 'nothing to do';
-      if (running.tries > MAX_TRIES) {
+    async run(importId, signal, again = false) {
+      const started = performance.now();
+      if (again) await database.query(COUNT_TRY, [importId]);
+      // Side by side: a movement that comes alone waits for each answer of MySQL.
+      const [[unfinished], accounts, first] = await Promise.all([
+        database.query<Unfinished[]>(LOAD, [importId]),
+        database.query<{ id: string }[]>(ACCOUNTS_OF_KEY, [importId]),
+        readPiece(database, importId, 0),
+      ]);
+      if (unfinished === undefined) return 'nothing to do';
+      if (unfinished.tries >= MAX_TRIES) {
         await database.query(GIVE_UP, [importId]);
         log.error({ importId }, 'import given up: it keeps failing at the same row');
         return 'nothing to do';
       }
-      const accounts = await database.query<{ id: string }[]>(ACCOUNTS_OF_KEY, [importId]);
       const chunks = readChunks(
-        running,
+        unfinished,
         new Set(accounts.map(({ id }) => id)),
-        readPieces(database, importId),
+        readPieces(database, importId, first),
       );
 
-      let bookmark = running.bookmark;
       try {
         // The next chunk is read and checked while MySQL stores the one before.
         for (let next = chunks.next(); ; ) {
           const { value: chunk, done } = await next;
-          if (done) break;
+          if (done) return 'done';
           next = chunks.next();
           next.catch(() => {}); // Reported when it is awaited, also if storing fails first.
-          const { webhookIds } = await storeChunk(database, chunk);
-          bookmark = chunk.to;
+          const { webhookIds } = await storeChunk(database, chunk, performance.now() - started);
           await wake(webhookIds).catch((err: unknown) => log.warn({ err, importId }, 'webhooks not woken'));
-          if (signal.aborted) return 'given back';
+          if (chunk.last) log.info({ importId, rows: chunk.to }, 'import done');
+          else if (signal.aborted) return 'given back';
         }
       } catch (error) {
         if (error instanceof ImportTakenOverError) return 'nothing to do';
         // An outage, or another one's locks, say nothing about the import.
-        if (isAway(error) || isPassing(error)) await database.query(FORGET_TRY, [importId]).catch(() => {});
+        if (!isAway(error) && !isPassing(error)) await database.query(COUNT_TRY, [importId]).catch(() => {});
         throw error;
       }
-      const finished = await inTransaction(database, async (sql) => {
-        const { affectedRows } = await sql.query<WriteResult>(FINISH, [importId, bookmark]);
-        if (affectedRows === 1) await sql.query(DROP_PIECES, [importId]);
-        return affectedRows === 1;
-      });
-      if (!finished) return 'nothing to do';
-      log.info({ importId, rows: bookmark }, 'import done');
-      return 'done';
     },
   };
 }
 
-/** Cuts an import into chunks, leaving out those that an earlier run has stored. */
+/** Cuts an import into chunks, leaving out those that an earlier run has stored. The last one may be empty. */
 async function* readChunks(
-  { id, customer_id, format, bookmark }: Running,
+  { id, customer_id, format, bookmark }: Unfinished,
   accounts: ReadonlySet<string>,
   pieces: AsyncIterable<Buffer>,
 ): AsyncGenerator<Chunk, void> {
@@ -128,6 +119,7 @@ async function* readChunks(
     customerId: customer_id,
     from,
     to: from,
+    last: false,
     movements: [],
     faults: [],
     rejected: 0,
@@ -137,6 +129,11 @@ async function* readChunks(
   let chunk = start(bookmark);
   for await (const rows of FORMATS[format](pieces)) {
     for (const row of rows) {
+      // Not as soon as it is full: whether a chunk is the last one shows when another row comes, or none.
+      if (chunk.to - chunk.from >= CHUNK_ROWS) {
+        yield chunk;
+        chunk = start(position);
+      }
       const checked = checkRow(row, accounts);
       const uniqueId = 'movement' in checked ? uniqueIdOf(checked.movement) : '';
       if ('faults' in checked) listedFaults += checked.faults.length;
@@ -151,13 +148,9 @@ async function* readChunks(
           chunk.faults.push(...checked.faults.map((fault) => ({ ...fault, line: row.line })));
         }
       }
-      if (chunk.to - chunk.from >= CHUNK_ROWS) {
-        yield chunk;
-        chunk = start(position);
-      }
     }
   }
-  if (chunk.to > chunk.from) yield chunk;
+  yield { ...chunk, last: true };
 }
 
 function checkRow(row: Row, accounts: ReadonlySet<string>): { movement: Movement } | { faults: Fault[] } {

@@ -3,15 +3,26 @@ import type { Sql } from '../database/transaction.ts';
 /** Bytes per row of import_pieces: well below any max_allowed_packet, and what one process holds of a large file. */
 export const PIECE_BYTES = 1024 * 1024;
 
-/** The staged bytes of an import, in their order. */
-export async function* readPieces(sql: Sql, importId: string): AsyncGenerator<Buffer> {
-  for (let seq = 0; ; seq += 1) {
-    const [piece] = await sql.query<{ bytes: Buffer }[]>(
-      'SELECT bytes FROM import_pieces WHERE import_id = ? AND seq = ?',
-      [importId, seq],
-    );
-    if (piece === undefined) return;
-    yield piece.bytes;
+/** One of an import's pieces, by its number from 0. */
+export async function readPiece(sql: Sql, importId: string, seq: number): Promise<Buffer | undefined> {
+  const [piece] = await sql.query<{ bytes: Buffer }[]>(
+    'SELECT bytes FROM import_pieces WHERE import_id = ? AND seq = ?',
+    [importId, seq],
+  );
+  return piece?.bytes;
+}
+
+/** The staged bytes of an import, in their order. @param first its piece 0. */
+export async function* readPieces(
+  sql: Sql,
+  importId: string,
+  first: Buffer | undefined,
+): AsyncGenerator<Buffer> {
+  let piece = first;
+  for (let seq = 1; piece !== undefined; seq += 1) {
+    yield piece;
+    // Only the last one is shorter: none follows it.
+    piece = piece.length < PIECE_BYTES ? undefined : await readPiece(sql, importId, seq);
   }
 }
 

@@ -27,9 +27,10 @@ const EXPIRE_KEY = `
   WHERE customer_id = ? AND idempotency_key = ? AND received_at < NOW(6) - INTERVAL 24 HOUR`;
 const FIND_KEY = `
   SELECT id, status, HEX(body_hash) AS body_hash FROM imports WHERE customer_id = ? AND idempotency_key = ?`;
+/** With a hash the body is whole, and the import is queued; without one it is still to come. */
 const OPEN = `
-  INSERT INTO imports (customer_id, api_key_id, format, status, received, idempotency_key)
-  VALUES (?, ?, ?, 'receiving', ?, ?)`;
+  INSERT INTO imports (customer_id, api_key_id, format, received, idempotency_key, body_hash, status)
+  VALUES (?, ?, ?, ?, ?, UNHEX(?), IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PIECE = 'INSERT INTO import_pieces (import_id, seq, bytes) VALUES (?, ?, ?)';
 const CLOSE = `UPDATE imports SET status = 'queued', body_hash = UNHEX(?), received_at = NOW(6) WHERE id = ?`;
 
@@ -74,9 +75,8 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
 
 function stageAtOnce(database: DataSource, upload: Upload, body: Buffer): Promise<Staged> {
   return inTransaction(database, async (sql) => {
-    const importId = await open(sql, upload);
+    const importId = await open(sql, upload, createHash('sha256').update(body).digest('hex'));
     await sql.query(ADD_PIECE, [importId, 0, body]);
-    await sql.query(CLOSE, [createHash('sha256').update(body).digest('hex'), importId]);
     return { outcome: 'staged', importId };
   });
 }
@@ -87,7 +87,7 @@ async function stagePieces(
   head: Buffer[],
   tail: AsyncIterable<Buffer>,
 ): Promise<Staged> {
-  const importId = await open(database, upload);
+  const importId = await open(database, upload, null);
   try {
     const hash = createHash('sha256');
     let seq = 0;
@@ -112,6 +112,7 @@ async function stagePieces(
 async function open(
   sql: Sql,
   { customerId, apiKeyId, format, received, idempotencyKey }: Upload,
+  bodyHash: string | null,
 ): Promise<string> {
   const { insertId } = await sql.query<WriteResult>(OPEN, [
     customerId,
@@ -119,6 +120,7 @@ async function open(
     format,
     received,
     idempotencyKey,
+    bodyHash,
   ]);
   return String(insertId);
 }

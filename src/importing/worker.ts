@@ -11,7 +11,7 @@ export function startImporterWorker(runtime: Runtime): Role {
   const shutdown = new AbortController();
   const importer = createImporter({ database, wake: (webhookIds) => wakeWebhooks(queues, webhookIds), log });
   const worker = startWorker<ImportJob>(runtime, 'imports', async (job, token) => {
-    const outcome = await importer.run(job.data.importId, shutdown.signal);
+    const outcome = await importer.run(job.data.importId, shutdown.signal, job.attemptsStarted > 1);
     if (outcome === 'given back') {
       await job.moveToWait(token);
       throw new WaitingError();

@@ -175,6 +175,7 @@ describe('a chunk', () => {
     customerId,
     from,
     to: from + 1,
+    last: false,
     movements: [
       {
         uniqueId: `chunk-${from}`,

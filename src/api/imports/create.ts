@@ -82,14 +82,18 @@ export const createImport = ({ database, queues, log }: Runtime) =>
         }
       }
       const importId = requireStaged(staged);
-      if (staged.outcome === 'staged') {
+      const queue = async () => {
         // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
         await queueImports(queues, [importId]).catch((err: unknown) =>
           log.warn({ err, importId }, 'import not queued yet'),
         );
-      }
+      };
+      const [found] = await Promise.all([
+        findImport(database, caller, importId),
+        staged.outcome === 'staged' ? queue() : undefined,
+      ]);
       c.header('Location', `/v1/imports/${importId}`);
-      return c.json({ import: viewImport(await findImport(database, caller, importId)) }, 202);
+      return c.json({ import: viewImport(found) }, 202);
     },
   );
 

@@ -1,0 +1,71 @@
+import { Queue, Worker } from 'bullmq';
+import { connectPatient } from '../src/queues/connection.ts';
+import { monotonic } from './clock.ts';
+import { createSignedPoster, type SignedPost, type SignedPosts } from './signed-post.ts';
+
+const QUEUE = { name: 'posts', prefix: 'bench-posts' };
+/** Jobs that go to Redis in one pipeline. */
+const PIPELINE = 1_000;
+
+/**
+ * The common design, as a baseline: one BullMQ job per delivery, which carries its body, signs it, posts it and stores
+ * nothing. Two processes: `producer` adds a job for each body and each path, `worker` works them off.
+ * Messages from the parent, any number of times: { redisUrl } and SignedPosts, to the producer with { bodies } beside; to the
+ * parent: { ready } of the worker; { startedAt }, monotonic, of the producer when all are added.
+ */
+interface Task extends SignedPosts {
+  redisUrl: string;
+  bodies: string[];
+}
+
+let close = async () => {};
+
+process.on('message', async (task: Task) => {
+  await close();
+  if (process.argv[2] === 'producer') await produce(task);
+  else await work(task);
+});
+
+async function produce({ redisUrl, secrets, bodies }: Task): Promise<void> {
+  const connection = connectPatient(redisUrl);
+  const queue = new Queue<SignedPost, void, string, SignedPost, void, string>(QUEUE.name, {
+    connection,
+    prefix: QUEUE.prefix,
+    defaultJobOptions: { removeOnComplete: true },
+  });
+  close = async () => {
+    await queue.close();
+    connection.disconnect();
+  };
+  const paths = Object.keys(secrets);
+  const count = bodies.length * paths.length;
+  const startedAt = monotonic();
+  for (let start = 0; start < count; start += PIPELINE) {
+    await queue.addBulk(
+      Array.from({ length: Math.min(PIPELINE, count - start) }, (_, i) => {
+        const index = start + i;
+        const body = bodies[Math.floor(index / paths.length)] ?? '';
+        return { name: 'post', data: { path: paths[index % paths.length] ?? '', body, index } };
+      }),
+    );
+  }
+  process.send?.({ startedAt });
+}
+
+async function work({ redisUrl, bodies: _, ...posts }: Task): Promise<void> {
+  const poster = createSignedPoster(posts);
+  const connection = connectPatient(redisUrl);
+  const worker = new Worker<SignedPost>(QUEUE.name, ({ data }) => poster.post(data), {
+    connection,
+    prefix: QUEUE.prefix,
+    concurrency: posts.inFlight,
+  });
+  worker.on('error', (error) => console.error(error));
+  close = async () => {
+    await worker.close();
+    connection.disconnect();
+    await poster.close();
+  };
+  await worker.waitUntilReady();
+  process.send?.({ ready: true });
+}

@@ -1,0 +1,102 @@
+import { Readable } from 'node:stream';
+import { request } from 'undici';
+import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
+import type { Installation } from '../installation.ts';
+import { addAccount, newestDelivery, subscribe, untilDelivered, untilDone } from '../load.ts';
+import { makeMovements, toNdjson } from '../movements.ts';
+import { forgetPeak, memoryOf } from '../usage.ts';
+
+const ROLES = ['api', 'importer', 'delivery 1', 'maintenance'];
+const BLOCK = 1_000;
+
+/** Of ten movements the last is equal to the one before, if nothing but its content tells it apart. */
+const EQUAL_EVERY = 10;
+
+/** What one movement in that many is notified of; the rest is stored only, so that the figure does not take all day. */
+const NOTIFIED_EVERY = 10;
+
+/**
+ * The most memory that each process has resident while one NDJSON body of a million movements comes in, is stored, and a
+ * webhook is told of a tenth of it: once with a unique_id in each movement, once without any, which is when the importer
+ * has to count equal ones. The client makes the body as it is read and never holds it.
+ */
+export const memory: Figure = {
+  about: 'peak memory of each process while one NDJSON stream of 1,000,000 movements goes in',
+  byDefault: true,
+  rounds: 1,
+  async prepare(scale: Scale, start) {
+    const installation = await start();
+    const rows = sized(scale, { smoke: 5_000, normal: 1_000_000 });
+    return {
+      round: async () => [
+        ...(await stream(installation, rows, 'with unique_id')),
+        ...(await stream(installation, rows, 'without unique_id')),
+      ],
+      end: () => installation.end(),
+    };
+  },
+};
+
+async function stream(
+  installation: Installation,
+  rows: number,
+  kind: 'with unique_id' | 'without unique_id',
+): Promise<Measured[]> {
+  const { pids, receiver, runtime, url } = installation;
+  const { api_key: key, accountId: notified, customer } = await installation.customer();
+  const quiet = await addAccount(installation, key);
+  const { path, secret } = await subscribe(installation, key, { path: `/${notified}`, account: notified });
+  const before = await newestDelivery(installation);
+  receiver.send({ secrets: { [path]: secret }, reset: true });
+  for (const role of ROLES) await forgetPeak(pids[role] ?? 0);
+
+  const answer = await request(`${url}/v1/imports`, {
+    method: 'POST',
+    headers: { Authentication: key, 'content-type': 'application/x-ndjson' },
+    body: Readable.from(lines(rows, notified, quiet, kind === 'with unique_id')),
+  });
+  const body = (await answer.body.json()) as { import: { id: string } };
+  if (answer.statusCode !== 202) throw new Error(`the stream was refused: ${JSON.stringify(body)}`);
+  await untilDone(installation, key, body.import.id, rows);
+  await untilDelivered(installation, before, rows / NOTIFIED_EVERY);
+  if (kind === 'without unique_id') {
+    const [counted] = await runtime.database.query<{ second: string; more: string }[]>(
+      `SELECT SUM(unique_id LIKE 'content:%:2') AS second, SUM(unique_id NOT LIKE 'content:%:1') AS more
+       FROM transactions WHERE customer_id = ?`,
+      [customer.id],
+    );
+    const expected = rows / EQUAL_EVERY;
+    if (Number(counted?.second) !== expected || Number(counted?.more) !== expected) {
+      throw new Error(`equal movements are not counted rightly: ${JSON.stringify({ expected, counted })}`);
+    }
+  }
+  return Promise.all(
+    ROLES.map(async (role) => ({
+      name: `peak of ${role.replace(' 1', '')}, ${rows.toLocaleString('en')} movements ${kind}`,
+      unit: 'MB resident',
+      value: (await memoryOf(pids[role] ?? 0)).peak,
+      wanted: { atMost: 300 },
+    })),
+  );
+}
+
+/** The body, a thousand lines at a time. */
+function* lines(rows: number, notified: string, quiet: string, withId: boolean): Generator<string> {
+  const template = makeMovements(BLOCK, quiet, 'memory');
+  for (let first = 0; first < rows; first += BLOCK) {
+    const block = template.map(({ unique_id, ...rest }, i) => {
+      const n = first + i;
+      const content = withId || (n + 1) % EQUAL_EVERY !== 0 ? n : n - 1;
+      return {
+        ...rest,
+        account_id: i < BLOCK / NOTIFIED_EVERY ? notified : quiet,
+        dc: 'Debit',
+        amount: `${content}.00`,
+        ...(withId ? { unique_id: `memory-${n}` } : {}),
+        balance: null,
+        description: `EFT GÖNDEREN ŞÜKRÜ ÖZGÜR İNCE AÇIKLAMA KİRA ÖDEMESİ ${content}`,
+      };
+    });
+    yield `${toNdjson(block)}\n`;
+  }
+}

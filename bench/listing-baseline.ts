@@ -1,0 +1,80 @@
+import mysql from 'mysql2/promise';
+
+/**
+ * The baseline of listings, a process of its own: reads one page with mysql2 and makes the same JSON of it, again and
+ * again. Message from the parent: { databaseUrl, find?, page, values, requests }; to the parent: { times, body }, the
+ * milliseconds of each and the JSON of the last.
+ */
+interface Task {
+  databaseUrl: string;
+  /** Gives the id at which the page begins: the second value of `page`. */
+  find?: { sql: string; values: unknown[] };
+  /** What follows FROM transactions t. */
+  page: string;
+  values: unknown[];
+  requests: number;
+}
+
+interface Row {
+  account_id: string;
+}
+
+const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, t.description, t.date_issue,
+  CONCAT(DATE_FORMAT(t.date_readed + INTERVAL 180 MINUTE, '%Y-%m-%d %H:%i:%s'), '+03') AS date_readed,
+  t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
+
+const ACCOUNTS =
+  'SELECT a.id, a.title, a.bank_id, b.name FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.id IN (?)';
+
+let connection: mysql.Connection | null = null;
+
+process.on('message', async (task: Task) => {
+  connection ??= await connect(task.databaseUrl);
+  const times: number[] = [];
+  let body = '';
+  for (let i = 0; i < task.requests; i += 1) {
+    const started = performance.now();
+    body = await readPage(connection, task);
+    times.push(performance.now() - started);
+  }
+  process.send?.({ times, body });
+});
+
+/** Reads accounts apart: joined, a thousand rows would name the same few over and over, and take longer. */
+async function readPage(sql: mysql.Connection, { find, page, values }: Task): Promise<string> {
+  const begins = find === undefined ? [] : [await findBeginning(sql, find)];
+  const statement = `SELECT ${COLUMNS} FROM transactions t ${page}`;
+  const [rows] = (await sql.query(statement, values.toSpliced(1, 0, ...begins))) as unknown as [Row[]];
+  const ids = [...new Set(rows.map(({ account_id }) => account_id))];
+  const [found] = (await sql.query(ACCOUNTS, [ids])) as unknown as [Record<string, string>[]];
+  const accounts = new Map(
+    found.map(({ id, title, bank_id, name }) => [id, { id, title, bank_id, bank: { id: bank_id, name } }]),
+  );
+  return JSON.stringify({
+    transactions: rows.map((row) => ({ ...row, account: accounts.get(row.account_id) })),
+  });
+}
+
+async function findBeginning(
+  sql: mysql.Connection,
+  { sql: statement, values }: NonNullable<Task['find']>,
+): Promise<string> {
+  const [[row]] = (await sql.query(statement, values)) as unknown as [{ id: string }[]];
+  return row?.id ?? '0';
+}
+
+async function connect(databaseUrl: string): Promise<mysql.Connection> {
+  const { username, password, pathname, searchParams, hostname, port } = new URL(databaseUrl);
+  const socketPath = searchParams.get('socketPath');
+  return mysql.createConnection({
+    ...(socketPath === null ? { host: hostname, port: Number(port) } : { socketPath }),
+    user: username,
+    password,
+    database: pathname.slice(1),
+    charset: 'utf8mb4_unicode_ci',
+    timezone: 'Z',
+    dateStrings: true,
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+  });
+}

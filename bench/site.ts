@@ -1,0 +1,89 @@
+import { storeHistory } from './history.ts';
+import { type Installation, startInstallation } from './installation.ts';
+import { addAccount, type Subscribed, subscribe } from './load.ts';
+import { advanceImportLocks, copyWebhook, storeBacklog, storeDelivered } from './surroundings.ts';
+
+/** Webhooks that are told of each movement of an account: the same number in all installations. */
+export const PER_ACCOUNT = 10;
+
+/** How full an installation is. */
+export interface Size {
+  name: string;
+  /** Movements stored, and delivered, before. */
+  stored: number;
+  /** Accounts into which movements come, each with ten webhooks of its own. */
+  accounts: number;
+  /** Webhooks that never match: half of the same customer, half of another one. */
+  idle: number;
+  /** Pending deliveries of others. */
+  backlog: number;
+}
+
+/** An installation that is filled. */
+export interface Site {
+  size: Size;
+  installation: Installation;
+  key: string;
+  /** Nobody is told of its movements. */
+  quiet: string;
+  watched: string[];
+  /** Its one webhook's receiver keeps when movements come in. */
+  timed: string;
+  /** What Redis held when nothing had been done yet, in bytes. */
+  emptyRedis: number;
+}
+
+/** Starts an installation and fills it, past the importer: a million movements with their deliveries take a minute. */
+export async function fillSite(size: Size): Promise<Site> {
+  const installation = await startInstallation();
+  const { customer, receiver, runtime } = installation;
+  const { database } = runtime;
+  const emptyRedis = await redisMemory(installation);
+  const { api_key: key, customer: owner, accountId: quiet } = await customer();
+  const timed = await addAccount(installation, key);
+  const watched: string[] = [];
+  while (watched.length < size.accounts) watched.push(await addAccount(installation, key));
+  const own = (accountId: string) => ({ customerId: owner.id, accountId });
+
+  await storeHistory(database, [quiet, timed, ...watched].map(own), size.stored);
+  const clock = await subscribe(installation, key, { path: '/timed', account: timed });
+  const webhooks = await subscribeTimes(installation, key, watched[0] ?? '', PER_ACCOUNT);
+  for (const webhook of webhooks) await copyWebhook(database, webhook, watched.slice(1).map(own));
+  receiver.send({ secrets: Object.fromEntries(webhooks.map(({ path, secret }) => [path, secret])) });
+  await storeDelivered(database, clock, owner.id);
+
+  const other = await customer();
+  const elsewhere = { customerId: other.customer.id, accountId: other.accountId };
+  const idle = own(await addAccount(installation, key));
+  await copyWebhook(
+    database,
+    clock,
+    Array.from({ length: size.idle }, (_, i) => (i % 2 === 0 ? idle : elsewhere)),
+  );
+  if (size.backlog > 0) {
+    const owing = await subscribeTimes(installation, other.api_key, other.accountId, PER_ACCOUNT);
+    await storeHistory(database, [elsewhere], size.backlog / owing.length);
+    await storeBacklog(installation, owing, elsewhere.customerId);
+  }
+  await advanceImportLocks(database);
+  await database.query('ANALYZE TABLE transactions, deliveries, attempts, webhooks, pumps');
+  return { size, installation, key, quiet, watched, timed, emptyRedis };
+}
+
+async function subscribeTimes(
+  installation: Installation,
+  key: string,
+  account: string,
+  count: number,
+): Promise<Subscribed[]> {
+  const webhooks: Subscribed[] = [];
+  for (let i = 0; i < count; i += 1) {
+    webhooks.push(await subscribe(installation, key, { path: `/${account}/${i}`, account }));
+  }
+  return webhooks;
+}
+
+/** What Redis holds, in bytes. */
+export async function redisMemory({ runtime }: Installation): Promise<number> {
+  return Number(/^used_memory:(\d+)/m.exec(await runtime.redis.info('memory'))?.[1]);
+}

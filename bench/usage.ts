@@ -1,0 +1,30 @@
+import { readFile, writeFile } from 'node:fs/promises';
+
+/** What Linux tells of a process in /proc; see proc(5). */
+interface Memory {
+  /** The most it has had resident since it began, or since `forgetPeak`, in MB. */
+  peak: number;
+  /** What is resident now, in MB. */
+  now: number;
+}
+
+export async function memoryOf(pid: number): Promise<Memory> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const megabytes = (name: string) =>
+    (Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1_024) / 1e6;
+  return { peak: megabytes('VmHWM'), now: megabytes('VmRSS') };
+}
+
+/** From now on the process's peak is counted anew. */
+export const forgetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
+
+/** The clock ticks in which /proc counts: 100 a second on every platform that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** Seconds of processor time that the process has used, all its threads together. */
+export async function cpuOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The name, in brackets, may hold spaces; utime and stime are the 12th and 13th field after it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
