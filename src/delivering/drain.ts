@@ -7,6 +7,7 @@ import { createPace } from './pace.ts';
 import type { Poster } from './post.ts';
 import { type AttemptResult, type Results, writeResults } from './results.ts';
 import { settle } from './settle.ts';
+import type { Starts } from './starts.ts';
 import type { Subscriber } from './subscriber.ts';
 import type { Turns } from './turns.ts';
 
@@ -16,6 +17,9 @@ const READ_AHEAD = 200;
 /** Results written in one transaction, unless what is in flight ends before, or a result has waited for so long. */
 const WRITE_RESULTS = 200;
 const WRITE_AFTER = 25;
+
+/** A webhook that is owed no more than this is owed little. */
+const LITTLE = 10;
 
 /** A rate limit that makes us wait for longer than this is waited for by a delayed job, not by a slot of the worker. */
 const LONGEST_PACE_WAIT = 500;
@@ -29,6 +33,7 @@ export type DrainEnd = 'empty' | 'slice over' | 'paused' | 'changed' | 'lost' | 
 export interface DrainContext {
   database: DataSource;
   turns: Turns;
+  starts: Starts;
   poster: Poster;
   /** Milliseconds; must never go back. */
   clock: () => number;
@@ -46,7 +51,7 @@ export interface DrainContext {
  * @throws what MySQL throws, once all that was in flight has ended; what was not written is then sent again.
  */
 export async function drain(
-  { database, turns, poster, clock, random, delays }: DrainContext,
+  { database, turns, starts, poster, clock, random, delays }: DrainContext,
   subscriber: Subscriber,
   lease: Lease,
   { first, sliceEnd, signal }: { first: Batch; sliceEnd: number; signal: AbortSignal },
@@ -59,6 +64,7 @@ export async function drain(
   let breaker = subscriber.breaker;
   let results: AttemptResult[] = [];
   let inFlight = 0;
+  let sent = 0;
   let newestFresh = '0';
   let exhausted = false;
   let reading = false;
@@ -89,29 +95,37 @@ export async function drain(
     return pace.wait(now) > LONGEST_PACE_WAIT ? 'paused' : null;
   }
 
-  /** Starts POSTs until something limits them. Runs after every event, so that a free place is used at once. */
-  function sendReady(): void {
-    while (end === null && ready.length > 0) {
-      const now = clock();
-      end = reasonToStop(now);
-      const limit = Math.min(maxInFlight, breaker.inFlightLimit ?? maxInFlight);
-      if (end !== null || inFlight >= limit) return;
-      const wait = pace.wait(now);
-      if (wait > 0) {
-        paceTimer ??= setTimeout(() => {
-          paceTimer = null;
-          notify();
-        }, wait);
-        return;
-      }
-      pace.spend(now);
-      const delivery = ready.shift();
-      if (delivery !== undefined) void attempt(delivery);
+  /** Starts one POST, unless something limits them. @returns whether it did. */
+  function startNext(): boolean {
+    if (end !== null || ready.length === 0) return false;
+    const now = clock();
+    end = reasonToStop(now);
+    if (end !== null) notify();
+    const limit = Math.min(maxInFlight, breaker.inFlightLimit ?? maxInFlight);
+    if (end !== null || inFlight >= limit) return false;
+    const wait = pace.wait(now);
+    if (wait > 0) {
+      paceTimer ??= setTimeout(() => {
+        paceTimer = null;
+        notify();
+      }, wait);
+      return false;
     }
+    pace.spend(now);
+    const delivery = ready.shift();
+    if (delivery !== undefined) void attempt(delivery);
+    return true;
+  }
+
+  /** Runs after every event, so that a free place is used at once. Only those that are owed much take turns. */
+  function sendReady(): void {
+    while (sent < LITTLE && startNext());
+    if (sent >= LITTLE) starts.share(startNext);
   }
 
   async function attempt(delivery: DueDelivery): Promise<void> {
     inFlight += 1;
+    sent += 1;
     const startedAt = new Date();
     const started = clock();
     try {
@@ -128,7 +142,9 @@ export async function drain(
         maxInFlight,
         ordered,
       });
-      turns.ended(webhookId, settled.result.outcome === 'delivered');
+      const delivered = settled.result.outcome === 'delivered';
+      turns.ended(webhookId, delivered);
+      if (delivered && sent < LITTLE && exhausted) starts.servedLittle();
       results.push(settled.result);
       breaker = settled.breaker;
       lastError = settled.fault ?? lastError;

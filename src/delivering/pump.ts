@@ -6,6 +6,7 @@ import { readDue, waitUntilDue } from './due.ts';
 import { LEASE_SECONDS, type Lease, releaseLease, renewLeases, takeLease } from './lease.ts';
 import type { Poster } from './post.ts';
 import { RETRY_DELAYS } from './schedule.ts';
+import { createStarts } from './starts.ts';
 import { loadSubscriber } from './subscriber.ts';
 import { createTurns } from './turns.ts';
 
@@ -61,7 +62,7 @@ export function createPump(options: PumpOptions): Pump {
     timeSlice = TIME_SLICE,
   } = options;
   const turns = createTurns();
-  const context: DrainContext = { database, turns, poster, clock, random, delays };
+  const context: DrainContext = { database, turns, starts: createStarts(), poster, clock, random, delays };
 
   /** What this process is draining; one statement prolongs it all. */
   const held = new Set<Lease>();
