@@ -8,6 +8,13 @@ import { renderMarkdown, renderTerminal } from './table.ts';
 const RESULTS = 'bench/results';
 const PICTURE = 'docs/performance.svg';
 const PAGE = 'docs/performance.md';
+/** What the page shows above its table. */
+const PICTURED = [
+  '![Each wanted ratio as a bar, with a mark where it should be](performance.svg)',
+  '',
+  'A bar is the median of the rounds, the whisker goes from the least to the greatest, the thick mark is what is wanted.',
+  '',
+];
 /** What stands between these two lines of the page is written by the benchmark. */
 const TABLE = { begin: '<!-- table: npm run bench -->', end: '<!-- end of the table -->' };
 
@@ -30,7 +37,7 @@ export async function writeReport(
   await mkdir(RESULTS, { recursive: true });
   await writeFile(join(RESULTS, `${report.date}.json`), `${JSON.stringify(report, null, 2)}\n`);
   await writeFile(PICTURE, drawPicture(results));
-  await writeFile(PAGE, replaceTable(await readFile(PAGE, 'utf8'), renderMarkdown(report)));
+  await writeFile(PAGE, replaceTable(await readFile(PAGE, 'utf8'), [...PICTURED, ...renderMarkdown(report)]));
 }
 
 /** @throws when the page has lost one of the two lines between which its table stands. */
