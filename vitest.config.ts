@@ -4,8 +4,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/servers.setup.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // What never comes must end a run some time; how long anything takes is no test.
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
     // Two cores also carry MySQL and Redis: more files at once only makes each wait longer.
     maxWorkers: 2,
   },

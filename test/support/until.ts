@@ -5,7 +5,7 @@
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  timeout = 30_000,
+  timeout = 90_000,
 ): Promise<T> {
   const end = performance.now() + timeout;
   for (;;) {
