@@ -4,6 +4,7 @@ import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { makeMovements } from '../movements.ts';
+import { percentile } from '../percentile.ts';
 import { startProcess } from '../processes.ts';
 
 const SECOND = 1_000;
@@ -201,7 +202,3 @@ function compare(
     };
   });
 }
-
-/** Of values in ascending order, the least that `part` of them do not exceed. */
-const percentile = (ascending: number[], part: number): number =>
-  ascending[Math.max(0, Math.ceil(ascending.length * part) - 1)] ?? Number.NaN;

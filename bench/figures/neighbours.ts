@@ -3,6 +3,7 @@ import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { makeMovements } from '../movements.ts';
+import { percentile } from '../percentile.ts';
 
 /** Who lives beside the healthy webhooks. */
 interface Neighbourhood {
@@ -127,7 +128,11 @@ async function steadyLoad(
       const arrived = arrivals[id];
       return arrived === undefined ? [] : [Math.max(0, arrived - (accepted.get(unique_id) ?? 0))];
     });
-    if (waits.length === accepted.size) return percentile(waits, 0.99);
+    if (waits.length === accepted.size)
+      return percentile(
+        waits.toSorted((a, b) => a - b),
+        0.99,
+      );
     await pause(100);
   }
 }
@@ -180,8 +185,3 @@ async function startBadNeighbours(
 
 const digits = (count: number) =>
   Array.from({ length: count }, (_, n) => `SELECT ${n} AS n`).join(' UNION ALL ');
-
-function percentile(values: number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-}
