@@ -1,5 +1,6 @@
 import mysql from 'mysql2';
-import { DataSource, type Logger } from 'typeorm';
+import { DataSource, type Logger, type QueryRunner } from 'typeorm';
+import { onConnection } from './connection.ts';
 import { Account } from './entities/account.ts';
 import { Bank } from './entities/bank.ts';
 import { Import } from './entities/import.ts';
@@ -43,6 +44,14 @@ const SILENT: Logger = {
   log() {},
 };
 
+class DirectDataSource extends DataSource {
+  override query<T>(statement: string, values?: unknown[], runner?: QueryRunner): Promise<T> {
+    // In a transaction of TypeORM's own, its runner has the connection.
+    if (runner !== undefined) return super.query(statement, values, runner);
+    return onConnection(this, (sql) => sql.query(statement, values));
+  }
+}
+
 /**
  * The one way to MySQL or MariaDB. Nothing connects before `initialize()`.
  * @param statementTimeout milliseconds after which a statement fails as if the server were away.
@@ -54,7 +63,7 @@ export function createDataSource(
 ): DataSource {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const socketPath = searchParams.get('socketPath');
-  return new DataSource({
+  return new DirectDataSource({
     type: 'mysql',
     driver,
     ...(socketPath === null ? { host: hostname, port: Number(port || 3306) } : { socketPath }),

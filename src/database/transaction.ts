@@ -1,8 +1,8 @@
 import pRetry from 'p-retry';
-import type { DataSource, EntityManager } from 'typeorm';
+import type { DataSource } from 'typeorm';
+import { onConnection, type Sql } from './connection.ts';
 
-/** What runs a statement: the DataSource itself, or a transaction on it. */
-export type Sql = Pick<EntityManager, 'query'>;
+export type { Sql };
 
 /** What MySQL answers to a statement that writes. */
 export interface WriteResult {
@@ -18,12 +18,25 @@ const PASSING = new Set([1020, 1205, 1213]);
  * victim. `work` may therefore run several times: it must change nothing but the database.
  */
 export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
-  return pRetry(() => database.transaction(work), {
+  return pRetry(() => onConnection(database, (sql) => once(sql, work)), {
     retries: 6,
     minTimeout: 20,
     randomize: true,
     shouldRetry: ({ error }) => isPassing(error),
   });
+}
+
+async function once<T>(sql: Sql, work: (sql: Sql) => Promise<T>): Promise<T> {
+  await sql.query('START TRANSACTION');
+  try {
+    const result = await work(sql);
+    await sql.query('COMMIT');
+    return result;
+  } catch (error) {
+    // Where the connection is lost, so is the transaction.
+    await sql.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
 }
 
 /** Whether a statement lost to another one's locks: the same work succeeds when repeated. */

@@ -1,0 +1,74 @@
+import type { Pool, PoolConnection, QueryError, QueryResult } from 'mysql2';
+import type { DataSource } from 'typeorm';
+
+/** What runs a statement: the DataSource itself, or a transaction on it. */
+export interface Sql {
+  query<T>(statement: string, values?: unknown[]): Promise<T>;
+}
+
+/**
+ * A statement that failed, with the code of MySQL or of the system. The driver's own error carries the statement with its
+ * values, and has no stack that leads to whoever sent it.
+ */
+class StatementError extends Error {
+  override name = 'StatementError';
+  readonly code: string;
+  readonly errno: number | undefined;
+  readonly syscall: string | undefined;
+
+  constructor({ message, code, errno, syscall }: NodeJS.ErrnoException) {
+    super(message);
+    this.code = code ?? 'UNKNOWN';
+    this.errno = errno;
+    this.syscall = syscall;
+  }
+}
+
+/**
+ * Lends `work` one of the pool's connections. What is written in SQL goes to the driver directly: TypeORM's query runner takes
+ * as much processor time again, for each statement.
+ * @throws {StatementError} when the server is away, or refuses a statement.
+ */
+export async function onConnection<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const connection = await connect(database);
+  const timeout = database.options.maxQueryExecutionTime;
+  try {
+    return await work({
+      query: <R>(statement: string, values?: unknown[]) => run<R>(connection, statement, values, timeout),
+    });
+  } finally {
+    connection.release();
+  }
+}
+
+async function connect({ driver }: DataSource): Promise<PoolConnection> {
+  const { pool } = driver as unknown as { pool?: Pool };
+  if (pool === undefined) throw new Error('Pool is closed.');
+  try {
+    return await new Promise<PoolConnection>((resolve, reject) => {
+      pool.getConnection((error, connection) => (error === null ? resolve(connection) : reject(error)));
+    });
+  } catch (error) {
+    throw new StatementError(error as NodeJS.ErrnoException);
+  }
+}
+
+async function run<T>(
+  connection: PoolConnection,
+  sql: string,
+  values: unknown[] | undefined,
+  timeout: number | undefined,
+): Promise<T> {
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      const done = (error: QueryError | null, result: QueryResult) =>
+        error === null ? resolve(result as T) : reject(error);
+      connection.query({ sql, values, ...(timeout === undefined ? {} : { timeout }) }, done);
+    });
+  } catch (error) {
+    const failure = new StatementError(error as NodeJS.ErrnoException);
+    // The server may still be at work on it: whatever came next on this connection would wait for it.
+    if (failure.code === 'PROTOCOL_SEQUENCE_TIMEOUT') connection.destroy();
+    throw failure;
+  }
+}
