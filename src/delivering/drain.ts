@@ -3,9 +3,10 @@ import type { DataSource } from 'typeorm';
 import { isAway } from '../database/transaction.ts';
 import { type Batch, type DueDelivery, readDue } from './due.ts';
 import type { Lease } from './lease.ts';
+import type { Ledger } from './ledger.ts';
 import { createPace } from './pace.ts';
 import type { Poster } from './post.ts';
-import { type AttemptResult, type Results, writeResults } from './results.ts';
+import type { AttemptResult, Results } from './results.ts';
 import { settle } from './settle.ts';
 import type { Starts } from './starts.ts';
 import type { Subscriber } from './subscriber.ts';
@@ -30,8 +31,15 @@ const LONGEST_PACE_WAIT = 500;
  */
 export type DrainEnd = 'empty' | 'slice over' | 'paused' | 'changed' | 'lost' | 'stopped';
 
+/** How a drain ended. `released`: its last results were written, and the lease given back with them. */
+export interface Drained {
+  end: DrainEnd;
+  released: boolean;
+}
+
 export interface DrainContext {
   database: DataSource;
+  ledger: Ledger;
   turns: Turns;
   starts: Starts;
   poster: Poster;
@@ -51,11 +59,11 @@ export interface DrainContext {
  * @throws what MySQL throws, once all that was in flight has ended; what was not written is then sent again.
  */
 export async function drain(
-  { database, turns, starts, poster, clock, random, delays }: DrainContext,
+  { database, ledger, turns, starts, poster, clock, random, delays }: DrainContext,
   subscriber: Subscriber,
   lease: Lease,
   { first, sliceEnd, signal }: { first: Batch; sliceEnd: number; signal: AbortSignal },
-): Promise<DrainEnd> {
+): Promise<Drained> {
   const { webhookId, maxInFlight, ordered, revision } = subscriber;
   const pace = createPace(subscriber.rateLimit, clock() + subscriber.rateWait);
   const ready: DueDelivery[] = [];
@@ -74,6 +82,7 @@ export async function drain(
   let end: DrainEnd | null = null;
   let failure: { error: unknown } | null = null;
   let writeFailed = false;
+  let released = false;
   let writeTimer: NodeJS.Timeout | null = null;
   let writeDue = false;
   let paceTimer: NodeJS.Timeout | null = null;
@@ -190,28 +199,42 @@ export async function drain(
     }
   }
 
+  /** This run sends and writes nothing more, once what is being written is; with new settings it would go on. */
+  const isEnding = () =>
+    inFlight === 0 &&
+    !reading &&
+    results.length === 0 &&
+    (end === null ? ready.length === 0 && exhausted : end !== 'changed' && end !== 'lost');
+
   function resultsOf(attempts: AttemptResult[]): Results {
     const now = clock();
     const rateWait = subscriber.rateLimit === null ? null : pace.wait(now);
-    return { lease, attempts, breaker, rateWait, lastError, disable, revision, now };
+    return { lease, ended: isEnding(), attempts, breaker, rateWait, lastError, disable, revision, now };
   }
 
   async function write(): Promise<void> {
     writing = true;
-    const batch = results;
+    const attempts = results;
+    let ended = false;
     results = [];
     if (writeTimer !== null) clearTimeout(writeTimer);
     writeTimer = null;
     writeDue = false;
     try {
       // What has arrived need not be sent again because MySQL is away for a moment.
-      const kept = await pRetry(() => turns.take(webhookId, () => writeResults(database, resultsOf(batch))), {
+      const writeNow = () => {
+        const batch = resultsOf(attempts);
+        ended = batch.ended;
+        return ledger.write(batch);
+      };
+      const kept = await pRetry(() => turns.take(webhookId, writeNow), {
         retries: 5,
         minTimeout: 250,
         shouldRetry: ({ error }) => isAway(error) && !signal.aborted,
       });
       if (!kept) stop('lost');
-      for (const { deliveryId } of batch) inHand.delete(deliveryId);
+      released = kept && ended;
+      for (const { deliveryId } of attempts) inHand.delete(deliveryId);
     } catch (error) {
       writeFailed = true;
       fail(error);
@@ -251,5 +274,5 @@ export async function drain(
     if (paceTimer !== null) clearTimeout(paceTimer);
   }
   if (failure !== null) throw (failure as { error: unknown }).error;
-  return end ?? 'empty';
+  return { end: end ?? 'empty', released };
 }

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import { type DrainContext, drain } from './drain.ts';
 import { readDue, waitUntilDue } from './due.ts';
 import { LEASE_SECONDS, type Lease, releaseLease, renewLeases, takeLease } from './lease.ts';
+import { createLedger } from './ledger.ts';
 import type { Poster } from './post.ts';
 import { RETRY_DELAYS } from './schedule.ts';
 import { createStarts } from './starts.ts';
@@ -62,7 +63,16 @@ export function createPump(options: PumpOptions): Pump {
     timeSlice = TIME_SLICE,
   } = options;
   const turns = createTurns();
-  const context: DrainContext = { database, turns, starts: createStarts(), poster, clock, random, delays };
+  const context: DrainContext = {
+    database,
+    ledger: createLedger(database),
+    turns,
+    starts: createStarts(),
+    poster,
+    clock,
+    random,
+    delays,
+  };
 
   /** What this process is draining; one statement prolongs it all. */
   const held = new Set<Lease>();
@@ -72,8 +82,11 @@ export function createPump(options: PumpOptions): Pump {
 
   const untilDue = (webhookId: string) => turns.take(webhookId, () => waitUntilDue(database, webhookId));
 
-  /** Drains until nothing is due or the slice is over; a webhook whose settings changed goes on with the new ones. */
-  async function drainSlice(lease: Lease, signal: AbortSignal): Promise<void> {
+  /**
+   * Drains until nothing is due or the slice is over; a webhook whose settings changed goes on with the new ones.
+   * @returns whether the lease was given back.
+   */
+  async function drainSlice(lease: Lease, signal: AbortSignal): Promise<boolean> {
     const { webhookId } = lease;
     const sliceEnd = clock() + timeSlice;
     while (clock() < sliceEnd && !signal.aborted) {
@@ -81,12 +94,15 @@ export function createPump(options: PumpOptions): Pump {
       const [subscriber, first] = await turns.take(webhookId, () =>
         Promise.all([loadSubscriber(database, secrets, webhookId, clock()), readDue(database, webhookId)]),
       );
-      if (subscriber === null) return turns.ended(webhookId, false);
-      const end = await drain(context, subscriber, lease, { first, sliceEnd, signal });
-      if (end === 'lost') return log.warn({ webhookId }, 'lease lost: another run sends on');
-      if (end !== 'empty' && end !== 'changed') return;
-      if ((await untilDue(webhookId)) !== 0) return;
+      if (subscriber === null) {
+        turns.ended(webhookId, false);
+        return false;
+      }
+      const { end, released } = await drain(context, subscriber, lease, { first, sliceEnd, signal });
+      if (end === 'lost') log.warn({ webhookId }, 'lease lost: another run sends on');
+      if (end !== 'changed') return released;
     }
+    return false;
   }
 
   /**
@@ -114,11 +130,12 @@ export function createPump(options: PumpOptions): Pump {
         return releaseLease(database, lease);
       }
       held.add(lease);
+      let released = false;
       try {
-        await drainSlice(lease, signal);
+        released = await drainSlice(lease, signal);
       } finally {
         held.delete(lease);
-        await turns.take(webhookId, () => releaseLease(database, lease));
+        if (!released) await turns.take(webhookId, () => releaseLease(database, lease));
       }
       await goToSleep(webhookId);
     },

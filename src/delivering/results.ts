@@ -24,12 +24,17 @@ export interface AttemptResult {
   retryIn: number | null | 'in order';
 }
 
-const FENCE = `
-  UPDATE pumps SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = 0,
-    consecutive_failures = ?, failing_since = ?,
-    pauses = ?, paused_until = NOW(6) + INTERVAL ? MICROSECOND, in_flight_limit = ?,
-    rate_next_at = NOW(6) + INTERVAL ? MICROSECOND, last_error = ?
-  WHERE webhook_id = ? AND lease_token = ?`;
+/** Nobody writes without the lease. Who has ended its run gives it back here, and spares a statement and a commit. */
+const FENCE = (webhooks: number) => `
+  UPDATE pumps p JOIN (
+    SELECT ? AS webhook_id, ? AS consecutive_failures, ? AS failing_since, ? AS pauses, ? AS paused_for, ? AS in_flight_limit,
+      ? AS rate_wait, ? AS last_error, ? AS ended ${'UNION ALL SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? '.repeat(webhooks - 1)}
+  ) r ON p.webhook_id = r.webhook_id
+  SET p.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, p.lease_token = IF(r.ended, NULL, p.lease_token), p.tries = 0,
+    p.consecutive_failures = r.consecutive_failures, p.failing_since = r.failing_since, p.pauses = r.pauses,
+    p.paused_until = NOW(6) + INTERVAL r.paused_for MICROSECOND, p.in_flight_limit = r.in_flight_limit,
+    p.rate_next_at = NOW(6) + INTERVAL r.rate_wait MICROSECOND, p.last_error = r.last_error
+  WHERE (p.webhook_id, p.lease_token) IN (?)`;
 
 /** What has arrived has arrived, even if it was cancelled meanwhile. */
 const DELIVERED = `
@@ -56,8 +61,11 @@ const LOG_ATTEMPTS = `
 const DISABLE = `
   UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1 WHERE id = ? AND status = 'active' AND revision = ?`;
 
+/** What came of a batch of one webhook's deliveries, and how its endpoint is doing since. */
 export interface Results {
   lease: Lease;
+  /** The run ends with this batch: its lease is given back. */
+  ended: boolean;
   attempts: readonly AttemptResult[];
   breaker: Breaker;
   /** Milliseconds from now until the webhook's own rate limit lets the next POST go; null: at once. */
@@ -70,49 +78,66 @@ export interface Results {
   now: number;
 }
 
-/**
- * Writes what came of a batch, and the endpoint's state with it, in one transaction. Only when this resolves to true does a
- * delivery count as delivered.
- * @returns false when the lease was lost: nothing was written, and another run sends the same again.
- */
-export function writeResults(database: DataSource, results: Results): Promise<boolean> {
-  return inTransaction(database, async (sql) => {
-    if (!(await fence(sql, results))) return false;
-    const { attempts, disable, lease, revision } = results;
-    const delivered = attempts.filter(({ outcome }) => outcome === 'delivered');
-    const others = attempts.filter(({ outcome }) => outcome !== 'delivered');
-    if (delivered.length > 0) await sql.query(DELIVERED, [delivered.map(({ deliveryId }) => deliveryId)]);
-    if (others.length > 0) {
-      await sql.query(
-        OTHERS(others.length),
-        others.flatMap(({ deliveryId, number, failures, retryIn }) => [
-          deliveryId,
-          number,
-          failures,
-          typeof retryIn === 'number' ? retryIn * 1_000 : null,
-          retryIn === null ? 1 : 0,
-        ]),
-      );
-    }
-    if (attempts.length > 0) await sql.query(LOG_ATTEMPTS, [attempts.map(toRow)]);
-    if (disable !== null) await sql.query(DISABLE, [disable, lease.webhookId, revision]);
-    return true;
-  });
+/** Another run has taken one of the webhooks over: it sends again what this one could not write. */
+class LeaseLostError extends Error {
+  override name = 'LeaseLostError';
 }
 
-async function fence(sql: Sql, { lease, breaker, rateWait, lastError, now }: Results): Promise<boolean> {
-  const { affectedRows } = await sql.query<WriteResult>(FENCE, [
-    breaker.consecutiveFailures,
-    breaker.failingSince === null ? null : new Date(breaker.failingSince),
-    breaker.pauses,
-    breaker.pausedUntil === null || breaker.pausedUntil <= now ? null : (breaker.pausedUntil - now) * 1_000,
-    breaker.inFlightLimit,
-    rateWait === null ? null : Math.round(rateWait * 1_000),
-    lastError,
-    lease.webhookId,
-    lease.token,
+/**
+ * Writes what came of a batch of each of these webhooks, and the state of their endpoints with it, in one transaction. Only
+ * when this resolves to true does a delivery count as delivered.
+ * @returns false when one of the leases was lost: nothing was written, of none of them.
+ */
+export async function writeResults(database: DataSource, batches: readonly Results[]): Promise<boolean> {
+  try {
+    await inTransaction(database, (sql) => write(sql, batches));
+    return true;
+  } catch (error) {
+    if (error instanceof LeaseLostError) return false;
+    throw error;
+  }
+}
+
+async function write(sql: Sql, batches: readonly Results[]): Promise<void> {
+  await fence(sql, batches);
+  const attempts = batches.flatMap((batch) => batch.attempts);
+  const delivered = attempts.filter(({ outcome }) => outcome === 'delivered');
+  const others = attempts.filter(({ outcome }) => outcome !== 'delivered');
+  if (delivered.length > 0) await sql.query(DELIVERED, [delivered.map(({ deliveryId }) => deliveryId)]);
+  if (others.length > 0) {
+    await sql.query(
+      OTHERS(others.length),
+      others.flatMap(({ deliveryId, number, failures, retryIn }) => [
+        deliveryId,
+        number,
+        failures,
+        typeof retryIn === 'number' ? retryIn * 1_000 : null,
+        retryIn === null ? 1 : 0,
+      ]),
+    );
+  }
+  if (attempts.length > 0) await sql.query(LOG_ATTEMPTS, [attempts.map(toRow)]);
+  for (const { disable, lease, revision } of batches) {
+    if (disable !== null) await sql.query(DISABLE, [disable, lease.webhookId, revision]);
+  }
+}
+
+async function fence(sql: Sql, batches: readonly Results[]): Promise<void> {
+  const { affectedRows } = await sql.query<WriteResult>(FENCE(batches.length), [
+    ...batches.flatMap(({ lease, breaker, rateWait, lastError, ended, now }) => [
+      lease.webhookId,
+      breaker.consecutiveFailures,
+      breaker.failingSince === null ? null : new Date(breaker.failingSince),
+      breaker.pauses,
+      breaker.pausedUntil === null || breaker.pausedUntil <= now ? null : (breaker.pausedUntil - now) * 1_000,
+      breaker.inFlightLimit,
+      rateWait === null ? null : Math.round(rateWait * 1_000),
+      lastError,
+      ended ? 1 : 0,
+    ]),
+    batches.map(({ lease }) => [lease.webhookId, lease.token]),
   ]);
-  return affectedRows === 1;
+  if (affectedRows !== batches.length) throw new LeaseLostError();
 }
 
 const toRow = (attempt: AttemptResult) => [
