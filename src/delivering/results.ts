@@ -90,7 +90,9 @@ class LeaseLostError extends Error {
  */
 export async function writeResults(database: DataSource, batches: readonly Results[]): Promise<boolean> {
   try {
-    await inTransaction(database, (sql) => write(sql, batches));
+    // In the order of the primary key, in which leases are renewed too: two that lock in opposite orders would deadlock.
+    const inOrder = [...batches].sort((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
+    await inTransaction(database, (sql) => write(sql, inOrder));
     return true;
   } catch (error) {
     if (error instanceof LeaseLostError) return false;
