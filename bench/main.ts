@@ -9,6 +9,8 @@ import { memory } from './figures/memory.ts';
 import { hanging, neighbours } from './figures/neighbours.ts';
 import { scaleOut } from './figures/scale-out.ts';
 import { startInstallation } from './installation.ts';
+import { profileInto } from './processes.ts';
+import { renderProfiles } from './profile.ts';
 import { writeReport } from './report.ts';
 import { createSharedInstallation } from './shared-installation.ts';
 import { type Result, summarise } from './summary.ts';
@@ -32,6 +34,7 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
+    profile: { type: 'string' },
   },
 });
 const scale: Scale = values.smoke ? 'smoke' : values.large ? 'large' : 'normal';
@@ -47,6 +50,8 @@ if (values.rounds !== undefined && !/^[1-9]\d*$/.test(values.rounds)) {
   console.error('--rounds must be a whole number from 1.');
   process.exit(1);
 }
+
+if (values.profile !== undefined) profileInto(values.profile);
 
 // Ended in the middle, it ends its servers and processes as well: each of them listens for `exit`.
 process.setMaxListeners(0);
@@ -74,4 +79,9 @@ for (const name of names) {
 await shared.end();
 if (scale === 'smoke' && !values.json)
   console.log(`All counts match: ${names.join(', ')}. Nothing was timed.`);
-else await writeReport(results, { json: values.json, keep: scale === 'normal' && values.only === undefined });
+else {
+  // A profile slows down what it looks at.
+  const keep = scale === 'normal' && values.only === undefined && values.profile === undefined;
+  await writeReport(results, { json: values.json, keep });
+}
+if (values.profile !== undefined) console.error((await renderProfiles(values.profile)).join('\n'));

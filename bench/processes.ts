@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A process of the benchmark, with messages both ways. */
@@ -12,6 +13,13 @@ export interface Process {
   end(): Promise<void>;
 }
 
+let profiles: { directory: string; count: number } | null = null;
+
+/** From now on each process that is started writes a CPU profile there when it ends. */
+export function profileInto(directory: string): void {
+  profiles = { directory, count: 0 };
+}
+
 /** Starts a module of this build (`path` relative to this file) as a process of its own; if it ends by itself, so do we. */
 export function startProcess(
   path: string,
@@ -19,6 +27,7 @@ export function startProcess(
 ): Process {
   const child = fork(fileURLToPath(new URL(path, import.meta.url)), args, {
     env: { ...process.env, ...env },
+    execArgv: profileOptions(path, args),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   let ending = false;
@@ -46,4 +55,13 @@ export function startProcess(
       await exit;
     },
   };
+}
+
+function profileOptions(path: string, args: readonly string[]): string[] {
+  if (profiles === null) return [];
+  profiles.count += 1;
+  const name = [profiles.count, basename(path, '.js'), ...args.filter((arg) => !arg.startsWith('--'))].join(
+    '-',
+  );
+  return ['--cpu-prof', `--cpu-prof-dir=${profiles.directory}`, `--cpu-prof-name=${name}.cpuprofile`];
 }
