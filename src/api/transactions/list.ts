@@ -148,7 +148,15 @@ async function answer(
   const page = await listTransactions(database, marks.shorten(listing), config.zone);
   marks.keep(listing, page);
   if (page.next !== null) linkNext(c, encodeCursor(page.next));
-  // As bytes: of a string Node would go through half a megabyte once more to measure it, and encode it slowly.
-  const body = Buffer.from(JSON.stringify({ transactions: page.transactions }));
+  const body = encode(JSON.stringify({ transactions: page.transactions }));
   return c.body(body, 200, { 'Content-Type': 'application/json' });
+}
+
+/**
+ * A text as UTF-8, into room for the longest that it may become: to measure half a megabyte first, as Node does, takes
+ * three times as long as to write it. What is not written to takes no memory.
+ */
+function encode(text: string) {
+  const room = Buffer.allocUnsafe(3 * text.length);
+  return room.subarray(0, room.write(text));
 }
