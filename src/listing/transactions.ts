@@ -1,5 +1,6 @@
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
+import { type ListedAccount, readAccounts } from './accounts.ts';
 import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
 import type { Listing } from './listing.ts';
 
@@ -21,13 +22,6 @@ export interface ListedTransaction {
   account: ListedAccount;
 }
 
-interface ListedAccount {
-  id: string;
-  title: string;
-  bank_id: string;
-  bank: { id: string; name: string };
-}
-
 export interface Page {
   transactions: ListedTransaction[];
   /** The id of the page's last movement, when there are more behind it. */
@@ -41,11 +35,17 @@ const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, 
 /**
  * Lists movements. A page costs what its rows cost, wherever the cursor stands: both listings walk an index in order of id,
  * which is forced, since an optimiser that takes a date index instead would have to sort.
+ * @param known the listing's accounts, where they have been read already.
  */
-export async function listTransactions(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Page> {
+export async function listTransactions(
+  sql: Sql,
+  listing: Listing,
+  zone: ZoneOffset,
+  known?: ReadonlyMap<string, ListedAccount>,
+): Promise<Page> {
   const rows = await readPage(sql, listing, zone);
   const page = rows.slice(0, listing.perPage);
-  const accounts = await readAccounts(sql, [...new Set(page.map(({ account_id }) => account_id))]);
+  const accounts = known ?? (await readAccounts(sql, listing.customerId, page));
   // Added to the rows themselves: copying a thousand of them costs as much as writing their JSON does.
   const transactions = page.flatMap((row) => {
     const account = accounts.get(row.account_id);
@@ -137,19 +137,4 @@ async function readRows(sql: Sql, listing: Listing, range: IdRange, zone: ZoneOf
     zone.text,
     ids.map(({ id }) => id),
   ]);
-}
-
-/** Read apart from the movements: a page of a thousand names the same few accounts over and over. */
-async function readAccounts(sql: Sql, ids: readonly string[]): Promise<Map<string, ListedAccount>> {
-  if (ids.length === 0) return new Map();
-  const rows = await sql.query<{ id: string; title: string; bank_id: string; bank_name: string }[]>(
-    'SELECT a.id, a.title, a.bank_id, b.name AS bank_name FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.id IN (?)',
-    [ids],
-  );
-  return new Map(
-    rows.map(({ id, title, bank_id, bank_name }) => [
-      id,
-      { id, title, bank_id, bank: { id: bank_id, name: bank_name } },
-    ]),
-  );
 }

@@ -52,7 +52,7 @@ export const getAccount = ({ config, database }: Runtime) =>
   );
 
 /** @throws {Problem} 404. */
-export async function findAccount(database: DataSource, caller: Caller, id: string): Promise<Account> {
+async function findAccount(database: DataSource, caller: Caller, id: string): Promise<Account> {
   const account = maySee(caller, id)
     ? await database
         .getRepository(Account)

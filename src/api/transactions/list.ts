@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { type ApiEnv, createHandlers } from '../../http/environment.ts';
-import { invalid } from '../../http/problem.ts';
+import { type ApiEnv, createHandlers, maySee } from '../../http/environment.ts';
+import { invalid, notFound } from '../../http/problem.ts';
 import { isCalendarDate } from '../../importing/movement.ts';
+import { type ListedAccount, readAccounts } from '../../listing/accounts.ts';
 import { decodeCursor, encodeCursor } from '../../listing/cursor.ts';
 import type { Listing } from '../../listing/listing.ts';
 import { parseMoment } from '../../listing/moment.ts';
@@ -10,7 +11,6 @@ import { createPageMarks, type PageMarks } from '../../listing/page-marks.ts';
 import { listTransactions } from '../../listing/transactions.ts';
 import type { Runtime } from '../../runtime.ts';
 import type { ZoneOffset } from '../../zone-offset.ts';
-import { findAccount } from '../accounts/list.ts';
 import { BankView } from '../accounts/view.ts';
 import { readId, readQuery } from '../input.ts';
 import { linkNext } from '../next-page.ts';
@@ -107,9 +107,12 @@ export const listAccountTransactions = (runtime: Runtime) => {
   const marks = createPageMarks();
   return createHandlers(description, async (c) => {
     const caller = c.get('caller');
-    const { id } = await findAccount(runtime.database, caller, readId(c, 'account', 'account_id'));
-    const scope = { customerId: caller.customerId, accountIds: [id] };
-    return answer(c, runtime, marks, readListing(c, runtime.config.zone, scope));
+    const account_id = readId(c, 'account', 'account_id');
+    if (!maySee(caller, account_id)) throw notFound('account');
+    const accounts = await readAccounts(runtime.database, caller.customerId, [{ account_id }]);
+    if (accounts.size === 0) throw notFound('account');
+    const scope = { customerId: caller.customerId, accountIds: [...accounts.keys()] };
+    return answer(c, runtime, marks, readListing(c, runtime.config.zone, scope), accounts);
   });
 };
 
@@ -144,8 +147,9 @@ async function answer(
   { config, database }: Runtime,
   marks: PageMarks,
   listing: Listing,
+  accounts?: ReadonlyMap<string, ListedAccount>,
 ): Promise<Response> {
-  const page = await listTransactions(database, marks.shorten(listing), config.zone);
+  const page = await listTransactions(database, marks.shorten(listing), config.zone, accounts);
   marks.keep(listing, page);
   if (page.next !== null) linkNext(c, encodeCursor(page.next));
   const body = encode(JSON.stringify({ transactions: page.transactions }));
