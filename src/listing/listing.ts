@@ -14,3 +14,6 @@ export interface Listing {
   page: number;
   perPage: number;
 }
+
+/** So many pages on from a place that is known, a page is walked to: about 4 ms by a thousand rows a page. */
+export const NEAR_PAGES = 20;

@@ -2,7 +2,7 @@ import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { type ListedAccount, readAccounts } from './accounts.ts';
 import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
-import type { Listing } from './listing.ts';
+import { type Listing, NEAR_PAGES } from './listing.ts';
 
 /** A movement as the API shows it. */
 export interface ListedTransaction {
@@ -58,15 +58,16 @@ type Row = Omit<ListedTransaction, 'account'>;
 
 /**
  * A page is looked for from where the listing begins. Where nearly everything lies between its dates, as behind a cursor, it
- * is found within the next two pages' worth; only where little does is the range of the dates' ids asked for, whose cost
- * grows with the days and accounts. One row more than the page is read, to know whether there is a next one.
+ * is found before its second next page would begin; only where little does, or the page is far away, is the range of the
+ * dates' ids asked for, whose cost grows with the days and accounts. One row more than the page is read, to know whether
+ * there is a next one.
  */
 async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Row[]> {
   const { starts, ends, page, perPage } = listing;
   const range = await findIdRange(sql, listing);
   if (range === null) return [];
   if (starts === null && ends === null) return readRows(sql, listing, range, zone);
-  if (page === 1) {
+  if (page <= NEAR_PAGES) {
     const ahead = await lookAhead(sql, listing, range);
     if (
       ahead === null ||
@@ -80,12 +81,12 @@ async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<R
   return narrowed === null ? [] : readRows(sql, listing, narrowed, zone);
 }
 
-/** The movement two pages on when dates are left aside, found in the index alone; null when less than that is left. */
+/** The movement a page behind the page's end when dates are left aside, found in the index alone; null when there is none. */
 async function lookAhead(sql: Sql, listing: Listing, range: IdRange) {
   const { index, where, values } = conditions({ ...listing, starts: null, ends: null }, range);
   const [row] = await sql.query<{ id: string; date_issue: string }[]>(
     `SELECT t.id, t.date_issue FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT 1 OFFSET ?`,
-    [...values, 2 * listing.perPage],
+    [...values, (listing.page + 1) * listing.perPage],
   );
   return row ?? null;
 }

@@ -29,7 +29,15 @@ describe('the place of a numbered page', () => {
     expect(marks.shorten(LISTING)).toEqual({ ...LISTING, page: 1, cursor: '40' });
     marks.keep({ ...LISTING, page: 7 }, page('700', null));
     expect(marks.shorten({ ...LISTING, page: 7 })).toEqual({ ...LISTING, page: 1, cursor: '699' });
-    expect(marks.shorten({ ...LISTING, page: 8 })).toEqual({ ...LISTING, page: 8 });
+  });
+
+  it('is counted from that of the nearest page before it, unless that is far away', () => {
+    const marks = createPageMarks();
+    marks.keep({ ...LISTING, page: 7 }, page('700', '800'));
+    expect(marks.shorten({ ...LISTING, page: 6 })).toEqual({ ...LISTING, page: 6 });
+    expect(marks.shorten({ ...LISTING, page: 9 })).toEqual({ ...LISTING, page: 2, cursor: '800' });
+    expect(marks.shorten({ ...LISTING, page: 27 })).toEqual({ ...LISTING, page: 20, cursor: '800' });
+    expect(marks.shorten({ ...LISTING, page: 28 })).toEqual({ ...LISTING, page: 28 });
   });
 
   it.each<Partial<Listing>>([
@@ -83,6 +91,7 @@ describe('a listing that is read by page numbers', () => {
       expect(await read(4)).toEqual([]);
     }
     await add(names(13, 22));
+    expect(await read(5)).toEqual(names(20, 22));
     expect(await read(4)).toEqual(names(15, 20));
     expect(await read(3)).toEqual(names(10, 15));
     expect(await read(5)).toEqual(names(20, 22));

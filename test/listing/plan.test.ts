@@ -2,7 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storeHistory } from '../../bench/history.ts';
 import type { Sql } from '../../src/database/transaction.ts';
-import type { Listing } from '../../src/listing/listing.ts';
+import { type Listing, NEAR_PAGES } from '../../src/listing/listing.ts';
 import { listTransactions } from '../../src/listing/transactions.ts';
 import { parseOffset } from '../../src/zone-offset.ts';
 import { useDatabase } from '../support/database.ts';
@@ -109,6 +109,8 @@ const NEAR: [string, () => Partial<Listing>][] = [
   ['a cursor', () => ({ starts: '2024-01-01', cursor: middle })],
   ['a cursor and ends', () => ({ ends: '2025-12-01', cursor: middle })],
   ['a cursor and after', () => ({ after: '2024-02-01 00:00:00', cursor: middle })],
+  ['the second page', () => ({ starts: '2024-01-01', page: 2 })],
+  ['the third page behind a cursor', () => ({ starts: '2024-01-01', page: 3, cursor: middle })],
 ];
 /** Found by the range of the dates' ids: what is looked at grows with their days and accounts as well. */
 const FAR: [string, () => Partial<Listing>][] = [
@@ -118,7 +120,8 @@ const FAR: [string, () => Partial<Listing>][] = [
   ['a late day after', () => ({ starts: '2025-09-01', ends: '2025-09-01', after: '2024-03-01 00:00:00' })],
   ['a late day behind a cursor', () => ({ starts: '2025-09-01', ends: '2025-09-01', cursor: middle })],
 ];
-const DEEP = 20;
+/** Farther than pages are walked to from where the listing begins. */
+const DEEP = NEAR_PAGES + 1;
 const NUMBERED: [string, () => Partial<Listing>][] = [
   ['a deep page', () => ({ starts: '2024-01-01', page: DEEP })],
   ['a deep page of late starts', () => ({ starts: '2025-06-01', page: DEEP })],
@@ -144,11 +147,12 @@ describe.each(SCOPES)('the listing of %s', (_scope, scope) => {
   // Two pages' worth are looked ahead in the index, and the page is read; a limited key sees half of its customer's rows.
   const ofPage = (perPage: number) => (scope.accountIds?.length === 2 ? 2 : 1) * 6 * perPage + 100;
 
-  it.each(NEAR)('by %s looks at what its page holds, and little more', async (_shape, shape) => {
+  it.each(NEAR)('by %s looks at what lies up to its page’s end, and little more', async (_shape, shape) => {
     for (const perPage of [10, 100, 1_000]) {
-      const { examined } = await run({ ...scope, ...shape(), perPage });
+      const fields = shape();
+      const { examined } = await run({ ...scope, ...fields, perPage });
       expect(examined).toBeGreaterThanOrEqual(perPage);
-      expect(examined).toBeLessThan(ofPage(perPage));
+      expect(examined).toBeLessThan(ofPage((fields.page ?? 1) * perPage));
     }
   });
 
