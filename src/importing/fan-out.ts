@@ -1,14 +1,18 @@
-import type { Sql, WriteResult } from '../database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 
-export interface FanOut {
-  deliveries: number;
-  /** The webhooks that are now owed something, for the pump to be woken. */
-  webhookIds: string[];
-}
-
-interface NewMovements {
+/** Movements that have just been stored, counted. */
+export interface NewMovements {
+  import_id: string;
   account_id: string;
   dc: 'Debit' | 'Credit';
+  movements: string;
+}
+
+export interface FanOut {
+  /** How many notifications each import made owed. */
+  deliveries: ReadonlyMap<string, number>;
+  /** The webhooks that are now owed something, for the pump to be woken. */
+  webhookIds: string[];
 }
 
 interface Subscription {
@@ -39,26 +43,33 @@ const OWE = `
 /**
  * Owes each new movement to every webhook of the customer that matches it, in the transaction that stores the movements:
  * either both are committed, or neither.
- * @param after the customer's newest movement before this chunk; all beyond it are new.
+ * @param after the customer's newest movement before these; all beyond it are new.
+ * @param added the new ones, by import, account and direction.
  */
 export async function fanOut(
   sql: Sql,
   customerId: string,
   after: string,
-  movements: readonly NewMovements[],
+  added: readonly NewMovements[],
 ): Promise<FanOut> {
-  const accounts = [...new Set(movements.map(({ account_id }) => account_id))];
+  const accounts = [...new Set(added.map(({ account_id }) => account_id))];
   const subscriptions = await sql.query<Subscription[]>(SUBSCRIPTIONS, [customerId, accounts]);
-  const webhookIds = subscriptions
-    .filter((subscription) => movements.some((movement) => matches(subscription, movement)))
-    .map(({ id }) => id);
-  if (webhookIds.length === 0) return { deliveries: 0, webhookIds };
-  const { affectedRows } = await sql.query<WriteResult>(OWE, [webhookIds, customerId, after]);
-  return { deliveries: affectedRows, webhookIds };
+  const matching = new Map<string, Subscription[]>();
+  const deliveries = new Map<string, number>();
+  for (const { import_id, account_id, dc, movements } of added) {
+    const sort = `${account_id} ${dc}`;
+    const owed = matching.get(sort) ?? subscriptions.filter((it) => matches(it, account_id, dc));
+    matching.set(sort, owed);
+    deliveries.set(import_id, (deliveries.get(import_id) ?? 0) + owed.length * Number(movements));
+  }
+  const owed = new Set([...matching.values()].flat());
+  const webhookIds = subscriptions.filter((it) => owed.has(it)).map(({ id }) => id);
+  if (webhookIds.length > 0) await sql.query(OWE, [webhookIds, customerId, after]);
+  return { deliveries, webhookIds };
 }
 
-function matches(subscription: Subscription, { account_id, dc }: NewMovements): boolean {
-  if (subscription.account_id !== null && subscription.account_id !== account_id) return false;
+function matches(subscription: Subscription, accountId: string, dc: NewMovements['dc']): boolean {
+  if (subscription.account_id !== null && subscription.account_id !== accountId) return false;
   return (
     subscription.event === 'NEW_TRANSACTION' ||
     subscription.event === `NEW_${dc === 'Debit' ? 'DEBIT' : 'CREDIT'}`

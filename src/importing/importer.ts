@@ -91,7 +91,8 @@ export function createImporter(options: {
           if (done) return 'done';
           next = chunks.next();
           next.catch(() => {}); // Reported when it is awaited, also if storing fails first.
-          const { webhookIds } = await storeChunk(database, chunk, performance.now() - started);
+          const runningFor = performance.now() - started;
+          const webhookIds = await storeChunk(database, unfinished.customer_id, chunk, runningFor);
           await wake(webhookIds).catch((err: unknown) => log.warn({ err, importId }, 'webhooks not woken'));
           if (chunk.last) log.info({ importId, rows: chunk.to }, 'import done');
           else if (signal.aborted) return 'given back';
@@ -108,7 +109,7 @@ export function createImporter(options: {
 
 /** Cuts an import into chunks, leaving out those that an earlier run has stored. The last one may be empty. */
 async function* readChunks(
-  { id, customer_id, format, bookmark }: Unfinished,
+  { id, format, bookmark }: Unfinished,
   accounts: ReadonlySet<string>,
   pieces: AsyncIterable<Buffer>,
 ): AsyncGenerator<Chunk, void> {
@@ -116,7 +117,6 @@ async function* readChunks(
   const uniqueIdOf = createUniqueIds();
   const start = (from: number): Chunk => ({
     importId: id,
-    customerId: customer_id,
     from,
     to: from,
     last: false,

@@ -1,16 +1,15 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { type FanOut, fanOut } from './fan-out.ts';
+import { type FanOut, fanOut, type NewMovements } from './fan-out.ts';
 import type { Fault, Movement } from './movement.ts';
 
 /** A part of an import that is stored as one: all of it, or nothing. */
 export interface Chunk {
   importId: string;
-  customerId: string;
   /** Rows of the import worked off before this chunk, and with it. */
   from: number;
   to: number;
-  /** Nothing follows: the import is done with it, and its staged bytes are dropped. */
+  /** Nothing follows: the import is done with it. */
   last: boolean;
   movements: { uniqueId: string; movement: Movement }[];
   faults: (Fault & { line: number })[];
@@ -47,17 +46,17 @@ const INSERT_MOVEMENTS = `
     date_issue, date_readed, opponent_id, opponent_iban)
   VALUES ? ON DUPLICATE KEY UPDATE id = id`;
 
-/** What the chunk added, by account and direction. Index: transactions_customer_page. */
+/** What the chunks added. Index: transactions_customer_page. */
 const NEW_MOVEMENTS = `
-  SELECT account_id, dc, MAX(id) AS last_id FROM transactions
-  WHERE customer_id = ? AND id > ? GROUP BY account_id, dc`;
+  SELECT import_id, account_id, dc, COUNT(*) AS movements, MAX(id) AS last_id FROM transactions
+  WHERE customer_id = ? AND id > ? GROUP BY import_id, account_id, dc`;
 
 const ADVANCE_LOCK = `
   UPDATE import_locks SET last_transaction_id = ?, last_date_readed = ? WHERE customer_id = ?`;
 
 /**
- * All accounts of the chunk were worked on; those to which it added movements were updated. The balance is that of the newest
- * movement that has one; it is looked for only where this chunk brought one, since the search would else walk through all
+ * All accounts of the chunks were worked on; those to which they added movements were updated. The balance is that of the newest
+ * movement that has one; it is looked for only where a chunk brought one, since the search would else walk through all
  * movements of an account whose bank sends none. Index: transactions_account_date.
  */
 const UPDATE_ACCOUNTS = `
@@ -71,97 +70,125 @@ const INSERT_FAULTS =
   'INSERT INTO import_errors (import_id, line, path, message) VALUES ? ON DUPLICATE KEY UPDATE line = line';
 
 /**
- * Stores a chunk in one transaction: the new movements, what is owed for them, and the import's bookmark. Repeating a
- * chunk after a crash is harmless: either the bookmark has moved, or nothing was stored.
+ * Stores a chunk of a staged import in one transaction, and drops the staged bytes with the last one. Repeating a chunk after
+ * a crash is harmless: either the bookmark has moved, or nothing was stored.
  * @param runningFor milliseconds since the run began, for the import's `started_at`.
+ * @returns the webhooks that are now owed something.
  * @throws {ImportTakenOverError} when the bookmark is not where this chunk begins.
  */
 export function storeChunk(
   database: DataSource,
+  customerId: string,
   chunk: Chunk,
   runningFor = 0,
-): Promise<FanOut & { inserted: number }> {
+): Promise<string[]> {
   return inTransaction(database, async (sql) => {
-    const { fanned, inserted } =
-      chunk.movements.length === 0 ? NOTHING_STORED : await storeMovements(sql, chunk);
-    if (chunk.faults.length > 0) {
-      await sql.query(INSERT_FAULTS, [
-        chunk.faults.map(({ line, path, message }) => [chunk.importId, line, path.slice(0, 100), message]),
-      ]);
-    }
-    const moved = await sql.query<WriteResult>(MOVE_BOOKMARK, [
-      chunk.to,
-      inserted,
-      chunk.movements.length - inserted,
-      chunk.rejected,
-      fanned.deliveries,
-      Math.round(runningFor * 1_000),
-      chunk.last,
-      chunk.importId,
-      chunk.from,
-    ]);
-    if (moved.affectedRows !== 1) {
-      throw new ImportTakenOverError(`import ${chunk.importId} is being worked on elsewhere`);
-    }
+    const webhookIds = await storeChunks(sql, customerId, [chunk], runningFor);
     if (chunk.last) await sql.query(DROP_PIECES, [chunk.importId]);
-    return { ...fanned, inserted };
+    return webhookIds;
   });
 }
 
-const NOTHING_STORED = { fanned: { deliveries: 0, webhookIds: [] }, inserted: 0 };
+/**
+ * Stores chunks of different imports of one customer: the new movements, what is owed for them, and the imports' bookmarks.
+ * @param sql a transaction.
+ * @param runningFor milliseconds since the runs began.
+ * @returns the webhooks that are now owed something.
+ * @throws {ImportTakenOverError} when a bookmark is not where its chunk begins.
+ */
+export async function storeChunks(
+  sql: Sql,
+  customerId: string,
+  chunks: readonly Chunk[],
+  runningFor = 0,
+): Promise<string[]> {
+  const { inserted, deliveries, webhookIds } = chunks.some(({ movements }) => movements.length > 0)
+    ? await storeMovements(sql, customerId, chunks)
+    : NOTHING_STORED;
+  const faults = chunks.flatMap(({ importId, faults }) =>
+    faults.map(({ line, path, message }) => [importId, line, path.slice(0, 100), message]),
+  );
+  if (faults.length > 0) await sql.query(INSERT_FAULTS, [faults]);
+  for (const { importId, from, to, last, movements, rejected } of chunks) {
+    const added = inserted.get(importId) ?? 0;
+    const moved = await sql.query<WriteResult>(MOVE_BOOKMARK, [
+      to,
+      added,
+      movements.length - added,
+      rejected,
+      deliveries.get(importId) ?? 0,
+      Math.round(runningFor * 1_000),
+      last,
+      importId,
+      from,
+    ]);
+    if (moved.affectedRows !== 1) {
+      throw new ImportTakenOverError(`import ${importId} is being worked on elsewhere`);
+    }
+  }
+  return webhookIds;
+}
 
-async function storeMovements(sql: Sql, chunk: Chunk) {
-  const [lock] = await sql.query<{ last_transaction_id: string; date_readed: string }[]>(LOCK, [
-    chunk.customerId,
-  ]);
-  if (lock === undefined) throw new Error(`customer ${chunk.customerId} has no row in import_locks`);
+/** What became of movements, with their number by import. */
+interface StoredMovements extends FanOut {
+  inserted: ReadonlyMap<string, number>;
+}
+
+const NOTHING_STORED: StoredMovements = { inserted: new Map(), deliveries: new Map(), webhookIds: [] };
+
+async function storeMovements(
+  sql: Sql,
+  customerId: string,
+  chunks: readonly Chunk[],
+): Promise<StoredMovements> {
+  const [lock] = await sql.query<{ last_transaction_id: string; date_readed: string }[]>(LOCK, [customerId]);
+  if (lock === undefined) throw new Error(`customer ${customerId} has no row in import_locks`);
   const { last_transaction_id: after, date_readed: dateReaded } = lock;
 
-  const rows = chunk.movements.map(({ uniqueId, movement: m }) => [
-    chunk.customerId,
-    m.account_id,
-    chunk.importId,
-    uniqueId,
-    m.name,
-    m.dc,
-    m.code,
-    m.amount,
-    m.balance,
-    m.description,
-    m.date_issue,
-    dateReaded,
-    m.opponent_id,
-    m.opponent_iban,
-  ]);
-  const { affectedRows: inserted } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
-  const added =
-    inserted === 0
-      ? []
-      : await sql.query<{ account_id: string; dc: 'Debit' | 'Credit'; last_id: string }[]>(NEW_MOVEMENTS, [
-          chunk.customerId,
-          after,
-        ]);
-  const updated = [...new Set(added.map(({ account_id }) => account_id))];
-  const withBalance = accountsOf(chunk.movements.filter(({ movement }) => movement.balance !== null)).filter(
-    (id) => updated.includes(id),
+  const rows = chunks.flatMap(({ importId, movements }) =>
+    movements.map(({ uniqueId, movement: m }) => [
+      customerId,
+      m.account_id,
+      importId,
+      uniqueId,
+      m.name,
+      m.dc,
+      m.code,
+      m.amount,
+      m.balance,
+      m.description,
+      m.date_issue,
+      dateReaded,
+      m.opponent_id,
+      m.opponent_iban,
+    ]),
   );
-  await sql.query(UPDATE_ACCOUNTS, [
-    dateReaded,
-    orNone(updated),
-    orNone(withBalance),
-    accountsOf(chunk.movements),
-  ]);
-  if (inserted === 0) return NOTHING_STORED;
+  const { affectedRows } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
+  const added =
+    affectedRows === 0
+      ? []
+      : await sql.query<(NewMovements & { last_id: string })[]>(NEW_MOVEMENTS, [customerId, after]);
+  const movements = chunks.flatMap((chunk) => chunk.movements.map(({ movement }) => movement));
+  const updated = accountsOf(added);
+  const withBalance = accountsOf(movements.filter(({ balance }) => balance !== null)).filter((id) =>
+    updated.includes(id),
+  );
+  await sql.query(UPDATE_ACCOUNTS, [dateReaded, orNone(updated), orNone(withBalance), accountsOf(movements)]);
+  if (added.length === 0) return NOTHING_STORED;
 
-  const fanned = await fanOut(sql, chunk.customerId, after, added);
+  const fanned = await fanOut(sql, customerId, after, added);
   const newest = added.map(({ last_id }) => BigInt(last_id)).reduce((a, b) => (a > b ? a : b));
-  await sql.query(ADVANCE_LOCK, [String(newest), dateReaded, chunk.customerId]);
-  return { fanned, inserted };
+  await sql.query(ADVANCE_LOCK, [String(newest), dateReaded, customerId]);
+  const inserted = new Map<string, number>();
+  for (const { import_id, movements } of added) {
+    inserted.set(import_id, (inserted.get(import_id) ?? 0) + Number(movements));
+  }
+  return { ...fanned, inserted };
 }
 
 /** `IN ()` is no SQL; nothing equals NULL. */
 const orNone = (ids: readonly string[]) => (ids.length === 0 ? [null] : ids);
 
-const accountsOf = (movements: Chunk['movements']) => [
-  ...new Set(movements.map(({ movement }) => movement.account_id)),
+const accountsOf = (movements: readonly { account_id: string }[]) => [
+  ...new Set(movements.map(({ account_id }) => account_id)),
 ];

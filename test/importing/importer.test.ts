@@ -170,9 +170,8 @@ describe('an import', () => {
 });
 
 describe('a chunk', () => {
-  const chunkOf = (importId: string, customerId: string, accountId: string, from: number): Chunk => ({
+  const chunkOf = (importId: string, accountId: string, from: number): Chunk => ({
     importId,
-    customerId,
     from,
     to: from + 1,
     last: false,
@@ -190,7 +189,7 @@ describe('a chunk', () => {
     const { customer, account, importId } = await staged(1);
     const { database } = service.runtime;
     await database.query("UPDATE imports SET status = 'running', bookmark = 7 WHERE id = ?", [importId]);
-    await expect(storeChunk(database, chunkOf(importId, customer.id, account.id, 0))).rejects.toThrow(
+    await expect(storeChunk(database, customer.id, chunkOf(importId, account.id, 0))).rejects.toThrow(
       ImportTakenOverError,
     );
     expect(await storedRows(customer.id)).toBe(0);
@@ -204,7 +203,7 @@ describe('a chunk', () => {
     let given = new Date(0);
     await database.transaction(async (sql) => {
       await sql.query('SELECT 1 FROM import_locks WHERE customer_id = ? FOR UPDATE', [customer.id]);
-      storing = storeChunk(database, chunkOf(importId, customer.id, account.id, 0));
+      storing = storeChunk(database, customer.id, chunkOf(importId, account.id, 0));
       await until('the chunk waits for the lock', async () => {
         // Not innodb_trx: asked more often than every 100 ms, it goes on telling what it told first.
         const waiting = await database.query<unknown[]>(
@@ -232,7 +231,7 @@ describe('a chunk', () => {
       "UPDATE import_locks SET last_date_readed = '2099-01-01 00:00:00' WHERE customer_id = ?",
       [customer.id],
     );
-    await storeChunk(database, chunkOf(importId, customer.id, account.id, 0));
+    await storeChunk(database, customer.id, chunkOf(importId, account.id, 0));
     const [row] = await database.query<{ date_readed: Date }[]>(
       'SELECT date_readed FROM transactions WHERE customer_id = ?',
       [customer.id],
