@@ -27,7 +27,9 @@ export async function* readPieces(
 }
 
 /** Cuts a body into pieces of PIECE_BYTES (the last one may be shorter), however it arrives. */
-export async function* cutIntoPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* cutIntoPieces(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Buffer> {
   let parts: Uint8Array[] = [];
   let bytes = 0;
   for await (let part of body) {

@@ -11,13 +11,12 @@ export interface Upload {
   /** Rows in the body, where they were counted already. */
   received: number | null;
   idempotencyKey: string | null;
-  body: AsyncIterable<Uint8Array>;
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 /** `replayed`: the same key and body came before; the import is the one of then. */
-export type Staged =
-  | { outcome: 'staged' | 'replayed'; importId: string }
-  | { outcome: 'in progress' | 'key reused' };
+export type Replay = { outcome: 'replayed'; importId: string } | { outcome: 'in progress' | 'key reused' };
+export type Staged = { outcome: 'staged'; importId: string } | Replay;
 
 const ER_DUP_ENTRY = 1062;
 
@@ -46,17 +45,14 @@ const CLOSE = `UPDATE imports SET status = 'queued', body_hash = UNHEX(?), recei
  */
 export async function stageImport(database: DataSource, upload: Upload): Promise<Staged> {
   const { customerId, idempotencyKey } = upload;
-  if (idempotencyKey !== null) {
-    await database.query(EXPIRE_KEY, [customerId, idempotencyKey]);
-    const earlier = await findKey(database, customerId, idempotencyKey);
-    if (earlier !== undefined) return compare(earlier, upload.body);
-  }
+  const earlier = await findReplay(database, upload);
+  if (earlier !== null) return earlier;
 
   const pieces = cutIntoPieces(upload.body);
   const first = await pieces.next();
   const second = first.done ? first : await pieces.next();
   try {
-    if (second.done) return await stageAtOnce(database, upload, first.done ? Buffer.alloc(0) : first.value);
+    if (second.done) return await stageWhole(database, upload, first.done ? Buffer.alloc(0) : first.value);
     return await stagePieces(database, upload, [first.value as Buffer, second.value], pieces);
   } catch (error) {
     if (idempotencyKey === null || !isDuplicate(error)) throw error;
@@ -73,9 +69,24 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
   }
 }
 
-function stageAtOnce(database: DataSource, upload: Upload, body: Buffer): Promise<Staged> {
+/** What an upload's Idempotency-Key says of it: null when there is none, or it is free. Reads the body only if it is not. */
+export async function findReplay(
+  database: DataSource,
+  { customerId, idempotencyKey, body }: Upload,
+): Promise<Replay | null> {
+  if (idempotencyKey === null) return null;
+  await database.query(EXPIRE_KEY, [customerId, idempotencyKey]);
+  const earlier = await findKey(database, customerId, idempotencyKey);
+  if (earlier === undefined) return null;
+  if (earlier.status === 'receiving') return { outcome: 'in progress' };
+  const hash = createHash('sha256');
+  for await (const part of body) hash.update(part);
+  return judge(earlier, hash.digest('hex'));
+}
+
+function stageWhole(database: DataSource, upload: Upload, body: Buffer): Promise<Staged> {
   return inTransaction(database, async (sql) => {
-    const importId = await open(sql, upload, createHash('sha256').update(body).digest('hex'));
+    const importId = await openImport(sql, upload, createHash('sha256').update(body).digest('hex'));
     await sql.query(ADD_PIECE, [importId, 0, body]);
     return { outcome: 'staged', importId };
   });
@@ -87,7 +98,7 @@ async function stagePieces(
   head: Buffer[],
   tail: AsyncIterable<Buffer>,
 ): Promise<Staged> {
-  const importId = await open(database, upload, null);
+  const importId = await openImport(database, upload, null);
   try {
     const hash = createHash('sha256');
     let seq = 0;
@@ -109,9 +120,13 @@ async function stagePieces(
   }
 }
 
-async function open(
+/**
+ * Makes an import. With the SHA-256 of its body it is queued; without one its body is still to come.
+ * @returns its id.
+ */
+export async function openImport(
   sql: Sql,
-  { customerId, apiKeyId, format, received, idempotencyKey }: Upload,
+  { customerId, apiKeyId, format, received, idempotencyKey }: Omit<Upload, 'body'>,
   bodyHash: string | null,
 ): Promise<string> {
   const { insertId } = await sql.query<WriteResult>(OPEN, [
@@ -136,14 +151,7 @@ async function findKey(sql: Sql, customerId: string, key: string): Promise<KeyHo
   return holder;
 }
 
-async function compare(earlier: KeyHolder, body: AsyncIterable<Uint8Array>): Promise<Staged> {
-  if (earlier.status === 'receiving') return { outcome: 'in progress' };
-  const hash = createHash('sha256');
-  for await (const part of body) hash.update(part);
-  return judge(earlier, hash.digest('hex'));
-}
-
-function judge({ id, body_hash }: KeyHolder, hash: string): Staged {
+function judge({ id, body_hash }: KeyHolder, hash: string): Replay {
   return body_hash?.toLowerCase() === hash
     ? { outcome: 'replayed', importId: id }
     : { outcome: 'key reused' };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createAccount, movement } from '../support/movements.ts';
+import { createAccount, largeImport } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 
-// No importer: an import stays queued until the test itself ends it.
+// No importer: a large import stays queued until the test itself ends it.
 const service = useService({ roles: ['api'] });
 
 const make = (key: string, body: unknown) => service.call('POST', '/v1/apikeys', { key, body });
@@ -81,7 +81,7 @@ describe('API keys', () => {
     const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
     const { status, body } = await service.call('POST', '/v1/imports', {
       key: apikey,
-      body: { transactions: [movement(account.id)] },
+      body: largeImport(account.id),
     });
     expect(status).toBe(202);
     const refused = await remove(key, id);

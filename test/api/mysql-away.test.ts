@@ -67,6 +67,12 @@ it('answers 503 with Retry-After while MySQL is away, and by itself 200 when it 
     body: ['{}\n'],
   });
   expectProblem(upload, 503);
+  const small = await send(`${service.url}/v1/imports`, {
+    method: 'POST',
+    headers: { Authentication: api_key, 'Content-Type': 'application/json' },
+    body: ['{ "transactions": [] }'],
+  });
+  expectProblem(small, 503);
   const ready = await get('/readyz');
   expect([ready.status, ready.body]).toEqual([
     503,

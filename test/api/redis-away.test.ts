@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { queueImports } from '../../src/queues/wake.ts';
-import { createAccount, movement } from '../support/movements.ts';
+import { createAccount, largeImport, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });
@@ -13,10 +13,9 @@ describe('while Redis is away', () => {
     redis.disconnect();
     await expect(queueImports(queues, ['1'])).rejects.toThrow();
 
-    const accepted = await service.call('POST', '/v1/imports', {
-      key,
-      body: { transactions: [movement(id)] },
-    });
+    const small = await service.call('POST', '/v1/imports', { key, body: { transactions: [movement(id)] } });
+    expect([small.status, small.body.import.status]).toEqual([202, 'done']);
+    const accepted = await service.call('POST', '/v1/imports', { key, body: largeImport(id) });
     expect([accepted.status, accepted.body.import.status]).toEqual([202, 'queued']);
     const rows = await database.query<object[]>(
       `SELECT i.status, OCTET_LENGTH(p.bytes) > 0 AS kept FROM imports i JOIN import_pieces p ON p.import_id = i.id

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startDeliveryWorker } from '../../src/delivering/worker.ts';
 import { startImporterWorker } from '../../src/importing/worker.ts';
-import { createAccount, importDone, movement } from '../support/movements.ts';
+import { createAccount, importDone, largeImport } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -25,26 +25,21 @@ describe('the reconciler', () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const webhook = await subscribe(service, key, `${receiver.url}/hook`);
-    const { body } = await service.call('POST', '/v1/imports', {
-      key,
-      body: { transactions: [movement(account.id)] },
-    });
+    const { transactions } = largeImport(account.id);
+    const { body } = await service.call('POST', '/v1/imports', { key, body: { transactions } });
     await emptyRedis();
 
     const importer = startImporterWorker(service.runtime);
     await importDone(service, key, body.import.id);
-    await until('the delivery owed', async () => (await deliveriesOf(service, webhook.id)).length === 1);
+    const owed = async () => (await deliveriesOf(service, webhook.id)).map(({ status }) => status);
+    await until('the deliveries owed', async () => (await owed()).length === transactions.length);
     await importer.stop();
     await emptyRedis();
 
     const delivery = startDeliveryWorker(service.runtime);
-    await until(
-      'delivered',
-      async () => (await deliveriesOf(service, webhook.id))[0]?.status === 'delivered',
-      40_000,
-    );
+    await until('delivered', async () => (await owed()).every((status) => status === 'delivered'), 40_000);
     await delivery.stop();
-    expect(receiver.at('/hook')).toHaveLength(1);
+    expect(receiver.at('/hook')).toHaveLength(transactions.length);
   });
 
   it('cancels what a deleted webhook is owed by an import that was committed after the deletion', async () => {

@@ -4,11 +4,12 @@ import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { type ApiEnv, type Caller, createHandlers, maySee } from '../../http/environment.ts';
 import { invalid, Problem } from '../../http/problem.ts';
+import { type AtOnce, createAtOnce, MOST_AT_ONCE } from '../../importing/at-once.ts';
 import type { FormatName } from '../../importing/formats/index.ts';
 import { UNKNOWN_ACCOUNT } from '../../importing/importer.ts';
 import { type Fault, Movement } from '../../importing/movement.ts';
 import { type Staged, stageImport } from '../../importing/stage.ts';
-import { queueImports } from '../../queues/wake.ts';
+import { queueImports, wakeWebhooks } from '../../queues/wake.ts';
 import type { Runtime } from '../../runtime.ts';
 import {
   check,
@@ -40,13 +41,14 @@ const query = (format: FormatName) =>
 const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 
 /** POST /v1/imports */
-export const createImport = ({ database, queues, log }: Runtime) =>
-  createHandlers(
+export const createImport = ({ database, queues, log }: Runtime) => {
+  const storeAtOnce = createAtOnce({ database, wake: (webhookIds) => wakeWebhooks(queues, webhookIds), log });
+  return createHandlers(
     describe({
       tag: 'Imports',
       summary: 'Send movements in',
       description:
-        'Answered once the bytes are committed; storing and notifying follow. JSON is checked as a whole and refused as a whole. Of NDJSON each line stands for itself: see /v1/imports/{id}/errors. With Idempotency-Key the same request may be sent again for 24 h.',
+        'Answered once the bytes are committed; storing and notifying follow, and of a small JSON body storing is often done by then. JSON is checked as a whole and refused as a whole. Of NDJSON each line stands for itself: see /v1/imports/{id}/errors. With Idempotency-Key the same request may be sent again for 24 h.',
       body: { [JSON_TYPE]: Movements, [NDJSON_TYPE]: null },
       answer: {
         status: 202,
@@ -61,27 +63,26 @@ export const createImport = ({ database, queues, log }: Runtime) =>
       requireMediaType(c, [JSON_TYPE, NDJSON_TYPE]);
       readQuery(c, query(mediaType(c) === JSON_TYPE ? 'json' : 'ndjson'));
       const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
-      let staged: Staged;
+      let accepted: AtOnce | Staged;
       if (mediaType(c) === JSON_TYPE) {
         const bytes = await readBytes(c, JSON_IMPORT_BYTES);
         const { transactions } = check(Movements, parseJson(bytes));
         const faults = await findUnknownAccounts(database, caller, transactions);
         if (faults.length > 0) throw invalidFaults(faults);
-        staged = await stageImport(database, {
-          ...upload,
-          format: 'json',
-          received: transactions.length,
-          body: oneChunk(bytes),
-        });
+        const received = transactions.length;
+        const whole = { ...upload, format: 'json' as const, received, body: [bytes] };
+        const atOnce =
+          received > MOST_AT_ONCE ? null : await storeAtOnce({ ...whole, movements: transactions });
+        accepted = atOnce ?? (await stageImport(database, whole));
       } else {
         const body = streamBytes(c, NDJSON_IMPORT_BYTES);
         try {
-          staged = await stageImport(database, { ...upload, format: 'ndjson', received: null, body });
+          accepted = await stageImport(database, { ...upload, format: 'ndjson', received: null, body });
         } finally {
           await body.return(undefined);
         }
       }
-      const importId = requireStaged(staged);
+      const importId = requireAccepted(accepted);
       const queue = async () => {
         // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
         await queueImports(queues, [importId]).catch((err: unknown) =>
@@ -90,12 +91,13 @@ export const createImport = ({ database, queues, log }: Runtime) =>
       };
       const [found] = await Promise.all([
         findImport(database, caller, importId),
-        staged.outcome === 'staged' ? queue() : undefined,
+        accepted.outcome === 'staged' ? queue() : undefined,
       ]);
       c.header('Location', `/v1/imports/${importId}`);
       return c.json({ import: viewImport(found) }, 202);
     },
   );
+};
 
 /** Each movement of an account that the caller cannot see, by its path. */
 async function findUnknownAccounts(
@@ -128,11 +130,12 @@ function scopeOf({ accountIds, apiKeyId }: Caller, key: string | null): string |
   return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');
 }
 
-function requireStaged(staged: Staged): string {
-  switch (staged.outcome) {
+function requireAccepted(accepted: AtOnce | Staged): string {
+  switch (accepted.outcome) {
+    case 'stored':
     case 'staged':
     case 'replayed':
-      return staged.importId;
+      return accepted.importId;
     case 'in progress':
       throw new Problem(
         'conflict',
@@ -149,8 +152,4 @@ function requireStaged(staged: Staged): string {
         },
       ]);
   }
-}
-
-async function* oneChunk(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
 }

@@ -1,0 +1,264 @@
+import { parse } from 'valibot';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createAtOnce, MOST_AT_ONCE, type SmallUpload } from '../../src/importing/at-once.ts';
+import { Movement } from '../../src/importing/movement.ts';
+import { startImporterWorker } from '../../src/importing/worker.ts';
+import type { Role } from '../../src/runtime.ts';
+import { createAccount, importDone, movement } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { deliveriesOf, subscribe } from '../support/webhooks.ts';
+
+// No importer: what is stored was stored at once, until a test starts one.
+const service = useService({ roles: ['api', 'delivery'] });
+const receiver = useReceiver();
+
+let importer: Role | undefined;
+afterEach(async () => {
+  await importer?.stop();
+  importer = undefined;
+});
+
+const customerWithAccount = async () => {
+  const { api_key: key, customer } = await service.customer();
+  return { key, customerId: customer.id, accountId: (await createAccount(service, key)).id };
+};
+
+const send = (key: string, transactions: object[], headers: Record<string, string> = {}) =>
+  service.call('POST', '/v1/imports', { key, body: { transactions }, headers });
+
+const query = <T>(sql: string, values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
+
+const storedRows = async (customerId: string) =>
+  (await query('SELECT id FROM transactions WHERE customer_id = ?', [customerId])).length;
+
+/** Imports of one customer that come in the same moment: the first is stored alone, all others together. */
+async function storeTogether(customerId: string, imports: object[][]) {
+  const { database, log } = service.runtime;
+  const woken: (readonly string[])[] = [];
+  const store = createAtOnce({ database, log, wake: async (ids) => void woken.push(ids) });
+  const uploads = imports.map((movements): SmallUpload => {
+    const body = [Buffer.from(JSON.stringify(movements))];
+    const format = 'json' as const;
+    const received = movements.length;
+    const checked = movements.map((it) => parse(Movement, it));
+    return { customerId, apiKeyId: '1', format, received, idempotencyKey: null, body, movements: checked };
+  });
+  const outcomes = await Promise.all(uploads.map(store));
+  const ids = outcomes.map((it) => (it?.outcome === 'stored' ? it.importId : null));
+  const counts = await query<{ id: string }>(
+    'SELECT id, status, received, inserted, duplicates, deliveries FROM imports WHERE id IN (?)',
+    [ids],
+  );
+  return { woken, imports: ids.map((id) => counts.find((it) => it.id === id)) };
+}
+
+describe('a small import', () => {
+  it('is done when it is answered, without being staged, and is delivered', async () => {
+    const { key, customerId, accountId } = await customerWithAccount();
+    await subscribe(service, key, `${receiver.url}/one`);
+    const answer = await send(key, [movement(accountId), movement(accountId)]);
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      202,
+      `/v1/imports/${answer.body.import.id}`,
+    ]);
+    const { received_at, started_at, finished_at, ...counts } = answer.body.import;
+    expect(counts).toMatchObject({ status: 'done', received: 2, inserted: 2, duplicates: 0, deliveries: 2 });
+    expect([received_at, started_at, finished_at].toSorted()).toEqual([received_at, started_at, finished_at]);
+    expect(await query('SELECT 1 FROM import_pieces WHERE import_id = ?', [counts.id])).toEqual([]);
+    await until('two POSTs', () => receiver.at('/one').length === 2);
+    const uniqueIds = await query<{ unique_id: string }>(
+      'SELECT CONVERT(unique_id USING utf8mb4) AS unique_id FROM transactions WHERE customer_id = ? ORDER BY id',
+      [customerId],
+    );
+    expect(uniqueIds.map(({ unique_id }) => unique_id.replace(/:.*:/, ':'))).toEqual([
+      'content:1',
+      'content:2',
+    ]);
+  });
+
+  it('may be one of many at once: each is stored once, counted for itself and delivered once', async () => {
+    const { key, customerId, accountId } = await customerWithAccount();
+    await subscribe(service, key, `${receiver.url}/many`);
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, (_, i) => send(key, [movement(accountId, { unique_id: `many ${i}` })])),
+    );
+    for (const { status, body } of answers) {
+      expect([status, body.import]).toMatchObject([
+        202,
+        { status: 'done', received: 1, inserted: 1, duplicates: 0, deliveries: 1 },
+      ]);
+    }
+    expect(await storedRows(customerId)).toBe(120);
+    await until('120 POSTs', () => receiver.at('/many').length >= 120);
+    expect(new Set(receiver.at('/many').map(({ headers }) => headers['webhook-id'])).size).toBe(120);
+    // Ids and date_readed grow together, over all transactions.
+    const rows = await query<{ date_readed: Date }>(
+      'SELECT date_readed FROM transactions WHERE customer_id = ? ORDER BY id',
+      [customerId],
+    );
+    expect(rows).toEqual(rows.toSorted((a, b) => a.date_readed.getTime() - b.date_readed.getTime()));
+  });
+
+  it('of more movements than are stored at once is staged', async () => {
+    const { key, accountId } = await customerWithAccount();
+    const rows = Array.from({ length: MOST_AT_ONCE + 1 }, () => movement(accountId));
+    expect((await send(key, rows)).body.import).toMatchObject({ status: 'queued', inserted: 0 });
+    expect((await send(key, rows.slice(1))).body.import).toMatchObject({
+      status: 'done',
+      inserted: MOST_AT_ONCE,
+    });
+  });
+
+  it('updates its accounts', async () => {
+    const { key, accountId } = await customerWithAccount();
+    await send(key, [movement(accountId, { balance: '77.70' })]);
+    const { body } = await service.call('GET', `/v1/accounts/${accountId}`, { key });
+    expect(body.accounts[0]).toMatchObject({ balance: '77.70', last_update: expect.any(String) });
+  });
+});
+
+describe('imports that are stored together', () => {
+  it('have their own counts, also where they bring the same movement', async () => {
+    const { key, customerId, accountId } = await customerWithAccount();
+    const other = (await createAccount(service, key)).id;
+    const all = await subscribe(service, key, 'http://127.0.0.1:9/', { event: 'NEW_TRANSACTION' });
+    const debits = await subscribe(service, key, 'http://127.0.0.1:9/', {
+      event: 'NEW_DEBIT',
+      account: other,
+    });
+    const a = movement(accountId, { unique_id: 'a' });
+    const b = movement(other, { unique_id: 'b', dc: 'Debit' });
+    const c = movement(other, { unique_id: 'c', dc: 'Credit' });
+    const { imports, woken } = await storeTogether(customerId, [
+      [a],
+      [b, a, c],
+      [b],
+      [],
+      [b, movement(other)],
+    ]);
+    expect(imports).toMatchObject([
+      { status: 'done', received: 1, inserted: 1, duplicates: 0, deliveries: 1 },
+      { status: 'done', received: 3, inserted: 2, duplicates: 1, deliveries: 3 },
+      { status: 'done', received: 1, inserted: 0, duplicates: 1, deliveries: 0 },
+      { status: 'done', received: 0, inserted: 0, duplicates: 0, deliveries: 0 },
+      { status: 'done', received: 2, inserted: 1, duplicates: 1, deliveries: 1 },
+    ]);
+    expect(woken).toEqual([[all.id], [all.id, debits.id]]);
+    const owed = await Promise.all([all, debits].map(({ id }) => deliveriesOf(service, id)));
+    expect(owed.map((rows) => rows.length)).toEqual([4, 1]);
+  });
+});
+
+describe('an Idempotency-Key of small imports', () => {
+  const once = { 'Idempotency-Key': 'once' };
+
+  it('leads to the import of the first time, and is refused for another body', async () => {
+    const { key, accountId } = await customerWithAccount();
+    const first = await send(key, [movement(accountId)], once);
+    const again = await send(key, [movement(accountId)], once);
+    expect([again.status, again.body]).toEqual([202, first.body]);
+    expect(expectProblem(await send(key, [], once), 422)).toEqual(['Idempotency-Key']);
+  });
+
+  it('of several requests at the same time leads to one import', async () => {
+    const { key, customerId, accountId } = await customerWithAccount();
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => send(key, [movement(accountId)], once)),
+    );
+    const accepted = answers.filter(({ status }) => status === 202);
+    for (const answer of answers) if (answer.status !== 202) expectProblem(answer, 409);
+    expect(new Set(accepted.map(({ body }) => body.import.id)).size).toBe(1);
+    expect(await query('SELECT id FROM imports WHERE customer_id = ?', [customerId])).toHaveLength(1);
+  });
+});
+
+describe('a small import that cannot be stored at once', () => {
+  /** It is accepted and nothing of it is stored yet; then an importer stores it. */
+  async function expectStaged(key: string, customerId: string, answer: Awaited<ReturnType<typeof send>>) {
+    expect([answer.status, answer.body.import.status]).toEqual([202, 'queued']);
+    expect(await storedRows(customerId)).toBe(0);
+    return {
+      async storedByImporter() {
+        importer = startImporterWorker(service.runtime);
+        const done = await importDone(service, key, answer.body.import.id);
+        expect(done).toMatchObject({ received: 1, inserted: 1 });
+        expect(await storedRows(customerId)).toBe(1);
+      },
+    };
+  }
+
+  /** Waits until a transaction has stored its movements and comes to the accounts. @returns its connection. */
+  const storing = () =>
+    until('movements stored, and not committed', async () => {
+      const [waiting] = await query<{ id: string }>(
+        `SELECT id FROM information_schema.processlist
+         WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%UPDATE accounts a SET%'`,
+        [],
+      );
+      return waiting;
+    });
+
+  it('since somebody holds the import lock is staged', async () => {
+    const { key, customerId, accountId } = await customerWithAccount();
+    const holder = service.runtime.database.createQueryRunner();
+    await holder.startTransaction();
+    await holder.query('SELECT 1 FROM import_locks WHERE customer_id = ? FOR UPDATE', [customerId]);
+    const staged = await expectStaged(key, customerId, await send(key, [movement(accountId)]));
+    await holder.rollbackTransaction();
+    await holder.release();
+    await staged.storedByImporter();
+  });
+
+  it('since it lost a deadlock is staged', async () => {
+    const { key, customerId, accountId } = await customerWithAccount();
+    const holder = service.runtime.database.createQueryRunner();
+    await holder.startTransaction();
+    await holder.query('SELECT 1 FROM accounts WHERE id = ? FOR UPDATE', [accountId]);
+    // InnoDB rolls back the one that has changed less.
+    const ballast = Array.from({ length: 200 }, (_, i) => [`ballast ${i}`]);
+    await holder.query('INSERT INTO banks (name) VALUES ?', [ballast]);
+    const answer = send(key, [movement(accountId)]);
+    await storing();
+    await holder.query('SELECT 1 FROM import_locks WHERE customer_id = ? FOR UPDATE', [customerId]);
+    const staged = await expectStaged(key, customerId, await answer);
+    await holder.rollbackTransaction();
+    await holder.release();
+    await staged.storedByImporter();
+  });
+
+  it('since MySQL refuses a movement is staged, and does not hold up the next one', async () => {
+    const { key, customerId, accountId } = await customerWithAccount();
+    const { database } = service.runtime;
+    await database.query(
+      `CREATE TRIGGER refuse BEFORE INSERT ON transactions FOR EACH ROW
+       IF NEW.name = 'refused' THEN SIGNAL SQLSTATE '45000'; END IF`,
+    );
+    const refused = await send(key, [movement(accountId, { name: 'refused' })]);
+    const staged = await expectStaged(key, customerId, refused);
+    const next = await customerWithAccount();
+    expect((await send(next.key, [movement(next.accountId)])).body.import.status).toBe('done');
+    await database.query('DROP TRIGGER refuse');
+    await staged.storedByImporter();
+  });
+
+  it('since its connection is lost is answered 503, and nothing of it is kept', async () => {
+    const { key, customerId, accountId } = await customerWithAccount();
+    await subscribe(service, key, `${receiver.url}/lost`);
+    const holder = service.runtime.database.createQueryRunner();
+    await holder.query('LOCK TABLES accounts READ');
+    const answer = send(key, [movement(accountId)], { 'Idempotency-Key': 'lost' });
+    const { id } = await storing();
+    await service.runtime.database.query(`KILL ${id}`);
+    await holder.query('UNLOCK TABLES');
+    await holder.release();
+    expectProblem(await answer, 503);
+    expect(await query('SELECT id FROM imports WHERE customer_id = ?', [customerId])).toEqual([]);
+    expect(await storedRows(customerId)).toBe(0);
+    const again = await send(key, [movement(accountId)], { 'Idempotency-Key': 'lost' });
+    expect(again.body.import).toMatchObject({ status: 'done', inserted: 1, deliveries: 1 });
+    await until('its POST', () => receiver.at('/lost').length === 1);
+  });
+});
