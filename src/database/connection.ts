@@ -53,22 +53,38 @@ async function connect({ driver }: DataSource): Promise<PoolConnection> {
   }
 }
 
+/**
+ * Bytes that are sent as they are, with a prepared statement: written into the statement's text they are in hex, twice as
+ * long, and the server reads them letter by letter. A short value is not worth the preparation.
+ */
+const isLong = (value: unknown): boolean => value instanceof Uint8Array && value.length > 4_096;
+
+/** As the driver says it. */
+const TIMED_OUT = Object.assign(new Error('Query inactivity timeout'), { code: 'PROTOCOL_SEQUENCE_TIMEOUT' });
+
 async function run<T>(
   connection: PoolConnection,
   sql: string,
   values: unknown[] | undefined,
   timeout: number | undefined,
 ): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
       const done = (error: QueryError | null, result: QueryResult) =>
         error === null ? resolve(result as T) : reject(error);
-      connection.query({ sql, values, ...(timeout === undefined ? {} : { timeout }) }, done);
+      const statement = { sql, values, ...(timeout === undefined ? {} : { timeout }) };
+      if (!values?.some(isLong)) return connection.query(statement, done);
+      // The driver gives a time to the execution alone, and the preparation may hang as well.
+      if (timeout !== undefined) timer = setTimeout(() => reject(TIMED_OUT), timeout);
+      connection.execute(statement, done);
     });
   } catch (error) {
     const failure = new StatementError(error as NodeJS.ErrnoException);
     // The server may still be at work on it: whatever came next on this connection would wait for it.
-    if (failure.code === 'PROTOCOL_SEQUENCE_TIMEOUT') connection.destroy();
+    if (failure.code === TIMED_OUT.code) connection.destroy();
     throw failure;
+  } finally {
+    clearTimeout(timer);
   }
 }

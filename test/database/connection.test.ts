@@ -6,6 +6,7 @@ import { createSecretBox } from '../../src/database/secret-box.ts';
 import { checkSecretKey } from '../../src/database/secret-check.ts';
 import { inTransaction, isAway } from '../../src/database/transaction.ts';
 import { useDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 const { database, url } = useDatabase();
 const newKey = () => randomBytes(32).toString('base64');
@@ -48,6 +49,37 @@ it('lets a statement that hangs fail as if the server were away', async () => {
     () => null,
     (reason: unknown) => reason,
   );
+  expect(isAway(error)).toBe(true);
+  await impatient.destroy();
+});
+
+it('sends long bytes as they are, and fails likewise when these hang before they are executed', async () => {
+  const impatient = await createDataSource(url, { poolSize: 1, statementTimeout: 200 }).initialize();
+  const bytes = randomBytes(100_000);
+  const [row] = await impatient.query<{ bytes: Buffer; size: string }[]>(
+    'SELECT ? AS bytes, CAST(? AS UNSIGNED) AS size',
+    [bytes, String(bytes.length)],
+  );
+  expect([row?.bytes.equals(bytes), row?.size]).toEqual([true, String(bytes.length)]);
+
+  // Behind a change of the table that waits for a reader, not even a statement about it can be prepared.
+  const reader = database.createQueryRunner();
+  await reader.startTransaction();
+  await reader.query('SELECT 1 FROM import_pieces');
+  const change = database.query("ALTER TABLE import_pieces COMMENT 'changed'");
+  await until('the change waits', async () => {
+    const waiting = await database.query<unknown[]>(
+      `SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'ALTER TABLE%' AND state LIKE 'Waiting%'`,
+    );
+    return waiting.length > 0;
+  });
+  const insert = impatient.query('INSERT INTO import_pieces (import_id, seq, bytes) VALUES (1, 0, ?)', [
+    bytes,
+  ]);
+  const error = await insert.catch((reason: unknown) => reason);
+  await reader.rollbackTransaction();
+  await reader.release();
+  await change;
   expect(isAway(error)).toBe(true);
   await impatient.destroy();
 });
