@@ -29,7 +29,10 @@ const SUBSCRIPTIONS = `
   SELECT id, event, account_id FROM webhooks
   WHERE customer_id = ? AND status IN ('active', 'paused') AND (account_id IS NULL OR account_id IN (?))`;
 
-/** Indexes: transactions_customer_page for the new movements, the primary key for the webhooks. */
+/**
+ * Webhook by webhook, as the indexes of deliveries are ordered; of each webhook in the order of the movements. Indexes:
+ * transactions_customer_page or the primary key for the new movements, the primary key for the webhooks.
+ */
 const OWE = `
   INSERT INTO deliveries (webhook_id, transaction_id)
   SELECT w.id, t.id
@@ -38,7 +41,7 @@ const OWE = `
     AND (w.account_id IS NULL OR w.account_id = t.account_id)
     AND (w.event = 'NEW_TRANSACTION' OR (w.event = 'NEW_DEBIT' AND t.dc = 'Debit') OR (w.event = 'NEW_CREDIT' AND t.dc = 'Credit'))
   WHERE t.customer_id = ? AND t.id > ?
-  ORDER BY t.id, w.id`;
+  ORDER BY w.id, t.id`;
 
 /**
  * Owes each new movement to every webhook of the customer that matches it, in the transaction that stores the movements:
