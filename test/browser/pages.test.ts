@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAccount, movement } from '../support/movements.ts';
+import { createAccount, largeImport } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { webhook } from '../support/webhooks.ts';
 import { useBrowser, type Visit } from './browser.ts';
@@ -14,7 +14,7 @@ const foreign = ({ requests }: Visit) =>
 beforeAll(async () => {
   const { api_key: key } = await service.customer('Şahin Tekstil A.Ş.');
   const { id } = await createAccount(service, key);
-  await service.call('POST', '/v1/imports', { key, body: { transactions: [movement(id)] } });
+  await service.call('POST', '/v1/imports', { key, body: largeImport(id) });
   const titles = ['Muhasebe <b>kapalı</b>', 'Depo'];
   for (const title of titles) {
     await service.call('POST', '/v1/webhooks', { key, body: webhook({ title, account: id }) });
