@@ -5,7 +5,7 @@ export interface NewMovements {
   import_id: string;
   account_id: string;
   dc: 'Debit' | 'Credit';
-  movements: string;
+  movements: number;
 }
 
 export interface FanOut {
@@ -30,13 +30,14 @@ const SUBSCRIPTIONS = `
   WHERE customer_id = ? AND status IN ('active', 'paused') AND (account_id IS NULL OR account_id IN (?))`;
 
 /**
- * Webhook by webhook, as the indexes of deliveries are ordered; of each webhook in the order of the movements. Indexes:
- * transactions_customer_page or the primary key for the new movements, the primary key for the webhooks.
+ * Webhook by webhook, as the indexes of deliveries are ordered; of each webhook in the order of the movements. The index is
+ * forced since MariaDB walks through all of the customer's movements in it, or through all customers' new ones, where it has
+ * the choice. The webhooks are found by the primary key.
  */
 const OWE = `
   INSERT INTO deliveries (webhook_id, transaction_id)
   SELECT w.id, t.id
-  FROM transactions t
+  FROM transactions t FORCE INDEX (transactions_customer_page)
   JOIN webhooks w ON w.id IN (?)
     AND (w.account_id IS NULL OR w.account_id = t.account_id)
     AND (w.event = 'NEW_TRANSACTION' OR (w.event = 'NEW_DEBIT' AND t.dc = 'Debit') OR (w.event = 'NEW_CREDIT' AND t.dc = 'Credit'))
@@ -63,7 +64,7 @@ export async function fanOut(
     const sort = `${account_id} ${dc}`;
     const owed = matching.get(sort) ?? subscriptions.filter((it) => matches(it, account_id, dc));
     matching.set(sort, owed);
-    deliveries.set(import_id, (deliveries.get(import_id) ?? 0) + owed.length * Number(movements));
+    deliveries.set(import_id, (deliveries.get(import_id) ?? 0) + owed.length * movements);
   }
   const owed = new Set([...matching.values()].flat());
   const webhookIds = subscriptions.filter((it) => owed.has(it)).map(({ id }) => id);

@@ -46,13 +46,16 @@ const INSERT_MOVEMENTS = `
     date_issue, date_readed, opponent_id, opponent_iban)
   VALUES ? ON DUPLICATE KEY UPDATE id = id`;
 
-/** What the chunks added. Index: transactions_customer_page. */
+/** What was new of the chunks. Not forced, MariaDB walks through all of the customer's movements in that index. */
 const NEW_MOVEMENTS = `
-  SELECT import_id, account_id, dc, COUNT(*) AS movements, MAX(id) AS last_id FROM transactions
+  SELECT import_id, account_id, dc, COUNT(*) AS movements FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? GROUP BY import_id, account_id, dc`;
 
+/** Nobody else stores movements of the customer meanwhile: the newest is of these chunks. Index: transactions_customer_page. */
 const ADVANCE_LOCK = `
-  UPDATE import_locks SET last_transaction_id = ?, last_date_readed = ? WHERE customer_id = ?`;
+  UPDATE import_locks SET last_date_readed = ?,
+    last_transaction_id = (SELECT MAX(id) FROM transactions WHERE customer_id = ?)
+  WHERE customer_id = ?`;
 
 /**
  * All accounts of the chunks were worked on; those to which they added movements were updated. The balance is that of the newest
@@ -164,10 +167,7 @@ async function storeMovements(
     ]),
   );
   const { affectedRows } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
-  const added =
-    affectedRows === 0
-      ? []
-      : await sql.query<(NewMovements & { last_id: string })[]>(NEW_MOVEMENTS, [customerId, after]);
+  const added = await countAdded(sql, customerId, after, chunks, affectedRows);
   const movements = chunks.flatMap((chunk) => chunk.movements.map(({ movement }) => movement));
   const updated = accountsOf(added);
   const withBalance = accountsOf(movements.filter(({ balance }) => balance !== null)).filter((id) =>
@@ -177,13 +177,40 @@ async function storeMovements(
   if (added.length === 0) return NOTHING_STORED;
 
   const fanned = await fanOut(sql, customerId, after, added);
-  const newest = added.map(({ last_id }) => BigInt(last_id)).reduce((a, b) => (a > b ? a : b));
-  await sql.query(ADVANCE_LOCK, [String(newest), dateReaded, customerId]);
+  await sql.query(ADVANCE_LOCK, [dateReaded, customerId, customerId]);
   const inserted = new Map<string, number>();
   for (const { import_id, movements } of added) {
-    inserted.set(import_id, (inserted.get(import_id) ?? 0) + Number(movements));
+    inserted.set(import_id, (inserted.get(import_id) ?? 0) + movements);
   }
   return { ...fanned, inserted };
+}
+
+/** Where all are new, or none is, MySQL is not asked: it would read each row again. */
+async function countAdded(
+  sql: Sql,
+  customerId: string,
+  after: string,
+  chunks: readonly Chunk[],
+  inserted: number,
+): Promise<NewMovements[]> {
+  if (inserted === 0) return [];
+  const all = countAll(chunks);
+  if (inserted === all.reduce((sum, { movements }) => sum + movements, 0)) return all;
+  const added = await sql.query<NewMovements[]>(NEW_MOVEMENTS, [customerId, after]);
+  return added.map((it) => ({ ...it, movements: Number(it.movements) }));
+}
+
+function countAll(chunks: readonly Chunk[]): NewMovements[] {
+  const counts = new Map<string, NewMovements>();
+  for (const { importId, movements } of chunks) {
+    for (const { movement } of movements) {
+      const { account_id, dc } = movement;
+      const key = `${importId} ${account_id} ${dc}`;
+      const before = counts.get(key)?.movements ?? 0;
+      counts.set(key, { import_id: importId, account_id, dc, movements: before + 1 });
+    }
+  }
+  return [...counts.values()];
 }
 
 /** `IN ()` is no SQL; nothing equals NULL. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createImporter } from '../../src/importing/importer.ts';
-import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/importing/store.ts';
+import { type Chunk, ImportTakenOverError, storeChunk, storeChunks } from '../../src/importing/store.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -221,6 +221,40 @@ describe('a chunk', () => {
       [customer.id],
     );
     expect(stored?.date_readed.getTime()).toBeGreaterThanOrEqual(given.getTime());
+  });
+
+  it('is stored without looking at all that its customer has, also before MySQL has counted that', async () => {
+    const HISTORY = 5_000;
+    const NEW = 500;
+    const { key, customer, account, importId } = await staged(1);
+    const { database } = service.runtime;
+    await service.call('POST', '/v1/webhooks', {
+      key,
+      body: { title: 'All', endpoint: 'http://127.0.0.1:9/', event: 'NEW_TRANSACTION', account: 'all' },
+    });
+    const bare = chunkOf(importId, account.id, 0);
+    const rows = (prefix: string, count: number): Chunk['movements'] =>
+      bare.movements.flatMap((it) =>
+        Array.from({ length: count }, (_, i) => ({ ...it, uniqueId: `${prefix}${i}` })),
+      );
+    await database.query('ALTER TABLE transactions STATS_AUTO_RECALC = 0');
+    await storeChunk(database, customer.id, { ...bare, to: HISTORY, movements: rows('old', HISTORY) });
+
+    const session = database.createQueryRunner();
+    await session.startTransaction();
+    await session.query('FLUSH STATUS');
+    // One is known already, so that those that are not have to be counted.
+    const movements = [...rows('old', 1), ...rows('new', NEW)];
+    await storeChunks(session, customer.id, [{ ...bare, from: HISTORY, to: HISTORY + NEW + 1, movements }]);
+    const counters: { Value: string }[] = await session.query(
+      `SHOW SESSION STATUS WHERE Variable_name IN
+       ('Handler_read_key', 'Handler_read_next', 'Handler_read_prev', 'Handler_icp_attempts')`,
+    );
+    await session.commitTransaction();
+    await session.release();
+    expect(await show(key, importId)).toMatchObject({ inserted: HISTORY + NEW, duplicates: 1 });
+    const read = counters.reduce((sum, { Value }) => sum + Number(Value), 0);
+    expect(read).toBeLessThan(HISTORY);
   });
 
   it('never goes back in date_readed, even when the clock does', async () => {
