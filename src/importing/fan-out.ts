@@ -44,6 +44,9 @@ const OWE = `
   WHERE t.customer_id = ? AND t.id > ?
   ORDER BY w.id, t.id`;
 
+/** Webhooks for which one statement is made. For thousands of them, and a thousand movements each, it would time out. */
+const OWED_TOGETHER = 200;
+
 /**
  * Owes each new movement to every webhook of the customer that matches it, in the transaction that stores the movements:
  * either both are committed, or neither.
@@ -68,7 +71,9 @@ export async function fanOut(
   }
   const owed = new Set([...matching.values()].flat());
   const webhookIds = subscriptions.filter((it) => owed.has(it)).map(({ id }) => id);
-  if (webhookIds.length > 0) await sql.query(OWE, [webhookIds, customerId, after]);
+  for (let start = 0; start < webhookIds.length; start += OWED_TOGETHER) {
+    await sql.query(OWE, [webhookIds.slice(start, start + OWED_TOGETHER), customerId, after]);
+  }
   return { deliveries, webhookIds };
 }
 
