@@ -9,10 +9,11 @@ import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
 
 /**
  * What each connection is set to before its first statement, so that neither the server's defaults nor another
- * application's SET GLOBAL change what our SQL means: times are UTC, wrong values are errors, reads see commits.
+ * application's SET GLOBAL change what our SQL means: times are UTC, wrong values are errors, reads see commits. Locks are held
+ * for milliseconds: who waits for a second, waits for a process that was stopped, and had better try again.
  */
 const SESSION_STATEMENTS = [
-  "SET time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
+  "SET innodb_lock_wait_timeout = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
 ];
 

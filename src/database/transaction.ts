@@ -26,21 +26,9 @@ export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promi
   });
 }
 
-/**
- * Runs `work` in one READ COMMITTED transaction, for a caller that has another way when it fails: it is not repeated, and no
- * lock is waited for longer than a second.
- */
-export function tryTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
-  return onConnection(database, async (sql) => {
-    await sql.query('SET innodb_lock_wait_timeout = 1');
-    try {
-      return await once(sql, work);
-    } finally {
-      // Where the connection is lost, so is its setting.
-      await sql.query('SET innodb_lock_wait_timeout = DEFAULT').catch(() => {});
-    }
-  });
-}
+/** Runs `work` in one READ COMMITTED transaction, for a caller that has another way when it fails: it is not repeated. */
+export const tryTransaction = <T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> =>
+  onConnection(database, (sql) => once(sql, work));
 
 async function once<T>(sql: Sql, work: (sql: Sql) => Promise<T>): Promise<T> {
   await sql.query('START TRANSACTION');

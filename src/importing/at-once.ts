@@ -20,7 +20,8 @@ export interface SmallUpload extends Upload {
   movements: readonly Movement[];
 }
 
-export type AtOnce = { outcome: 'stored'; importId: string } | Replay;
+/** `woken` resolves when the webhooks are woken, or the reconciler is left to do so. */
+export type AtOnce = { outcome: 'stored'; importId: string; woken: Promise<void> } | Replay;
 
 /**
  * Stores a small import, and what is owed for it, without staging it first, and wakes the webhooks.
@@ -54,9 +55,8 @@ export function createAtOnce(options: {
       // An import without movements is one to be stored, too.
       const stored = await join(upload.customerId, upload, Math.max(1, upload.movements.length));
       if (stored === null) return null;
-      await stored.woken;
       log.info({ importId: stored.importId, rows: upload.movements.length }, 'import done');
-      return { outcome: 'stored', importId: stored.importId };
+      return { outcome: 'stored', ...stored };
     } catch (err) {
       if (isAway(err)) throw err;
       // A lock that somebody holds, or a value that MySQL refuses: an importer repeats what passes, and isolates the rest.

@@ -83,14 +83,14 @@ export const createImport = ({ database, queues, log }: Runtime) => {
         }
       }
       const importId = requireAccepted(accepted);
-      const queue = async () => {
-        // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
-        await queueImports(queues, [importId]).catch((err: unknown) =>
+      // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
+      const queue = () =>
+        queueImports(queues, [importId]).catch((err: unknown) =>
           log.warn({ err, importId }, 'import not queued yet'),
         );
-      };
       const [found] = await Promise.all([
         findImport(database, caller, importId),
+        accepted.outcome === 'stored' ? accepted.woken : undefined,
         accepted.outcome === 'staged' ? queue() : undefined,
       ]);
       c.header('Location', `/v1/imports/${importId}`);
