@@ -28,12 +28,12 @@ const READ_DUE = `
   SELECT STRAIGHT_JOIN due.fresh, due.id, due.attempts, due.failures, due.transaction_id, w.revision, t.dc, t.code, t.amount, t.balance,
     a.currency, t.description, t.account_id, a.title AS account, b.name AS bank, t.opponent_id, t.opponent_iban, t.date_issue
   FROM (
-    (SELECT 0 AS fresh, id, webhook_id, transaction_id, attempts, failures, due_at
+    (SELECT 0 AS fresh, id, webhook_id, transaction_id, attempts, failures
      FROM deliveries FORCE INDEX (deliveries_due)
      WHERE webhook_id = ? AND status = 'pending' AND due_at > ${AT_ONCE} AND due_at <= NOW(6)
      ORDER BY due_at, id LIMIT ?)
     UNION ALL
-    (SELECT 1 AS fresh, id, webhook_id, transaction_id, attempts, failures, due_at
+    (SELECT 1 AS fresh, id, webhook_id, transaction_id, attempts, failures
      FROM deliveries FORCE INDEX (deliveries_due)
      WHERE webhook_id = ? AND status = 'pending' AND due_at = ${AT_ONCE} AND id > ?
      ORDER BY id LIMIT ?)
@@ -41,8 +41,7 @@ const READ_DUE = `
   JOIN webhooks w ON w.id = due.webhook_id AND w.status = 'active'
   JOIN transactions t ON t.id = due.transaction_id
   JOIN accounts a ON a.id = t.account_id
-  JOIN banks b ON b.id = a.bank_id
-  ORDER BY due.fresh, due.due_at, due.id`;
+  JOIN banks b ON b.id = a.bank_id`;
 
 /** Deliveries read in one query; those due for another attempt have a quarter of it. */
 const READ_FRESH = 300;
@@ -58,8 +57,8 @@ export interface Batch {
 }
 
 /**
- * Reads what one webhook is owed now: first those that have been tried before, then those never tried beyond the id `after`.
- * Nothing when the webhook is not active.
+ * Reads what one webhook is owed now: first those that have been tried before, then those never tried beyond the id `after`,
+ * each in the order of their ids. Nothing when the webhook is not active.
  */
 export async function readDue(sql: Sql, webhookId: string, after = '0'): Promise<Batch> {
   const rows = await sql.query<DueDelivery[]>(READ_DUE, [
@@ -69,6 +68,8 @@ export async function readDue(sql: Sql, webhookId: string, after = '0'): Promise
     after,
     READ_FRESH,
   ]);
+  // By MySQL they would be written into a temporary table, texts and all, for a third more of its time.
+  rows.sort((a, b) => a.fresh - b.fresh || Number(a.id) - Number(b.id));
   const fresh = rows.filter((row) => row.fresh === 1);
   return {
     rows,
