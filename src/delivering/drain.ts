@@ -221,13 +221,13 @@ export async function drain(
     writeTimer = null;
     writeDue = false;
     try {
-      // What has arrived need not be sent again because MySQL is away for a moment.
       const writeNow = () => {
         const batch = resultsOf(attempts);
         ended = batch.ended;
         return ledger.write(batch);
       };
-      const kept = await pRetry(() => turns.take(webhookId, writeNow), {
+      // What has arrived need not be sent again because MySQL is away for a moment.
+      const kept = await pRetry(writeNow, {
         retries: 5,
         minTimeout: 250,
         shouldRetry: ({ error }) => isAway(error) && !signal.aborted,

@@ -5,8 +5,9 @@
 const PLACES = 1;
 
 /**
- * Who goes first to the database. Hundreds of endpoints that hang end their timeouts in the same second: their results
- * wait for one another here, and not in the pool's queue, in front of those whose endpoints answer.
+ * Who goes first to the database. Hundreds of endpoints that hang end their timeouts in the same second: the statements of
+ * their next runs wait for one another here, and not in the pool's queue, in front of those whose endpoints answer. (Their
+ * results are written together, see ledger.ts.)
  */
 export interface Turns {
   /** Does `work` at once when the last POST to this webhook arrived; else when one of few places is free. */

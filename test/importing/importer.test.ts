@@ -4,6 +4,7 @@ import { type Chunk, ImportTakenOverError, storeChunk, storeChunks } from '../..
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { subscribe } from '../support/webhooks.ts';
 
 // No importer role: the test runs imports itself, and interrupts them where it likes.
 const service = useService({ roles: ['api'] });
@@ -119,6 +120,22 @@ describe('an import', () => {
     const { importer, woken } = newImporter();
     await importer.run(importId, never);
     expect(woken).toEqual([[all, debit]]);
+  });
+
+  it('is owed to every webhook, however many there are', async () => {
+    const { key, importId } = await staged(2);
+    const made = await Promise.all(
+      Array.from({ length: 450 }, () => subscribe(service, key, 'http://127.0.0.1:9/one-of-many')),
+    );
+    const { importer, woken } = newImporter();
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await show(key, importId)).toMatchObject({ inserted: 2, deliveries: 900 });
+    expect(new Set(woken.flat())).toEqual(new Set(made.map(({ id }) => id)));
+    const owed = await service.runtime.database.query<{ n: string }[]>(
+      'SELECT COUNT(*) AS n FROM deliveries WHERE webhook_id IN (?) GROUP BY webhook_id',
+      [made.map(({ id }) => id)],
+    );
+    expect(owed.map(({ n }) => Number(n))).toEqual(made.map(() => 2));
   });
 
   it('is done although no webhook could be woken: the reconciler finds what is due', async () => {
