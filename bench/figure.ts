@@ -38,5 +38,5 @@ export interface Figure {
 }
 
 /** The given one of three, by scale. */
-export const sized = (scale: Scale, sizes: { smoke: number; normal: number; large?: number }): number =>
+export const sized = <T = number>(scale: Scale, sizes: { smoke: T; normal: T; large?: T }): T =>
   scale === 'large' ? (sizes.large ?? sizes.normal) : sizes[scale];
