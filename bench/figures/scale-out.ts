@@ -118,7 +118,9 @@ function show(processes: number, rate: number, one: number | undefined): Measure
   const name = `deliveries to slow receivers, ${countOf(processes)}`;
   const measured = { name, unit: 'deliveries/s', value: rate };
   return [
-    one === undefined ? measured : { ...measured, baseline: { name: countOf(PROCESSES.normal[0]), value: one } },
+    one === undefined
+      ? measured
+      : { ...measured, baseline: { name: countOf(PROCESSES.normal[0]), value: one } },
   ];
 }
 
