@@ -44,6 +44,20 @@ const headersOf = (status: number) => ({
   ...(status === 429 || status === 503 ? refer('Retry-After') : {}),
 });
 
+interface Parameter {
+  description: string;
+  example?: string;
+}
+
+const parametersOf = (where: 'query' | 'header', parameters: Record<string, Parameter> = {}) =>
+  Object.entries(parameters).map(([name, { description, example }]) => ({
+    in: where,
+    name,
+    description,
+    schema: { type: 'string' as const },
+    ...(example === undefined ? {} : { example }),
+  }));
+
 /**
  * Describes one route in /openapi.json.
  * @param answer what a success looks like.
@@ -55,11 +69,12 @@ export function describe(route: {
   description?: string;
   answer: { status?: number; schema?: v.GenericSchema; description: string; media?: string };
   body?: Record<string, v.GenericSchema | null>;
-  query?: Record<string, { description: string; example?: string }>;
+  query?: Record<string, Parameter>;
+  headers?: Record<string, Parameter>;
   problems?: readonly ProblemName[];
   open?: boolean;
 }) {
-  const { answer, body, query = {}, problems = [], open = false } = route;
+  const { answer, body, query, headers: requestHeaders, problems = [], open = false } = route;
   const names: ProblemName[] = open
     ? [...problems]
     : ['unauthenticated', ...problems, 'too-many-requests', 'unavailable'];
@@ -70,13 +85,7 @@ export function describe(route: {
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
     ...(open ? { security: [] } : {}),
-    parameters: Object.entries(query).map(([name, { description, example }]) => ({
-      in: 'query' as const,
-      name,
-      description,
-      schema: { type: 'string' as const },
-      ...(example === undefined ? {} : { example }),
-    })),
+    parameters: [...parametersOf('query', query), ...parametersOf('header', requestHeaders)],
     ...(body === undefined
       ? {}
       : {

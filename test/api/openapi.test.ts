@@ -121,6 +121,12 @@ describe('/openapi.json', () => {
     }
   });
 
+  it('names the header that makes an import safe to send again', () => {
+    expect(document.paths['/v1/imports']?.post?.parameters).toEqual([
+      expect.objectContaining({ in: 'header', name: 'Idempotency-Key', schema: { type: 'string' } }),
+    ]);
+  });
+
   it('shows what a webhook and a movement are made of', () => {
     const schemaOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json'];
     const webhook = JSON.stringify(schemaOf('/v1/webhooks'));

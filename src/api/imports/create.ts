@@ -49,6 +49,13 @@ export const createImport = ({ database, queues, log }: Runtime) => {
       summary: 'Send movements in',
       description:
         'Answered once the bytes are committed; storing and notifying follow, and of a small JSON body storing is often done by then. JSON is checked as a whole and refused as a whole. Of NDJSON each line stands for itself: see /v1/imports/{id}/errors. With Idempotency-Key the same request may be sent again for 24 h.',
+      headers: {
+        'Idempotency-Key': {
+          description:
+            'Up to 255 printable ASCII characters. The same key with the same body leads to the same import; with another body it is a 422, and while the first request is being received a 409. See draft-ietf-httpapi-idempotency-key-header.',
+          example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+        },
+      },
       body: { [JSON_TYPE]: Movements, [NDJSON_TYPE]: null },
       answer: {
         status: 202,
