@@ -54,6 +54,8 @@ const AWAY = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
+  // The Unix socket of a server that takes no connections any more, as one that was stopped: its queue is full.
+  'EAGAIN',
   'ETIMEDOUT',
   'EHOSTUNREACH',
   'ENOTFOUND',

@@ -1,4 +1,9 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createDataSource } from '../../src/database/data-source.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -82,6 +87,25 @@ it('sends long bytes as they are, and fails likewise when these hang before they
   await change;
   expect(isAway(error)).toBe(true);
   await impatient.destroy();
+});
+
+it('takes a server whose queue of connections is full, since it was stopped, to be away', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-stopped-'));
+  const socketPath = join(directory, 'mysql.sock');
+  const server = `require('node:net').createServer().listen({ path: ${JSON.stringify(socketPath)}, backlog: 1 }, () => console.log('up'))`;
+  const child = spawn(process.execPath, ['-e', server], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  child.kill('SIGSTOP');
+
+  const attempts = Array.from({ length: 6 }, () =>
+    createDataSource(`mysql://nobody:x@localhost/none?socketPath=${socketPath}`).initialize(),
+  );
+  const errors = (await Promise.allSettled(attempts)).map((it) => (it as PromiseRejectedResult).reason);
+  expect(errors.map(({ code }) => code)).toContain('EAGAIN');
+  expect(errors.map(isAway)).toEqual(errors.map(() => true));
+
+  child.kill('SIGKILL');
+  await rm(directory, { recursive: true, force: true });
 });
 
 it('repeats a transaction that was chosen as the victim of a deadlock', async () => {
