@@ -1,16 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 
 const RESTART_AFTER = 1_000;
 const END_LIMIT = 12_000;
+
+/** So long a start waits for MySQL and Redis; one that found them away for all of it ends, and says so. */
+const START_PATIENCE = 60_000;
 
 /** A process that is started again about a second after it has ended, as systemd or Docker would. */
 export interface Supervised {
   name: string;
   /** The file that takes what it writes. */
   log: string;
-  /** How often it ended without having been killed by us, and how. */
+  /** How often it ended without having been killed by us, or having waited in vain to start, and how. */
   readonly ownEnds: readonly string[];
   kill(): void;
   stop(): void;
@@ -41,9 +44,14 @@ export function supervise(
     });
     closeSync(output);
     killed = false;
+    const launchedAt = performance.now();
     launched.once('exit', (code, signal) => {
       if (ending) return;
-      if (!killed) ownEnds.push(`${name} ended with ${signal ?? code} at ${new Date().toISOString()}`);
+      const gaveUp =
+        performance.now() - launchedAt >= START_PATIENCE &&
+        lastLine(log).startsWith('Ledgerbell cannot start:');
+      if (!killed && !gaveUp)
+        ownEnds.push(`${name} ended with ${signal ?? code} at ${new Date().toISOString()}`);
       restart = setTimeout(() => {
         child = launch();
       }, RESTART_AFTER);
@@ -75,3 +83,5 @@ export function supervise(
     },
   };
 }
+
+const lastLine = (file: string): string => readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
