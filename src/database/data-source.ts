@@ -45,6 +45,7 @@ const SILENT: Logger = {
   log() {},
 };
 
+/** TypeORM's own, but for statements written in SQL, which go to the driver directly: see onConnection. */
 class DirectDataSource extends DataSource {
   override query<T>(statement: string, values?: unknown[], runner?: QueryRunner): Promise<T> {
     // In a transaction of TypeORM's own, its runner has the connection.

@@ -18,7 +18,7 @@ const PASSING = new Set([1020, 1205, 1213]);
  * victim. `work` may therefore run several times: it must change nothing but the database.
  */
 export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
-  return pRetry(() => onConnection(database, (sql) => once(sql, work)), {
+  return pRetry(() => tryTransaction(database, work), {
     retries: 6,
     minTimeout: 20,
     randomize: true,
@@ -27,20 +27,19 @@ export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promi
 }
 
 /** Runs `work` in one READ COMMITTED transaction, for a caller that has another way when it fails: it is not repeated. */
-export const tryTransaction = <T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> =>
-  onConnection(database, (sql) => once(sql, work));
-
-async function once<T>(sql: Sql, work: (sql: Sql) => Promise<T>): Promise<T> {
-  await sql.query('START TRANSACTION');
-  try {
-    const result = await work(sql);
-    await sql.query('COMMIT');
-    return result;
-  } catch (error) {
-    // Where the connection is lost, so is the transaction.
-    await sql.query('ROLLBACK').catch(() => {});
-    throw error;
-  }
+export function tryTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
+  return onConnection(database, async (sql) => {
+    await sql.query('START TRANSACTION');
+    try {
+      const result = await work(sql);
+      await sql.query('COMMIT');
+      return result;
+    } catch (error) {
+      // Where the connection is lost, so is the transaction.
+      await sql.query('ROLLBACK').catch(() => {});
+      throw error;
+    }
+  });
 }
 
 /** Whether a statement lost to another one's locks: the same work succeeds when repeated. */

@@ -194,8 +194,7 @@ async function countAdded(
   inserted: number,
 ): Promise<NewMovements[]> {
   if (inserted === 0) return [];
-  const all = countAll(chunks);
-  if (inserted === all.reduce((sum, { movements }) => sum + movements, 0)) return all;
+  if (inserted === chunks.reduce((sum, { movements }) => sum + movements.length, 0)) return countAll(chunks);
   const added = await sql.query<NewMovements[]>(NEW_MOVEMENTS, [customerId, after]);
   return added.map((it) => ({ ...it, movements: Number(it.movements) }));
 }

@@ -1,17 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { afterOutcome, type Breaker, shouldDisable } from '../../src/delivering/breaker.ts';
 import type { Outcome } from '../../src/delivering/outcome.ts';
+import { well } from '../support/breaker.ts';
 
 const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
-const well: Breaker = {
-  consecutiveFailures: 0,
-  failingSince: null,
-  pauses: 0,
-  pausedUntil: null,
-  inFlightLimit: null,
-  successesAtLimit: 0,
-};
 const down: Outcome = { kind: 'failed', tells: 'endpoint' };
 const badBody: Outcome = { kind: 'failed', tells: 'body' };
 const delivered: Outcome = { kind: 'delivered' };

@@ -1,22 +1,14 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { Breaker } from '../../src/delivering/breaker.ts';
 import { type Lease, takeLease } from '../../src/delivering/lease.ts';
 import { createLedger } from '../../src/delivering/ledger.ts';
 import type { AttemptResult, Results } from '../../src/delivering/results.ts';
+import { well } from '../support/breaker.ts';
 import { createAccount } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
 
 const service = useService({ roles: ['api'] });
 const ENDPOINT = 'http://127.0.0.1:9/never';
-const WELL: Breaker = {
-  consecutiveFailures: 0,
-  failingSince: null,
-  pauses: 0,
-  pausedUntil: null,
-  inFlightLimit: null,
-  successesAtLimit: 0,
-};
 let leases: Lease[];
 /** One delivery of each webhook. */
 let deliveries: string[];
@@ -56,7 +48,7 @@ const resultsOf = (i: number, changes: Partial<AttemptResult> = {}, ended = fals
       ...changes,
     },
   ],
-  breaker: WELL,
+  breaker: well,
   rateWait: null,
   lastError: null,
   disable: null,
