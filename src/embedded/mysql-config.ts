@@ -10,7 +10,17 @@ export interface MysqlSettings {
   asRoot: boolean;
   /** Whether the filesystem of `dataDirectory` takes O_DIRECT. */
   directIo: boolean;
+  /** Megabytes of data and indexes that it keeps in memory. */
+  bufferPool: number;
 }
+
+/**
+ * A quarter of the memory: where the indexes do not fit, each movement with an id unlike the one before it is a page read from
+ * the disk, and another one written to it. The memory is taken as it is filled.
+ * @param memory megabytes that there are.
+ */
+export const bufferPoolFor = (memory: number): number =>
+  Math.min(8_192, Math.max(128, Math.floor(memory / 4)));
 
 /** The whole option file of the embedded server, which reads no other: what it does depends on nothing in /etc. */
 export function renderMysqlConfig(settings: MysqlSettings): string {
@@ -32,7 +42,7 @@ export function renderMysqlConfig(settings: MysqlSettings): string {
     innodb_flush_log_at_trx_commit: 1,
     ...(settings.directIo ? { innodb_flush_method: 'O_DIRECT' } : {}),
     innodb_autoinc_lock_mode: 2,
-    innodb_buffer_pool_size: '512M',
+    innodb_buffer_pool_size: `${settings.bufferPool}M`,
     innodb_lock_wait_timeout: 10,
     max_connections: 300,
     max_allowed_packet: '64M',

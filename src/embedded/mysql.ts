@@ -1,11 +1,12 @@
 import { closeSync, constants, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import mysql from 'mysql2/promise';
 import type { MysqlBinaries } from './binaries.ts';
 import type { ServerProcess } from './child.ts';
 import { lastLines, runCommand } from './command.ts';
-import { renderMysqlAccounts, renderMysqlConfig } from './mysql-config.ts';
+import { bufferPoolFor, renderMysqlAccounts, renderMysqlConfig } from './mysql-config.ts';
 import { writePrivate } from './private-file.ts';
 
 /**
@@ -26,10 +27,20 @@ export async function prepareMysql(
   const [configFile, initFile] = [join(dataDir, 'mysql.cnf'), join(dataDir, 'mysql-accounts.sql')];
   const { flavor } = binaries;
   const directIo = takesDirectIo(dataDir);
+  const bufferPool = bufferPoolFor(memory());
   writePrivate(initFile, renderMysqlAccounts(flavor, password));
   writePrivate(
     configFile,
-    renderMysqlConfig({ flavor, dataDirectory, temporaryDirectory, socket, initFile, asRoot, directIo }),
+    renderMysqlConfig({
+      flavor,
+      dataDirectory,
+      temporaryDirectory,
+      socket,
+      initFile,
+      asRoot,
+      directIo,
+      bufferPool,
+    }),
   );
   const url = `mysql://ledgerbell:${password}@localhost/ledgerbell?socketPath=${encodeURIComponent(socket)}`;
   return {
@@ -50,6 +61,12 @@ export async function pingMysql(url: string): Promise<void> {
   } finally {
     connection.destroy();
   }
+}
+
+/** Megabytes: the machine's, or what a container leaves of it. Unlimited, that is 0, or more than any machine has. */
+function memory(): number {
+  const limit = process.constrainedMemory();
+  return Math.min(totalmem(), limit > 0 ? limit : Number.POSITIVE_INFINITY) / 1_048_576;
 }
 
 const UNFINISHED = 'mysql.unfinished-';
