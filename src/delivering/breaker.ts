@@ -62,7 +62,9 @@ export function shouldDisable({ failingSince }: Breaker, now: number): boolean {
 }
 
 function afterSuccess(breaker: Breaker, now: number, maxInFlight: number): Breaker {
-  const { inFlightLimit, pausedUntil } = breaker;
+  const { inFlightLimit, pausedUntil, failingSince, pauses } = breaker;
+  // Of an endpoint that is well another success says nothing new.
+  if (inFlightLimit === null && failingSince === null && pauses === 0) return breaker;
   // It was in flight when the pause began: it says that the endpoint lives, not how much it bears.
   if (pausedUntil !== null && pausedUntil > now) {
     return { ...breaker, consecutiveFailures: 0, failingSince: null };

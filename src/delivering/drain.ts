@@ -15,9 +15,8 @@ import type { Turns } from './turns.ts';
 /** The next batch is read while at least this many are still to be sent. */
 const READ_AHEAD = 200;
 
-/** Results written in one transaction, unless what is in flight ends before, or a result has waited for so long. */
+/** Results written together, unless nothing more is in flight, or the ledger reminds of those that wait. */
 const WRITE_RESULTS = 200;
-const WRITE_AFTER = 25;
 
 /** A webhook that is owed no more than this is owed little. */
 const LITTLE = 10;
@@ -83,10 +82,9 @@ export async function drain(
   let failure: { error: unknown } | null = null;
   let writeFailed = false;
   let released = false;
-  let writeTimer: NodeJS.Timeout | null = null;
   let writeDue = false;
   let paceTimer: NodeJS.Timeout | null = null;
-  let notify: () => void = () => {};
+  let finish: () => void = () => {};
 
   const stop = (reason: DrainEnd) => {
     end ??= reason;
@@ -94,6 +92,11 @@ export async function drain(
   const fail = (error: unknown) => {
     failure ??= { error };
     stop('lost');
+  };
+
+  const writeDueResults = () => {
+    writeDue = true;
+    goOn();
   };
 
   /** Why nothing more may be started in this run, or null. */
@@ -109,14 +112,14 @@ export async function drain(
     if (end !== null || ready.length === 0) return false;
     const now = clock();
     end = reasonToStop(now);
-    if (end !== null) notify();
+    if (end !== null) goOn();
     const limit = Math.min(maxInFlight, breaker.inFlightLimit ?? maxInFlight);
     if (end !== null || inFlight >= limit) return false;
     const wait = pace.wait(now);
     if (wait > 0) {
       paceTimer ??= setTimeout(() => {
         paceTimer = null;
-        notify();
+        goOn();
       }, wait);
       return false;
     }
@@ -126,7 +129,7 @@ export async function drain(
     return true;
   }
 
-  /** Runs after every event, so that a free place is used at once. Only those that are owed much take turns. */
+  /** Only those that are owed much take turns. */
   function sendReady(): void {
     while (sent < LITTLE && startNext());
     if (sent >= LITTLE) starts.share(startNext);
@@ -159,16 +162,12 @@ export async function drain(
       lastError = settled.fault ?? lastError;
       disable ??= settled.disable;
       if (disable !== null) stop('changed');
-      writeTimer ??= setTimeout(() => {
-        writeDue = true;
-        notify();
-      }, WRITE_AFTER);
+      ledger.remind(writeDueResults);
     } catch (error) {
       fail(error);
     } finally {
       inFlight -= 1;
-      sendReady();
-      notify();
+      goOn();
     }
   }
 
@@ -195,7 +194,7 @@ export async function drain(
       fail(error);
     } finally {
       reading = false;
-      notify();
+      goOn();
     }
   }
 
@@ -217,8 +216,7 @@ export async function drain(
     const attempts = results;
     let ended = false;
     results = [];
-    if (writeTimer !== null) clearTimeout(writeTimer);
-    writeTimer = null;
+    ledger.forget(writeDueResults);
     writeDue = false;
     try {
       const writeNow = () => {
@@ -240,7 +238,7 @@ export async function drain(
       fail(error);
     } finally {
       writing = false;
-      notify();
+      goOn();
     }
   }
 
@@ -249,7 +247,7 @@ export async function drain(
     !writing &&
     results.length > 0 &&
     !writeFailed &&
-    (results.length >= WRITE_RESULTS || inFlight === 0 || writeDue);
+    (results.length >= WRITE_RESULTS || writeDue || (inFlight === 0 && (end !== null || ready.length === 0)));
   const isOver = () =>
     inFlight === 0 &&
     !reading &&
@@ -257,22 +255,21 @@ export async function drain(
     (results.length === 0 || writeFailed) &&
     (end !== null || (ready.length === 0 && exhausted));
 
-  takeIn(first);
-  try {
-    for (;;) {
-      const event = new Promise<void>((resolve) => {
-        notify = resolve;
-      });
-      sendReady();
-      if (mayRead()) void read();
-      if (mayWrite()) void write();
-      if (isOver()) break;
-      await event;
-    }
-  } finally {
-    if (writeTimer !== null) clearTimeout(writeTimer);
-    if (paceTimer !== null) clearTimeout(paceTimer);
+  /** Runs after every event: begins whatever may be begun now. */
+  function goOn(): void {
+    sendReady();
+    if (mayRead()) void read();
+    if (mayWrite()) void write();
+    if (isOver()) finish();
   }
+
+  takeIn(first);
+  await new Promise<void>((resolve) => {
+    finish = resolve;
+    goOn();
+  });
+  ledger.forget(writeDueResults);
+  if (paceTimer !== null) clearTimeout(paceTimer);
   if (failure !== null) throw (failure as { error: unknown }).error;
   return { end: end ?? 'empty', released };
 }

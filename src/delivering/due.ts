@@ -18,6 +18,10 @@ export interface DueDelivery extends NotifiedMovement {
  */
 export const AT_ONCE = "'1970-01-01 00:00:00'";
 
+/** A condition: the webhook of that column is owed something now. Index: deliveries_due, its first entry. */
+export const SOMETHING_IS_DUE = (webhookId: string) => `EXISTS (
+    SELECT 1 FROM deliveries d WHERE d.webhook_id = ${webhookId} AND d.status = 'pending' AND d.due_at <= NOW(6))`;
+
 /**
  * Two ranges of the index deliveries_due, read in its order: those whose next attempt has come, and those never tried.
  * Each has its share of a batch, so that neither a flood of new movements holds retries back, nor the other way round.
@@ -83,19 +87,3 @@ export async function readDue(sql: Sql, webhookId: string, after = '0'): Promise
  * written before the clock was set back.
  */
 export const RATE_NEXT_AT = 'IF(p.rate_next_at < NOW(6) + INTERVAL 2 SECOND, p.rate_next_at, NULL)';
-
-/** Index: deliveries_due, its first entry. `pumps` may hold sending back longer than the delivery itself. */
-const NEXT_DUE = `
-  SELECT TIMESTAMPDIFF(MICROSECOND, NOW(6), GREATEST(
-      (SELECT MIN(d.due_at) FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending'),
-      COALESCE(p.paused_until, ${AT_ONCE}), COALESCE(${RATE_NEXT_AT}, ${AT_ONCE}))) / 1000 AS wait
-  FROM webhooks w JOIN pumps p ON p.webhook_id = w.id
-  WHERE w.id = ? AND w.status = 'active'`;
-
-/**
- * Milliseconds until something may be sent to this webhook (0: now), or null when it is owed nothing, or not active.
- */
-export async function waitUntilDue(sql: Sql, webhookId: string): Promise<number | null> {
-  const [row] = await sql.query<{ wait: string | null }[]>(NEXT_DUE, [webhookId]);
-  return row?.wait == null ? null : Math.max(0, Math.ceil(Number(row.wait)));
-}

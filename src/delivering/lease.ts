@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Sql, WriteResult } from '../database/transaction.ts';
+import { SOMETHING_IS_DUE } from './due.ts';
 
 /**
  * How long a run may be silent before another takes its webhook over. BullMQ notices a crashed worker after 10 to 15 s, so
@@ -14,11 +15,12 @@ export const LEASE_SECONDS = 12;
 export const LEASE_IS_FREE = `(p.lease_token IS NULL OR p.lease_until < NOW(6)
     OR p.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
-/** LAST_INSERT_ID(x) makes the server answer with x as the statement's insert id: no second question for the tries. */
+/** Where nothing is due there is nothing to take, and nothing to commit: half of all runs only find that another was quicker. */
 const TAKE = `
-  UPDATE pumps p SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
-    tries = LAST_INSERT_ID(tries + 1)
-  WHERE webhook_id = ? AND ${LEASE_IS_FREE}`;
+  UPDATE pumps p SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = tries + 1
+  WHERE webhook_id IN (?) AND ${LEASE_IS_FREE} AND ${SOMETHING_IS_DUE('p.webhook_id')}`;
+
+const TAKEN = 'SELECT webhook_id FROM pumps WHERE webhook_id IN (?) AND lease_token = ?';
 
 const RENEW = `
   UPDATE pumps SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND WHERE (webhook_id, lease_token) IN (?)`;
@@ -29,15 +31,21 @@ const RELEASE = `UPDATE pumps SET lease_token = NULL, tries = 0 WHERE webhook_id
 export interface Lease {
   webhookId: string;
   token: string;
-  /** Runs in a row, this one included, that were begun and neither wrote a result nor gave the lease back. */
-  tries: number;
 }
 
-/** Takes the webhook's lease, or returns null when another run holds it. */
-export async function takeLease(sql: Sql, webhookId: string): Promise<Lease | null> {
+/**
+ * Takes the leases of these webhooks, in one statement.
+ * @returns for each its lease; null when nothing is due, or another run holds it.
+ */
+export async function takeLeases(sql: Sql, webhookIds: readonly string[]): Promise<(Lease | null)[]> {
   const token = randomBytes(16).toString('base64url');
-  const { affectedRows, insertId } = await sql.query<WriteResult>(TAKE, [token, webhookId]);
-  return affectedRows === 0 ? null : { webhookId, token, tries: Number(insertId) };
+  const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, webhookIds]);
+  if (affectedRows === webhookIds.length) return webhookIds.map((webhookId) => ({ webhookId, token }));
+  if (affectedRows === 0) return webhookIds.map(() => null);
+  const rows = await sql.query<{ webhook_id: string }[]>(TAKEN, [webhookIds, token]);
+  const taken = new Set(rows.map(({ webhook_id }) => webhook_id));
+  // Of two runs for the same webhook the first one has it.
+  return webhookIds.map((webhookId) => (taken.delete(webhookId) ? { webhookId, token } : null));
 }
 
 /** Prolongs leases that are still held. One that was lost stays lost: whoever has it finds out when it writes. */

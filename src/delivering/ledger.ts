@@ -1,9 +1,12 @@
 import type { DataSource } from 'typeorm';
-import { isAway } from '../database/transaction.ts';
-import { type Results, writeResults } from './results.ts';
+import { LeaseLostError, type Results, writeResults } from './results.ts';
+import { together } from './together.ts';
 
 /** Transactions at work at once. One may be held up by another one's locks; what comes meanwhile does not wait for it. */
 const WRITERS = 2;
+
+/** How long a result may wait for others. Milliseconds. */
+const REMIND_AFTER = 25;
 
 /** Webhooks, and results of all of them together, that go into one transaction. */
 const MOST_BATCHES = 100;
@@ -19,60 +22,45 @@ export interface Ledger {
    * @throws what MySQL throws; nothing of this batch was written then, or the answer to its commit was lost.
    */
   write(results: Results): Promise<boolean>;
-}
-
-interface Waiting {
-  results: Results;
-  resolve: (kept: boolean) => void;
-  reject: (error: unknown) => void;
+  /**
+   * Calls back once within 25 ms, at the same moment for all: whoever has results then writes them, in one transaction with the
+   * others.
+   */
+  remind(callback: () => void): void;
+  forget(callback: () => void): void;
 }
 
 export function createLedger(database: DataSource): Ledger {
-  const waiting: Waiting[] = [];
-  let writers = 0;
-
-  function takeBatches(): Waiting[] {
-    let batches = 0;
-    let results = 0;
-    for (const { results: batch } of waiting) {
-      results += batch.attempts.length;
-      if (batches > 0 && (batches >= MOST_BATCHES || results > MOST_RESULTS)) break;
-      batches += 1;
-    }
-    return waiting.splice(0, batches);
-  }
-
-  /** What one of them lost or broke must not hold the others back: if they fail together, each is written alone. */
-  async function writeTogether(batches: readonly Waiting[]): Promise<void> {
-    try {
-      const kept = await writeResults(
-        database,
-        batches.map(({ results }) => results),
-      );
-      if (kept || batches.length === 1) {
-        for (const { resolve } of batches) resolve(kept);
-        return;
-      }
-    } catch (error) {
-      if (batches.length === 1 || isAway(error)) {
-        for (const { reject } of batches) reject(error);
-        return;
-      }
-    }
-    for (const batch of batches) await writeTogether([batch]);
-  }
-
-  async function writeAll(): Promise<void> {
-    writers += 1;
-    while (waiting.length > 0) await writeTogether(takeBatches());
-    writers -= 1;
-  }
-
+  const writeTogether = async (batches: readonly Results[]) => {
+    await writeResults(database, batches);
+    return batches.map(() => true);
+  };
+  const write = together(writeTogether, {
+    workers: WRITERS,
+    most: MOST_BATCHES,
+    heaviest: MOST_RESULTS,
+    weigh: ({ attempts }) => attempts.length,
+  });
+  const reminders = new Set<() => void>();
+  let waits = false;
+  const remindAll = () => {
+    waits = false;
+    const due = [...reminders];
+    reminders.clear();
+    for (const callback of due) callback();
+  };
   return {
+    remind(callback) {
+      reminders.add(callback);
+      if (waits) return;
+      waits = true;
+      setTimeout(remindAll, REMIND_AFTER);
+    },
+    forget: (callback) => void reminders.delete(callback),
     write: (results) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ results, resolve, reject });
-        if (writers < WRITERS) void writeAll();
+      write(results).catch((error: unknown) => {
+        if (error instanceof LeaseLostError) return false;
+        throw error;
       }),
   };
 }

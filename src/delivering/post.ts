@@ -95,23 +95,22 @@ export function createPoster({
     return refusal;
   };
 
-  const send = (request: PostRequest) =>
-    new Promise<Answer & { stale: boolean }>((resolve) => {
+  const send = (request: PostRequest, { repeat }: { repeat: boolean }) =>
+    new Promise<Answer>((resolve) => {
       const exchange = new Exchange(performance.now() + totalTimeout, (answer) => {
         inFlight.delete(exchange);
-        resolve(answer);
+        // The receiver closed a kept-alive connection just as it was used again; a new one is made for the second try.
+        resolve(answer.stale && repeat ? send(request, { repeat: false }) : answer);
       });
       inFlight.add(exchange);
       agent.dispatch({ method: 'POST', ...request }, exchange);
     });
 
   return {
-    async post(request) {
+    post(request) {
       const refusal = refusalOf(request.origin);
-      if (refusal !== null) return { ...NO_ANSWER, error: refusal, refused: true };
-      const answer = await send(request);
-      // The receiver closed a kept-alive connection just as it was used again; a new one is made for the second try.
-      return answer.stale ? send(request) : answer;
+      if (refusal !== null) return Promise.resolve({ ...NO_ANSWER, error: refusal, refused: true });
+      return send(request, { repeat: true });
     },
     abort() {
       for (const exchange of inFlight) exchange.cut(new AbortedError('cut short by the shutdown'));

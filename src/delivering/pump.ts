@@ -2,14 +2,16 @@ import type { DataSource } from 'typeorm';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Log } from '../log.ts';
 import { type DrainContext, drain } from './drain.ts';
-import { readDue, waitUntilDue } from './due.ts';
-import { LEASE_SECONDS, type Lease, releaseLease, renewLeases, takeLease } from './lease.ts';
+import { readDue } from './due.ts';
+import { type Lease, releaseLease, renewLeases, takeLeases } from './lease.ts';
 import { createLedger } from './ledger.ts';
 import type { Poster } from './post.ts';
 import { RETRY_DELAYS } from './schedule.ts';
 import { createStarts } from './starts.ts';
-import { loadSubscriber } from './subscriber.ts';
+import { openSubscriber, readSubscribers } from './subscriber.ts';
+import { together } from './together.ts';
 import { createTurns } from './turns.ts';
+import { waitsUntilDue } from './wait.ts';
 
 const SECOND = 1_000;
 
@@ -34,7 +36,7 @@ const SET_APART = `
 export interface Pump {
   /**
    * Sends what the webhook is owed, for one time slice at most, and leaves a job behind if something remains: at once
-   * when it is due, or for the moment at which the next will be.
+   * when it is due, or for the moment at which the next will be, or another run's lease must be over.
    * @throws what MySQL or Redis throws. Nothing is lost then: the reconciler finds what is due.
    */
   run(webhookId: string, signal: AbortSignal): Promise<void>;
@@ -80,22 +82,35 @@ export function createPump(options: PumpOptions): Pump {
     renewLeases(database, [...held]).catch((err: unknown) => log.warn({ err }, 'leases not renewed'));
   }, RENEW_EVERY);
 
-  const untilDue = (webhookId: string) => turns.take(webhookId, () => waitUntilDue(database, webhookId));
+  /** Asks for many webhooks together: those that are well, and apart from them all others. */
+  function askTogether<T>(ask: (webhookIds: readonly string[]) => Promise<T[]>) {
+    const [well, others] = [together(ask), together(ask)];
+    return (webhookId: string) => (turns.isWell(webhookId) ? well : others)(webhookId);
+  }
+  const takeLease = askTogether((ids) => takeLeases(database, ids));
+  const readSubscriber = askTogether((ids) => readSubscribers(database, ids));
+  const untilDue = askTogether((ids) => waitsUntilDue(database, ids));
 
   /**
    * Drains until nothing is due or the slice is over; a webhook whose settings changed goes on with the new ones.
    * @returns whether the lease was given back.
    */
-  async function drainSlice(lease: Lease, signal: AbortSignal): Promise<boolean> {
+  async function drainSlice(lease: Lease, sliceEnd: number, signal: AbortSignal): Promise<boolean> {
     const { webhookId } = lease;
-    const sliceEnd = clock() + timeSlice;
     while (clock() < sliceEnd && !signal.aborted) {
       // Side by side: before the first POST each answer of MySQL is waited for.
-      const [subscriber, first] = await turns.take(webhookId, () =>
-        Promise.all([loadSubscriber(database, secrets, webhookId, clock()), readDue(database, webhookId)]),
-      );
-      if (subscriber === null) {
+      const [row, first] = await Promise.all([
+        readSubscriber(webhookId),
+        turns.take(webhookId, () => readDue(database, webhookId)),
+      ]);
+      if (row === null) {
         turns.ended(webhookId, false);
+        return false;
+      }
+      const subscriber = openSubscriber(row, secrets, clock());
+      if (subscriber.tries > MAX_TRIES) {
+        await database.query(SET_APART, [webhookId]);
+        log.error({ webhookId }, 'webhook set apart: its runs keep ending the process');
         return false;
       }
       const { end, released } = await drain(context, subscriber, lease, { first, sliceEnd, signal });
@@ -105,39 +120,33 @@ export function createPump(options: PumpOptions): Pump {
     return false;
   }
 
-  /**
-   * Ends a run without missing a wake-up. A wake-up that came while the job was active starts it again when it ends; only
-   * adding the later job overwrites it. Its rows were committed before it, so that a look after adding sees them.
-   */
-  async function goToSleep(webhookId: string): Promise<void> {
-    const wait = await untilDue(webhookId);
-    if (wait === null) return;
-    await wake(webhookId, wait);
-    if (wait > 0 && (await untilDue(webhookId)) === 0) await wake(webhookId, 0);
+  /** Drains if something is due and nobody else is at it. */
+  async function drainDue(webhookId: string, sliceEnd: number, signal: AbortSignal): Promise<void> {
+    const lease = await takeLease(webhookId);
+    if (lease === null) return;
+    held.add(lease);
+    let released = false;
+    try {
+      released = await drainSlice(lease, sliceEnd, signal);
+    } finally {
+      held.delete(lease);
+      if (!released) await turns.take(webhookId, () => releaseLease(database, lease));
+    }
   }
 
   return {
     async run(webhookId, signal) {
-      const lease = await turns.take(webhookId, () => takeLease(database, webhookId));
-      if (lease === null) {
-        // Another run has it, or had it when its process died: look again when the lease must be over.
-        if ((await untilDue(webhookId)) !== null) await wake(webhookId, LEASE_SECONDS * SECOND);
-        return;
-      }
-      if (lease.tries > MAX_TRIES) {
-        await database.query(SET_APART, [webhookId]);
-        log.error({ webhookId }, 'webhook set apart: its runs keep ending the process');
-        return releaseLease(database, lease);
-      }
-      held.add(lease);
-      let released = false;
-      try {
-        released = await drainSlice(lease, signal);
-      } finally {
-        held.delete(lease);
-        if (!released) await turns.take(webhookId, () => releaseLease(database, lease));
-      }
-      await goToSleep(webhookId);
+      const sliceEnd = clock() + timeSlice;
+      let wait: number | null;
+      do {
+        await drainDue(webhookId, sliceEnd, signal);
+        wait = await untilDue(webhookId);
+      } while (wait === 0 && clock() < sliceEnd && !signal.aborted);
+      if (wait === null) return;
+      // A wake-up that came while the job was active starts it again when it ends; only adding the later job overwrites it.
+      // Its rows were committed before it, so that a look after adding sees them.
+      await wake(webhookId, wait);
+      if (wait > 0 && (await untilDue(webhookId)) === 0) await wake(webhookId, 0);
     },
     close: () => clearInterval(renewal),
   };

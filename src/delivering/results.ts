@@ -79,25 +79,19 @@ export interface Results {
 }
 
 /** Another run has taken one of the webhooks over: it sends again what this one could not write. */
-class LeaseLostError extends Error {
+export class LeaseLostError extends Error {
   override name = 'LeaseLostError';
 }
 
 /**
  * Writes what came of a batch of each of these webhooks, and the state of their endpoints with it, in one transaction. Only
- * when this resolves to true does a delivery count as delivered.
- * @returns false when one of the leases was lost: nothing was written, of none of them.
+ * when this resolves does a delivery count as delivered.
+ * @throws {LeaseLostError} when one of the leases was lost: nothing was written, of none of them.
  */
-export async function writeResults(database: DataSource, batches: readonly Results[]): Promise<boolean> {
-  try {
-    // In the order of the primary key, in which leases are renewed too: two that lock in opposite orders would deadlock.
-    const inOrder = [...batches].sort((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
-    await inTransaction(database, (sql) => write(sql, inOrder));
-    return true;
-  } catch (error) {
-    if (error instanceof LeaseLostError) return false;
-    throw error;
-  }
+export async function writeResults(database: DataSource, batches: readonly Results[]): Promise<void> {
+  // In the order of the primary key, in which leases are renewed too: two that lock in opposite orders would deadlock.
+  const inOrder = [...batches].sort((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
+  await inTransaction(database, (sql) => write(sql, inOrder));
 }
 
 async function write(sql: Sql, batches: readonly Results[]): Promise<void> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { PostRequest } from './post.ts';
-import { loadSubscriber } from './subscriber.ts';
+import { openSubscriber, readSubscribers } from './subscriber.ts';
 
 interface SampleAccount {
   account_id: string;
@@ -36,12 +36,9 @@ export async function buildSample(
   secrets: SecretBox,
   { webhookId, event, now }: { webhookId: string; event: string; now: Date },
 ): Promise<PostRequest | null> {
-  const subscriber = await loadSubscriber(sql, secrets, webhookId, now.getTime(), [
-    'active',
-    'paused',
-    'disabled',
-  ]);
-  if (subscriber === null) return null;
+  const [row] = await readSubscribers(sql, [webhookId], ['active', 'paused', 'disabled']);
+  if (row == null) return null;
+  const subscriber = openSubscriber(row, secrets, now.getTime());
   const [account = INVENTED] = await sql.query<SampleAccount[]>(ACCOUNT, [webhookId]);
   const request = subscriber.request(
     {

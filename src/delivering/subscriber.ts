@@ -14,6 +14,8 @@ export interface Subscriber {
   revision: number;
   ordered: boolean;
   maxInFlight: number;
+  /** Runs in a row, with this one, that took the lease and neither wrote a result nor gave it back. */
+  tries: number;
   /** POSTs per second; null: no limit. */
   rateLimit: number | null;
   /** Milliseconds until the rate limit lets the next one go. */
@@ -25,7 +27,9 @@ export interface Subscriber {
   redact(text: string): string;
 }
 
-interface Row {
+/** A webhook as MySQL has it, its secrets sealed. */
+export interface SealedSubscriber {
+  id: string;
   endpoint: string;
   revision: number;
   secret: string;
@@ -37,6 +41,7 @@ interface Row {
   max_in_flight: number;
   headers: string | null;
   api_secret: string;
+  tries: number;
   consecutive_failures: number;
   failing_since: Date | null;
   pauses: number;
@@ -46,31 +51,36 @@ interface Row {
 }
 
 /** Durations are told by MySQL's clock alone, so that several hosts whose clocks differ agree. */
-const LOAD = `
-  SELECT w.endpoint, w.revision, w.secret, IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
+const READ = `
+  SELECT w.id, w.endpoint, w.revision, w.secret, IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
     w.encoding, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
-    p.consecutive_failures, p.failing_since, p.pauses, p.in_flight_limit,
+    p.tries, p.consecutive_failures, p.failing_since, p.pauses, p.in_flight_limit,
     TIMESTAMPDIFF(MICROSECOND, NOW(6), p.paused_until) / 1000 AS pause,
     TIMESTAMPDIFF(MICROSECOND, NOW(6), ${RATE_NEXT_AT}) / 1000 AS rate_wait
   FROM webhooks w JOIN customers c ON c.id = w.customer_id JOIN pumps p ON p.webhook_id = w.id
-  WHERE w.id = ? AND w.status IN (?)`;
+  WHERE w.id IN (?) AND w.status IN (?)`;
 
 /**
- * Reads a webhook for one run of the pump, or null when it is not active.
+ * Reads webhooks for a run of the pump each.
+ * @param statuses others than active in which they are to be read too: for what is no run of the pump.
+ * @returns for each null when it is not there, or in another status.
+ */
+export async function readSubscribers(
+  sql: Sql,
+  webhookIds: readonly string[],
+  statuses: readonly string[] = ['active'],
+): Promise<(SealedSubscriber | null)[]> {
+  const rows = await sql.query<SealedSubscriber[]>(READ, [webhookIds, statuses]);
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return webhookIds.map((id) => found.get(id) ?? null);
+}
+
+/**
+ * Opens a webhook's secrets.
  * @param now milliseconds, on the clock that the run goes by.
- * @param statuses others than active in which it is to be read too: for what is no run of the pump.
  * @throws {SecretBoxError} when SECRET_KEY is not the one its secrets were sealed with.
  */
-export async function loadSubscriber(
-  sql: Sql,
-  secrets: SecretBox,
-  webhookId: string,
-  now: number,
-  statuses: readonly string[] = ['active'],
-): Promise<Subscriber | null> {
-  const [row] = await sql.query<Row[]>(LOAD, [webhookId, statuses]);
-  if (row === undefined) return null;
-
+export function openSubscriber(row: SealedSubscriber, secrets: SecretBox, now: number): Subscriber {
   const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret);
   const sign = createSigner([
     open(row.secret),
@@ -86,11 +96,12 @@ export async function loadSubscriber(
   const credentials = credentialsOf(custom);
 
   return {
-    webhookId,
+    webhookId: row.id,
     endpoint,
     revision: row.revision,
     ordered: row.ordered === 1,
     maxInFlight: row.ordered === 1 ? 1 : row.max_in_flight,
+    tries: row.tries,
     rateLimit: row.rate_limit,
     rateWait: Math.max(0, Number(row.rate_wait ?? 0)),
     breaker: {

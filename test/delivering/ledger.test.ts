@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { type Lease, takeLease } from '../../src/delivering/lease.ts';
+import { type Lease, takeLeases } from '../../src/delivering/lease.ts';
 import { createLedger } from '../../src/delivering/ledger.ts';
 import type { AttemptResult, Results } from '../../src/delivering/results.ts';
 import { well } from '../support/breaker.ts';
@@ -17,7 +17,7 @@ beforeEach(async () => {
   const { database } = service.runtime;
   const { api_key: key } = await service.customer();
   await createAccount(service, key);
-  leases = [];
+  const webhooks: string[] = [];
   deliveries = [];
   for (let i = 0; i < 6; i += 1) {
     const { id } = await subscribe(service, key, ENDPOINT);
@@ -26,8 +26,9 @@ beforeEach(async () => {
       [id],
     );
     deliveries.push(String(owed.insertId));
-    leases.push((await takeLease(database, id)) as Lease);
+    webhooks.push(id);
   }
+  leases = (await takeLeases(database, webhooks)) as Lease[];
 });
 
 const resultsOf = (i: number, changes: Partial<AttemptResult> = {}, ended = false): Results => ({
