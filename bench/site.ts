@@ -1,7 +1,13 @@
 import { storeHistory } from './history.ts';
 import { type Installation, startInstallation } from './installation.ts';
 import { addAccount, type Subscribed, subscribe } from './load.ts';
-import { advanceImportLocks, copyWebhook, storeBacklog, storeDelivered } from './surroundings.ts';
+import {
+  advanceImportLocks,
+  copyWebhook,
+  segmentsMade,
+  storeBacklog,
+  storeDelivered,
+} from './surroundings.ts';
 
 /** Webhooks that are told of each movement of an account: the same number in all installations. */
 export const PER_ACCOUNT = 10;
@@ -66,6 +72,7 @@ export async function fillSite(size: Size): Promise<Site> {
     await storeBacklog(installation, owing, elsewhere.customerId);
   }
   await advanceImportLocks(database);
+  await segmentsMade(database);
   await database.query('ANALYZE TABLE transactions, deliveries, attempts, webhooks, pumps');
   return { size, installation, key, quiet, watched, timed, emptyRedis };
 }

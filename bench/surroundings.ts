@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
+import { findWaiting } from '../src/listing/segment-maker.ts';
 import { wakeWebhooks } from '../src/queues/wake.ts';
-import type { Installation } from './installation.ts';
+import { type Installation, pause } from './installation.ts';
 import type { Subscribed } from './load.ts';
 
 const ROWS = 1_000;
@@ -30,12 +31,18 @@ export async function copyWebhook(
   );
 }
 
-/** What was stored past the importer counts as read: imports and fan-outs go on behind it. */
+/** What was stored past the importer counts as read: imports, fan-outs and segments go on behind it. */
 export async function advanceImportLocks(database: DataSource): Promise<void> {
   await database.query(
     `UPDATE import_locks l SET last_date_readed = NOW(6),
-       last_transaction_id = (SELECT COALESCE(MAX(id), 0) FROM transactions t WHERE t.customer_id = l.customer_id)`,
+       last_transaction_id = (SELECT COALESCE(MAX(id), 0) FROM transactions t WHERE t.customer_id = l.customer_id),
+       movements = (SELECT COUNT(*) FROM transactions t FORCE INDEX (transactions_customer_page) WHERE t.customer_id = l.customer_id)`,
   );
+}
+
+/** Until maintenance has made all segments that the stored movements fill: a hundred every 10 s. */
+export async function segmentsMade(database: DataSource): Promise<void> {
+  while ((await findWaiting(database)).length > 0) await pause(100);
 }
 
 /** All movements of the customer were delivered to this webhook, at the first attempt. */

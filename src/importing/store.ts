@@ -53,7 +53,7 @@ const NEW_MOVEMENTS = `
 
 /** Nobody else stores movements of the customer meanwhile: the newest is of these chunks. Index: transactions_customer_page. */
 const ADVANCE_LOCK = `
-  UPDATE import_locks SET last_date_readed = ?,
+  UPDATE import_locks SET last_date_readed = ?, movements = movements + ?,
     last_transaction_id = (SELECT MAX(id) FROM transactions WHERE customer_id = ?)
   WHERE customer_id = ?`;
 
@@ -177,7 +177,7 @@ async function storeMovements(
   if (added.length === 0) return NOTHING_STORED;
 
   const fanned = await fanOut(sql, customerId, after, added);
-  await sql.query(ADVANCE_LOCK, [dateReaded, customerId, customerId]);
+  await sql.query(ADVANCE_LOCK, [dateReaded, affectedRows, customerId, customerId]);
   const inserted = new Map<string, number>();
   for (const { import_id, movements } of added) {
     inserted.set(import_id, (inserted.get(import_id) ?? 0) + movements);

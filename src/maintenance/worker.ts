@@ -1,6 +1,7 @@
 import { cancelLeftovers } from '../delivering/cancel.ts';
 import { reconcileDeliveries } from '../delivering/reconcile.ts';
 import { dropBrokenUploads, reconcileImports } from '../importing/reconcile.ts';
+import { makeSegments } from '../listing/segment-maker.ts';
 import type { MaintenanceJob } from '../queues/queues.ts';
 import { queueImports, wakeWebhooks } from '../queues/wake.ts';
 import { startWorker } from '../queues/worker.ts';
@@ -21,7 +22,9 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
     const webhooks = await reconcileDeliveries(database, (ids) => wakeWebhooks(queues, ids));
     const cancelled = await cancelLeftovers(database);
     const dropped = await dropBrokenUploads(database);
-    log.debug({ imports, webhooks, cancelled, dropped }, 'reconciled');
+    // The last of all: nothing waits for it.
+    const segments = await makeSegments(database);
+    log.debug({ imports, webhooks, cancelled, dropped, segments }, 'reconciled');
   });
 
   // The scheduler itself lives in Redis, and is forgotten with everything else when Redis is emptied; when the clock was set

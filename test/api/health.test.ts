@@ -16,9 +16,10 @@ it('tells without a key that MySQL, Redis and the schema are ready', async () =>
 
 it('is not ready while a migration has not run', async () => {
   const { database } = service.runtime;
-  const [migration] =
-    await database.query<{ id: number; timestamp: string; name: string }[]>('SELECT * FROM migrations');
-  await database.query('DELETE FROM migrations');
+  const [migration] = await database.query<{ id: number; timestamp: string; name: string }[]>(
+    'SELECT * FROM migrations ORDER BY id DESC LIMIT 1',
+  );
+  await database.query('DELETE FROM migrations WHERE id = ?', [migration?.id]);
   try {
     const { status, body } = await service.call('GET', '/readyz');
     expect([status, body]).toEqual([
