@@ -4,6 +4,7 @@ import { FIRST_DAY, type Owner, storeHistory } from '../history.ts';
 import type { Installation } from '../installation.ts';
 import { choosePages, type Page, type Pages } from '../listing-pages.ts';
 import { type Process, startProcess } from '../processes.ts';
+import { advanceImportLocks, segmentsMade } from '../surroundings.ts';
 
 const ACCOUNTS = 10;
 /** Accounts of other customers, whose movements lie between. */
@@ -60,6 +61,8 @@ async function fill({ call, customer, runtime }: Installation, rows: number) {
     [...owners, ...others],
     (rows * (ACCOUNTS + FOREIGN_ACCOUNTS)) / ACCOUNTS,
   );
+  await advanceImportLocks(runtime.database);
+  await segmentsMade(runtime.database);
   return { key, owners };
 }
 

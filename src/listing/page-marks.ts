@@ -19,10 +19,10 @@ export interface PageMarks {
 }
 
 /**
- * MySQL finds page 1,001 by walking past the million rows before it. But movements are only ever added, in the order of
+ * MySQL finds page 1,001 by its place among all rows before it. But movements are only ever added, in the order of
  * their ids, so that a full page never changes and the next one always begins behind the same id: who reads page after
  * page by number walks past nothing, or past the few that other processes were asked for. The oldest marks are forgotten
- * first; one that is missing costs the walk, no more.
+ * first; one that is missing costs the leap (segments.ts), no more.
  * @param clock milliseconds; must never go back.
  */
 export function createPageMarks({ kept = KEPT_MARKS, clock = () => performance.now() } = {}): PageMarks {

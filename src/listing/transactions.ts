@@ -1,8 +1,10 @@
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { type ListedAccount, readAccounts } from './accounts.ts';
+import { conditions } from './conditions.ts';
 import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
 import { type Listing, NEAR_PAGES } from './listing.ts';
+import { leap, type Place } from './segments.ts';
 
 /** A movement as the API shows it. */
 export interface ListedTransaction {
@@ -58,27 +60,33 @@ type Row = Omit<ListedTransaction, 'account'>;
 
 /**
  * A page is looked for from where the listing begins. Where nearly everything lies between its dates, as behind a cursor, it
- * is found before its second next page would begin; only where little does, or the page is far away, is the range of the
- * dates' ids asked for, whose cost grows with the days and accounts. One row more than the page is read, to know whether
- * there is a next one.
+ * is found before its second next page would begin; only where little does is the range of the dates' ids asked for, whose
+ * cost grows with the days and accounts. A page that is far away is leapt to. One row more than the page is read, to know
+ * whether there is a next one.
  */
 async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Row[]> {
   const { starts, ends, page, perPage } = listing;
   const range = await findIdRange(sql, listing);
   if (range === null) return [];
-  if (starts === null && ends === null) return readRows(sql, listing, range, zone);
-  if (page <= NEAR_PAGES) {
-    const ahead = await lookAhead(sql, listing, range);
-    if (
-      ahead === null ||
-      (ahead.date_issue >= (starts ?? '') && (ends === null || ahead.date_issue <= ends))
-    ) {
-      const rows = await readRows(sql, listing, { ...range, last: ahead?.id ?? range.last }, zone);
-      if (ahead === null || rows.length > perPage) return rows;
-    }
+  if (page > NEAR_PAGES) return readFarPage(sql, listing, await leap(sql, listing, range), zone);
+  const offset = (page - 1) * perPage;
+  if (starts === null && ends === null) return readRows(sql, listing, { range, offset }, zone);
+  const ahead = await lookAhead(sql, listing, range);
+  if (ahead === null || (ahead.date_issue >= (starts ?? '') && (ends === null || ahead.date_issue <= ends))) {
+    const near = { range: { ...range, last: ahead?.id ?? range.last }, offset };
+    const rows = await readRows(sql, listing, near, zone);
+    if (ahead === null || rows.length > perPage) return rows;
   }
   const narrowed = await narrowToDates(sql, listing, range);
-  return narrowed === null ? [] : readRows(sql, listing, narrowed, zone);
+  return narrowed === null ? [] : readRows(sql, listing, { range: narrowed, offset }, zone);
+}
+
+/** Where the page may be the last one, the walk has to end at the last of its dates. */
+async function readFarPage(sql: Sql, listing: Listing, place: Place, zone: ZoneOffset): Promise<Row[]> {
+  const { starts, ends } = listing;
+  if (place.full || (starts === null && ends === null)) return readRows(sql, listing, place, zone);
+  const range = await narrowToDates(sql, listing, place.range);
+  return range === null ? [] : readRows(sql, listing, { ...place, range }, zone);
 }
 
 /** The movement a page behind the page's end when dates are left aside, found in the index alone; null when there is none. */
@@ -91,36 +99,13 @@ async function lookAhead(sql: Sql, listing: Listing, range: IdRange) {
   return row ?? null;
 }
 
-/** The WHERE clause and its values. Both indexes hold what is filtered by, so that it is judged inside the index. */
-function conditions(
-  { accountIds, customerId, starts, ends }: Listing,
-  { first, last }: IdRange,
-): { index: string; where: string; values: unknown[] } {
-  const single = accountIds !== 'all' && accountIds.length === 1;
-  const clauses = [single ? 't.account_id = ?' : 't.customer_id = ?', 't.id BETWEEN ? AND ?'];
-  const values: unknown[] = [single ? accountIds[0] : customerId, first, last];
-  if (accountIds !== 'all' && !single) {
-    clauses.push('t.account_id IN (?)');
-    values.push(accountIds);
-  }
-  if (starts !== null) {
-    clauses.push('t.date_issue >= ?');
-    values.push(starts);
-  }
-  if (ends !== null) {
-    clauses.push('t.date_issue <= ?');
-    values.push(ends);
-  }
-  return {
-    index: single ? 'transactions_account_page' : 'transactions_customer_page',
-    where: clauses.join(' AND '),
-    values,
-  };
-}
-
-async function readRows(sql: Sql, listing: Listing, range: IdRange, zone: ZoneOffset): Promise<Row[]> {
+async function readRows(
+  sql: Sql,
+  listing: Listing,
+  { range, offset }: Pick<Place, 'range' | 'offset'>,
+  zone: ZoneOffset,
+): Promise<Row[]> {
   const { index, where, values } = conditions(listing, range);
-  const offset = (listing.page - 1) * listing.perPage;
   if (offset === 0) {
     return sql.query<Row[]>(
       `SELECT ${COLUMNS} FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT ?`,

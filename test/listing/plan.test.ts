@@ -1,8 +1,10 @@
 import type { QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storeHistory } from '../../bench/history.ts';
+import { advanceImportLocks } from '../../bench/surroundings.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { type Listing, NEAR_PAGES } from '../../src/listing/listing.ts';
+import { makeSegment, makeSegments, SEGMENT_SIZE } from '../../src/listing/segment-maker.ts';
 import { listTransactions } from '../../src/listing/transactions.ts';
 import { parseOffset } from '../../src/zone-offset.ts';
 import { useDatabase } from '../support/database.ts';
@@ -62,8 +64,8 @@ async function countExamined(): Promise<number> {
     .reduce((sum, { Value }) => sum + Number(Value), 0);
 }
 
-/** Runs a listing, and explains each statement that it was made of. */
-async function run(fields: Partial<Listing>): Promise<Run> {
+/** Explains each statement that `work` makes, and counts what it looks at. */
+async function watch<T>(work: (sql: Sql) => Promise<T>): Promise<Omit<Run, 'rows'> & { result: T }> {
   const statements: Run['statements'] = [];
   let examined = 0;
   const sql: Sql = {
@@ -75,6 +77,11 @@ async function run(fields: Partial<Listing>): Promise<Run> {
       return rows;
     },
   };
+  return { result: await work(sql), examined, statements };
+}
+
+/** Runs a listing. */
+async function run(fields: Partial<Listing>): Promise<Run> {
   const listing: Listing = {
     customerId: '1',
     accountIds: 'all',
@@ -86,9 +93,9 @@ async function run(fields: Partial<Listing>): Promise<Run> {
     perPage: 100,
     ...fields,
   };
-  const { transactions } = await listTransactions(sql, listing, parseOffset('+03'));
-  expect(transactions).toHaveLength(listing.perPage);
-  return { rows: transactions.length, examined, statements };
+  const { result, ...watched } = await watch((sql) => listTransactions(sql, listing, parseOffset('+03')));
+  expect(result.transactions).toHaveLength(listing.perPage);
+  return { rows: result.transactions.length, ...watched };
 }
 
 const SCOPES: [string, Partial<Listing>][] = [
@@ -165,5 +172,58 @@ describe.each(SCOPES)('the listing of %s', (_scope, scope) => {
   it.each(NUMBERED)('by %s looks at what lies before it in the index alone', async (_shape, shape) => {
     const { examined } = await run({ ...scope, ...shape() });
     expect(examined).toBeLessThan(ofPage(DEEP * 100) + STEPS);
+  });
+});
+
+describe('where segments were made', () => {
+  beforeAll(async () => {
+    await database.query('INSERT INTO import_locks (customer_id) VALUES (1), (2)');
+    await advanceImportLocks(database);
+    expect(await makeSegments(database, { most: 99 })).toBe(99);
+  });
+
+  it('a segment is made of its own movements alone, by two walks in order of id', async () => {
+    const { result, examined, statements } = await watch((sql) => makeSegment(sql, '2', SEGMENT_SIZE));
+    expect(result).toBe(true);
+    for (const { sql, steps } of statements) {
+      for (const { table, type, key } of steps) {
+        if (table !== 'transactions') continue;
+        expect([type, key], sql).toEqual(['range', 'transactions_customer_page']);
+      }
+    }
+    expect(examined).toBeLessThan(2.1 * SEGMENT_SIZE);
+  });
+
+  /** In the midst of a segment, in the smallest scope too; 75,000 movements of the listing come before it. */
+  const LEAP = 751;
+  const LEAPS: [string, () => Partial<Listing>][] = [
+    ['early starts', () => ({ starts: '2023-12-31', page: LEAP })],
+    ['starts', () => ({ starts: '2024-03-01', page: LEAP })],
+    ['starts and ends', () => ({ starts: '2024-01-20', ends: '2025-11-01', page: LEAP })],
+    ['after', () => ({ after: '2024-03-01 00:00:00', page: LEAP })],
+    [
+      'all three',
+      () => ({ starts: '2024-03-01', ends: '2025-11-01', after: '2024-02-01 00:00:00', page: LEAP }),
+    ],
+    ['a cursor', () => ({ starts: '2024-03-01', cursor: '150000', page: LEAP })],
+  ];
+
+  describe.each(SCOPES)('a far page of the listing of %s', (_scope, scope) => {
+    it.each(LEAPS)('by %s is leapt to', async (_shape, shape) => {
+      const { examined, statements } = await run({ ...scope, ...shape() });
+      for (const { sql, steps } of statements) {
+        for (const { table, type, key, Extra } of steps) {
+          if (table !== 't' && table !== 'transactions' && table !== 'transaction_segments') continue;
+          const plan = `${sql}\n${JSON.stringify(steps)}`;
+          expect(type, plan).toMatch(/^(const|eq_ref|ref|range)$/);
+          expect(key, plan).not.toBeNull();
+          // The segments of several accounts are sorted, which are a thousandth of their movements.
+          if (table !== 'transaction_segments' || scope.accountIds?.length !== 2)
+            expect(Extra ?? '', plan).not.toMatch(/Using (filesort|temporary)/);
+        }
+      }
+      expect(statements.map(({ sql }) => sql).join()).not.toContain('transactions_account_date');
+      expect(examined).toBeLessThan(2.5 * SEGMENT_SIZE);
+    });
   });
 });

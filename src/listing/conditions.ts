@@ -1,0 +1,29 @@
+import type { IdRange } from './id-range.ts';
+import type { Listing } from './listing.ts';
+
+/** The WHERE clause and its values. Both indexes hold what is filtered by, so that it is judged inside the index. */
+export function conditions(
+  { accountIds, customerId, starts, ends }: Listing,
+  { first, last }: IdRange,
+): { index: string; where: string; values: unknown[] } {
+  const single = accountIds !== 'all' && accountIds.length === 1;
+  const clauses = [single ? 't.account_id = ?' : 't.customer_id = ?', 't.id BETWEEN ? AND ?'];
+  const values: unknown[] = [single ? accountIds[0] : customerId, first, last];
+  if (accountIds !== 'all' && !single) {
+    clauses.push('t.account_id IN (?)');
+    values.push(accountIds);
+  }
+  if (starts !== null) {
+    clauses.push('t.date_issue >= ?');
+    values.push(starts);
+  }
+  if (ends !== null) {
+    clauses.push('t.date_issue <= ?');
+    values.push(ends);
+  }
+  return {
+    index: single ? 'transactions_account_page' : 'transactions_customer_page',
+    where: clauses.join(' AND '),
+    values,
+  };
+}
