@@ -4,7 +4,7 @@ import { inTransaction, type Sql } from '../database/transaction.ts';
 /** Movements of a segment. Walking past so many takes 1.5 ms; of ten million a thousand segments are left to look at. */
 export const SEGMENT_SIZE = 10_000;
 
-/** About a second and a half of work, so that what else maintenance does is not held up: ten million take three minutes. */
+/** About a second of work, so that what else maintenance does is not held up: ten million movements take two minutes. */
 const AT_A_TIME = 100;
 
 /** Goes by counts alone: they tell where it is worth looking, and nothing that a listing shows depends on them. */

@@ -66,8 +66,8 @@ export async function leap(sql: Sql, listing: Listing, range: IdRange): Promise<
     passed += 1;
   }
   const behind = segments.slice(passed).filter(({ certain }) => certain);
-  const most = behind.reduce((sum, { movements }) => sum + movements, 0);
-  return { range: { ...range, first }, offset, full: most > offset + perPage };
+  const atLeast = behind.reduce((sum, { movements }) => sum + movements, 0);
+  return { range: { ...range, first }, offset, full: atLeast > offset + perPage };
 }
 
 async function count(sql: Sql, listing: Listing, range: IdRange): Promise<number> {
