@@ -4,6 +4,9 @@ import { inTransaction, type Sql } from '../database/transaction.ts';
 /** Movements of a segment. Walking past so many takes 1.5 ms; of ten million a thousand segments are left to look at. */
 export const SEGMENT_SIZE = 10_000;
 
+/** account_id of the rows that count the movements of all accounts. */
+export const ALL_ACCOUNTS = '0';
+
 /** About a second of work, so that what else maintenance does is not held up: ten million movements take two minutes. */
 const AT_A_TIME = 100;
 
@@ -24,11 +27,14 @@ const LAST_ID = `
   WHERE customer_id = ? AND id > ? AND id <= (SELECT last_transaction_id FROM import_locks WHERE customer_id = ?)
   ORDER BY id LIMIT 1 OFFSET ?`;
 
+const COUNT = `
+  SELECT account_id, COUNT(*) AS movements, MIN(date_issue) AS first_date_issue, MAX(date_issue) AS last_date_issue
+  FROM transactions FORCE INDEX (transactions_customer_page)
+  WHERE customer_id = ? AND id > ? AND id <= ? GROUP BY account_id`;
+
 const STORE = `
   INSERT INTO transaction_segments (customer_id, account_id, last_id, movements, first_date_issue, last_date_issue)
-  SELECT ?, COALESCE(account_id, 0), ?, COUNT(*), MIN(date_issue), MAX(date_issue)
-  FROM transactions FORCE INDEX (transactions_customer_page)
-  WHERE customer_id = ? AND id > ? AND id <= ? GROUP BY account_id WITH ROLLUP`;
+  VALUES ?`;
 
 const MOVE_BOOKMARK =
   'UPDATE segment_bookmarks SET last_id = ?, movements = movements + ? WHERE customer_id = ?';
@@ -67,7 +73,33 @@ export async function makeSegment(sql: Sql, customerId: string, size: number): P
   const after = bookmark?.last_id ?? '0';
   const [last] = await sql.query<{ id: string }[]>(LAST_ID, [customerId, after, customerId, size - 1]);
   if (last === undefined) return false;
-  await sql.query(STORE, [customerId, last.id, customerId, after, last.id]);
+  const accounts = await sql.query<AccountCount[]>(COUNT, [customerId, after, last.id]);
+  const rows = [...accounts, countAll(accounts)].map((it) => [
+    customerId,
+    it.account_id,
+    last.id,
+    it.movements,
+    it.first_date_issue,
+    it.last_date_issue,
+  ]);
+  await sql.query(STORE, [rows]);
   await sql.query(MOVE_BOOKMARK, [last.id, size, customerId]);
   return true;
+}
+
+interface AccountCount {
+  account_id: string;
+  movements: string;
+  first_date_issue: string;
+  last_date_issue: string;
+}
+
+function countAll(accounts: readonly AccountCount[]): AccountCount {
+  const days = accounts.flatMap((it) => [it.first_date_issue, it.last_date_issue]).sort();
+  return {
+    account_id: ALL_ACCOUNTS,
+    movements: String(accounts.reduce((sum, { movements }) => sum + Number(movements), 0)),
+    first_date_issue: days[0] as string,
+    last_date_issue: days.at(-1) as string,
+  };
 }

@@ -2,6 +2,7 @@ import type { Sql } from '../database/transaction.ts';
 import { conditions } from './conditions.ts';
 import type { IdRange } from './id-range.ts';
 import type { Listing } from './listing.ts';
+import { ALL_ACCOUNTS } from './segment-maker.ts';
 
 /** Where to begin walking towards a page. */
 export interface Place {
@@ -11,9 +12,6 @@ export interface Place {
   /** The page is known to be full, and not to be the last one. */
   full: boolean;
 }
-
-/** account_id of the rows that count the movements of all accounts. */
-const ALL_ACCOUNTS = '0';
 
 /** One after the other: a request makes no more statements than that, and walks on in one from there. */
 const MOST_COUNTED = 100;

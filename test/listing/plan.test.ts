@@ -191,7 +191,8 @@ describe('where segments were made', () => {
         expect([type, key], sql).toEqual(['range', 'transactions_customer_page']);
       }
     }
-    expect(examined).toBeLessThan(2.1 * SEGMENT_SIZE);
+    // The third time they are looked up among the accounts by which they are grouped.
+    expect(examined).toBeLessThan(3.1 * SEGMENT_SIZE);
   });
 
   /** In the midst of a segment, in the smallest scope too; 75,000 movements of the listing come before it. */
