@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Sql, WriteResult } from '../database/transaction.ts';
-import { SOMETHING_IS_DUE } from './due.ts';
+import { NEXT_DUE_AT } from './due.ts';
 
 /**
  * How long a run may be silent before another takes its webhook over. BullMQ notices a crashed worker after 10 to 15 s, so
@@ -18,7 +18,7 @@ export const LEASE_IS_FREE = `(p.lease_token IS NULL OR p.lease_until < NOW(6)
 /** Where nothing is due there is nothing to take, and nothing to commit: half of all runs only find that another was quicker. */
 const TAKE = `
   UPDATE pumps p SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = tries + 1
-  WHERE webhook_id IN (?) AND ${LEASE_IS_FREE} AND ${SOMETHING_IS_DUE('p.webhook_id')}`;
+  WHERE webhook_id IN (?) AND ${LEASE_IS_FREE} AND ${NEXT_DUE_AT('p.webhook_id')} <= NOW(6)`;
 
 const TAKEN = 'SELECT webhook_id FROM pumps WHERE webhook_id IN (?) AND lease_token = ?';
 

@@ -1,5 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
-import { AT_ONCE, SOMETHING_IS_DUE } from './due.ts';
+import { AT_ONCE, NEXT_DUE_AT } from './due.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 
 /** Webhooks looked at in one query: each costs one look into deliveries_due. */
@@ -11,7 +11,7 @@ const UNATTENDED = `
   WHERE w.id > ? AND w.status = 'active'
     AND ${LEASE_IS_FREE}
     AND COALESCE(p.paused_until, ${AT_ONCE}) <= NOW(6)
-    AND ${SOMETHING_IS_DUE('w.id')}
+    AND ${NEXT_DUE_AT('w.id')} <= NOW(6)
   ORDER BY w.id LIMIT ${PAGE}`;
 
 /**

@@ -1,12 +1,11 @@
 import type { Sql } from '../database/transaction.ts';
-import { AT_ONCE, RATE_NEXT_AT } from './due.ts';
+import { AT_ONCE, NEXT_DUE_AT, RATE_NEXT_AT } from './due.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 
-/** Index: deliveries_due, its first entry. `pumps` may hold sending back longer than the delivery itself. */
+/** `pumps` may hold sending back longer than the delivery itself. */
 const WAITS = `
   SELECT w.id, TIMESTAMPDIFF(MICROSECOND, NOW(6), GREATEST(
-      (SELECT MIN(d.due_at) FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending'),
-      COALESCE(p.paused_until, ${AT_ONCE}), COALESCE(${RATE_NEXT_AT}, ${AT_ONCE}),
+      ${NEXT_DUE_AT('w.id')}, COALESCE(p.paused_until, ${AT_ONCE}), COALESCE(${RATE_NEXT_AT}, ${AT_ONCE}),
       IF(${LEASE_IS_FREE}, ${AT_ONCE}, p.lease_until))) / 1000 AS wait
   FROM webhooks w JOIN pumps p ON p.webhook_id = w.id
   WHERE w.id IN (?) AND w.status = 'active'`;
