@@ -3,7 +3,6 @@ import { DataSource, type Logger, type QueryRunner } from 'typeorm';
 import { onConnection } from './connection.ts';
 import { Account } from './entities/account.ts';
 import { Bank } from './entities/bank.ts';
-import { Import } from './entities/import.ts';
 import { Webhook } from './entities/webhook.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
 import { TransactionSegments1763800000000 } from './migrations/transaction-segments.ts';
@@ -84,7 +83,7 @@ export function createDataSource(
     maxQueryExecutionTime: statementTimeout,
     // Without FOUND_ROWS, affectedRows counts what was really inserted or changed.
     flags: ['-FOUND_ROWS'],
-    entities: [Bank, Account, Import, Webhook],
+    entities: [Bank, Account, Webhook],
     migrations: [InitialSchema1763700000000, TransactionSegments1763800000000],
     synchronize: false,
     logger: SILENT,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Import } from '../../database/entities/import.ts';
+import type { ImportRow } from './find.ts';
 
 export const ImportView = v.object({
   id: v.string(),
@@ -17,17 +17,9 @@ export const ImportView = v.object({
 });
 
 /** `received` counts rows; null until a stream has been read to its end. */
-export const viewImport = (it: Import) => ({
-  id: it.id,
-  status: it.status,
-  format: it.format,
-  received: it.received,
-  inserted: it.inserted,
-  duplicates: it.duplicates,
-  rejected: it.rejected,
-  deliveries: it.deliveries,
-  received_at: it.receivedAt.toISOString(),
-  started_at: it.startedAt?.toISOString() ?? null,
-  finished_at: it.finishedAt?.toISOString() ?? null,
-  error: it.error,
+export const viewImport = (it: ImportRow) => ({
+  ...it,
+  received_at: it.received_at.toISOString(),
+  started_at: it.started_at?.toISOString() ?? null,
+  finished_at: it.finished_at?.toISOString() ?? null,
 });
