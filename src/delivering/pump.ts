@@ -22,6 +22,12 @@ const TIME_SLICE = 3 * SECOND;
 const RENEW_EVERY = 4 * SECOND;
 
 /**
+ * Webhooks that are not known to be well of which is asked together. Each answer sets off a run, or a message to Redis, and
+ * those whose endpoints answer wait for as many of them.
+ */
+const FEW = 8;
+
+/**
  * A webhook whose runs have ended so often without a result and without giving the lease back takes its process down
  * with it: it is set apart, so that the others are delivered.
  */
@@ -84,7 +90,7 @@ export function createPump(options: PumpOptions): Pump {
 
   /** Asks for many webhooks together: those that are well, and apart from them all others. */
   function askTogether<T>(ask: (webhookIds: readonly string[]) => Promise<T[]>) {
-    const [well, others] = [together(ask), together(ask)];
+    const [well, others] = [together(ask), together(ask, { most: FEW })];
     return (webhookId: string) => (turns.isWell(webhookId) ? well : others)(webhookId);
   }
   const takeLease = askTogether((ids) => takeLeases(database, ids));

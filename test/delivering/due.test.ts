@@ -1,5 +1,9 @@
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import type { Sql } from '../../src/database/transaction.ts';
 import { readDue } from '../../src/delivering/due.ts';
+import { takeLeases } from '../../src/delivering/lease.ts';
+import { reconcileDeliveries } from '../../src/delivering/reconcile.ts';
+import { waitsUntilDue } from '../../src/delivering/wait.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
@@ -7,12 +11,18 @@ import { subscribe } from '../support/webhooks.ts';
 const MOVEMENTS = 5_000;
 
 const service = useService({ roles: ['api'] });
+/** Is owed all movements, now. */
+let owed: string;
+/** Is owed them as well, each of them in an hour. */
+let failing: string;
 
-it('reads a batch without looking at all movements, also before MySQL has counted what was just stored', async () => {
+/** As right after an import: MySQL has not yet counted anew. */
+beforeAll(async () => {
   const { database } = service.runtime;
   const { api_key: key, customer } = await service.customer();
   const account = await createAccount(service, key);
-  const webhook = await subscribe(service, key, 'http://127.0.0.1:9/hook');
+  owed = (await subscribe(service, key, 'http://127.0.0.1:9/hook')).id;
+  failing = (await subscribe(service, key, 'http://127.0.0.1:9/hook')).id;
   for (const table of ['transactions', 'deliveries']) {
     await database.query(`ALTER TABLE ${table} STATS_AUTO_RECALC = 0`);
     await database.query(`ANALYZE TABLE ${table}`);
@@ -28,22 +38,45 @@ it('reads a batch without looking at all movements, also before MySQL has counte
       ]),
     ],
   );
-  await database.query(
-    'INSERT INTO deliveries (webhook_id, transaction_id) SELECT ?, id FROM transactions WHERE account_id = ? ORDER BY id',
-    [webhook.id, account.id],
-  );
+  for (const [id, dueAt] of [
+    [owed, "'1970-01-01'"],
+    [failing, 'NOW(6) + INTERVAL 1 HOUR'],
+  ]) {
+    await database.query(
+      `INSERT INTO deliveries (webhook_id, transaction_id, due_at) SELECT ?, id, ${dueAt} FROM transactions WHERE account_id = ? ORDER BY id`,
+      [id, account.id],
+    );
+  }
+});
 
-  const session = database.createQueryRunner();
+/** What `work` gives, and how many entries of tables and indexes MySQL looked at for it. */
+async function watch<T>(work: (sql: Sql) => Promise<T>): Promise<{ result: T; read: number }> {
+  const session = service.runtime.database.createQueryRunner();
   try {
     await session.query('FLUSH STATUS');
-    const { rows } = await readDue(session, webhook.id);
+    const result = await work(session);
     const counters: { Value: string }[] = await session.query(
       "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_key', 'Handler_read_next', 'Handler_read_rnd_next')",
     );
-    const read = counters.reduce((sum, { Value }) => sum + Number(Value), 0);
-    expect(rows).toHaveLength(300);
-    expect(read).toBeLessThan(MOVEMENTS);
+    return { result, read: counters.reduce((sum, { Value }) => sum + Number(Value), 0) };
   } finally {
     await session.release();
   }
+}
+
+it('reads a batch without looking at all movements', async () => {
+  const { result, read } = await watch((sql) => readDue(sql, owed));
+  expect(result.rows).toHaveLength(300);
+  expect(read).toBeLessThan(MOVEMENTS);
+});
+
+it('finds out who is owed something now, and how long others have to wait, without looking at all that they are owed', async () => {
+  const woken: string[] = [];
+  const due = await watch((sql) => reconcileDeliveries(sql, async (ids) => void woken.push(...ids)));
+  expect(woken).toEqual([owed]);
+  const waits = await watch((sql) => waitsUntilDue(sql, [failing, owed]));
+  expect(waits.result).toEqual([expect.toSatisfy((wait) => wait > 3_000_000), 0]);
+  const leases = await watch((sql) => takeLeases(sql, [failing, owed]));
+  expect(leases.result).toEqual([null, expect.objectContaining({ webhookId: owed })]);
+  for (const { read } of [due, waits, leases]) expect(read).toBeLessThan(100);
 });

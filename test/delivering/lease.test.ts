@@ -3,6 +3,7 @@ import { createAddressGuard } from '../../src/delivering/address-guard.ts';
 import { releaseLease, renewLeases, takeLeases } from '../../src/delivering/lease.ts';
 import { createPoster } from '../../src/delivering/post.ts';
 import { createPump } from '../../src/delivering/pump.ts';
+import { waitsUntilDue } from '../../src/delivering/wait.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
@@ -72,6 +73,34 @@ describe('the lease of a webhook', () => {
     await releaseLease(database, lease);
     expect(await takeLease(owedOne)).toBeNull();
     if (next !== null) await releaseLease(database, next);
+  });
+
+  it('is taken for many at once: by the first who asks, and where something is due', async () => {
+    const { database } = service.runtime;
+    const { api_key: other } = await service.customer();
+    await createAccount(service, other);
+    const due = [];
+    for (const dueAt of ["'1970-01-01'", 'NOW(6) - INTERVAL 1 SECOND', 'NOW(6) + INTERVAL 1 HOUR', 'NULL']) {
+      const { id } = await subscribe(service, other, `${receiver.url}/never`);
+      const status = dueAt === 'NULL' ? 'delivered' : 'pending';
+      await database.query(
+        `INSERT INTO deliveries (webhook_id, transaction_id, status, due_at) VALUES (?, 1, ?, ${dueAt})`,
+        [id, status],
+      );
+      due.push(id);
+    }
+    const [first = '', second = '', later = '', ended = ''] = due;
+    const leases = await takeLeases(database, [first, later, first, ended, second]);
+    expect(leases.map((lease) => lease?.webhookId ?? null)).toEqual([first, null, null, null, second]);
+    expect(await waitsUntilDue(database, [ended, later, '999999'])).toEqual([
+      null,
+      expect.toSatisfy((wait) => wait > 3_590_000 && wait <= 3_600_000),
+      null,
+    ]);
+    const held = await waitsUntilDue(database, [first, second]);
+    expect(held).toEqual([1, 2].map(() => expect.toSatisfy((wait) => wait > 10_000 && wait <= 12_000)));
+    for (const lease of leases) if (lease !== null) await releaseLease(database, lease);
+    expect(await waitsUntilDue(database, [second, first])).toEqual([0, 0]);
   });
 
   it('is prolonged for whom it belongs to, and not for who has lost it', async () => {

@@ -5,6 +5,7 @@ import type { AttemptResult, Results } from '../../src/delivering/results.ts';
 import { well } from '../support/breaker.ts';
 import { createAccount } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { subscribe } from '../support/webhooks.ts';
 
 const service = useService({ roles: ['api'] });
@@ -100,4 +101,24 @@ it('keeps what MySQL refuses of one webhook from holding back the others', async
   expect(written.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, true, false, true]);
   expect(await stored()).toEqual(leases.map((_, i) => (i === 4 ? 'pending 0' : 'delivered 1')));
   expect((await holders())[4]).toBe(leases[4]?.token);
+});
+
+it('reminds all at the same moment, once, but for whom it was told to forget', async () => {
+  const ledger = createLedger(service.runtime.database);
+  const reminded: string[] = [];
+  const [early, late, forgotten] = ['early', 'late', 'forgotten'].map(
+    (name) => () => void reminded.push(name),
+  );
+  if (early === undefined || late === undefined || forgotten === undefined) throw new Error('three of them');
+  ledger.remind(early);
+  ledger.remind(forgotten);
+  ledger.remind(early);
+  ledger.remind(late);
+  ledger.forget(forgotten);
+  const seen = new Set<string>();
+  await until('the reminder', () => seen.add(reminded.join(' ')) && reminded.length > 0);
+  expect([...seen]).toEqual(['', 'early late']);
+  ledger.remind(late);
+  await until('the next one', () => reminded.length > 2);
+  expect(reminded).toEqual(['early', 'late', 'late']);
 });
