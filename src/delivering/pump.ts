@@ -22,12 +22,6 @@ const TIME_SLICE = 3 * SECOND;
 const RENEW_EVERY = 4 * SECOND;
 
 /**
- * Webhooks that are not known to be well of which is asked together. Each answer sets off a run, or a message to Redis, and
- * those whose endpoints answer wait for as many of them.
- */
-const FEW = 8;
-
-/**
  * A webhook whose runs have ended so often without a result and without giving the lease back takes its process down
  * with it: it is set apart, so that the others are delivered.
  */
@@ -88,14 +82,10 @@ export function createPump(options: PumpOptions): Pump {
     renewLeases(database, [...held]).catch((err: unknown) => log.warn({ err }, 'leases not renewed'));
   }, RENEW_EVERY);
 
-  /** Asks for many webhooks together: those that are well, and apart from them all others. */
-  function askTogether<T>(ask: (webhookIds: readonly string[]) => Promise<T[]>) {
-    const [well, others] = [together(ask), together(ask, { most: FEW })];
-    return (webhookId: string) => (turns.isWell(webhookId) ? well : others)(webhookId);
-  }
-  const takeLease = askTogether((ids) => takeLeases(database, ids));
-  const readSubscriber = askTogether((ids) => readSubscribers(database, ids));
-  const untilDue = askTogether((ids) => waitsUntilDue(database, ids));
+  const takeLease = together((ids: readonly string[]) => takeLeases(database, ids));
+  const readSubscriber = together((ids: readonly string[]) => readSubscribers(database, ids));
+  const askWait = together((ids: readonly string[]) => waitsUntilDue(database, ids));
+  const untilDue = (webhookId: string) => turns.take(webhookId, () => askWait(webhookId));
 
   /**
    * Drains until nothing is due or the slice is over; a webhook whose settings changed goes on with the new ones.
@@ -105,10 +95,9 @@ export function createPump(options: PumpOptions): Pump {
     const { webhookId } = lease;
     while (clock() < sliceEnd && !signal.aborted) {
       // Side by side: before the first POST each answer of MySQL is waited for.
-      const [row, first] = await Promise.all([
-        readSubscriber(webhookId),
-        turns.take(webhookId, () => readDue(database, webhookId)),
-      ]);
+      const [row, first] = await turns.take(webhookId, () =>
+        Promise.all([readSubscriber(webhookId), readDue(database, webhookId)]),
+      );
       if (row === null) {
         turns.ended(webhookId, false);
         return false;
@@ -128,7 +117,7 @@ export function createPump(options: PumpOptions): Pump {
 
   /** Drains if something is due and nobody else is at it. */
   async function drainDue(webhookId: string, sliceEnd: number, signal: AbortSignal): Promise<void> {
-    const lease = await takeLease(webhookId);
+    const lease = await turns.take(webhookId, () => takeLease(webhookId));
     if (lease === null) return;
     held.add(lease);
     let released = false;

@@ -12,10 +12,8 @@ const PLACES = 1;
 export interface Turns {
   /** Does `work` at once when the last POST to this webhook arrived; else when one of few places is free. */
   take<T>(webhookId: string, work: () => Promise<T>): Promise<T>;
-  /** Tells how the last POST to a webhook ended. */
+  /** Tells how the last POST to a webhook ended. One that this process has not yet sent anything is not known to be well. */
   ended(webhookId: string, delivered: boolean): void;
-  /** Whether the last POST arrived. A webhook that this process has not yet sent anything is not known to be well. */
-  isWell(webhookId: string): boolean;
 }
 
 export function createTurns(places = PLACES): Turns {
@@ -40,6 +38,5 @@ export function createTurns(places = PLACES): Turns {
       if (delivered) well.add(webhookId);
       else well.delete(webhookId);
     },
-    isWell: (webhookId) => well.has(webhookId),
   };
 }
