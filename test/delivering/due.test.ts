@@ -5,6 +5,7 @@ import { takeLeases } from '../../src/delivering/lease.ts';
 import { reconcileDeliveries } from '../../src/delivering/reconcile.ts';
 import { waitsUntilDue } from '../../src/delivering/wait.ts';
 import { createAccount, movement } from '../support/movements.ts';
+import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
 
@@ -49,20 +50,7 @@ beforeAll(async () => {
   }
 });
 
-/** What `work` gives, and how many entries of tables and indexes MySQL looked at for it. */
-async function watch<T>(work: (sql: Sql) => Promise<T>): Promise<{ result: T; read: number }> {
-  const session = service.runtime.database.createQueryRunner();
-  try {
-    await session.query('FLUSH STATUS');
-    const result = await work(session);
-    const counters: { Value: string }[] = await session.query(
-      "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_key', 'Handler_read_next', 'Handler_read_rnd_next')",
-    );
-    return { result, read: counters.reduce((sum, { Value }) => sum + Number(Value), 0) };
-  } finally {
-    await session.release();
-  }
-}
+const watch = <T>(work: (sql: Sql) => Promise<T>) => watchReads(service.runtime.database, work);
 
 it('reads a batch without looking at all movements', async () => {
   const { result, read } = await watch((sql) => readDue(sql, owed));
