@@ -5,7 +5,6 @@ import { Account } from './entities/account.ts';
 import { Bank } from './entities/bank.ts';
 import { Webhook } from './entities/webhook.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
-import { TransactionSegments1763800000000 } from './migrations/transaction-segments.ts';
 
 /**
  * What each connection is set to before its first statement, so that neither the server's defaults nor another
@@ -84,7 +83,7 @@ export function createDataSource(
     // Without FOUND_ROWS, affectedRows counts what was really inserted or changed.
     flags: ['-FOUND_ROWS'],
     entities: [Bank, Account, Webhook],
-    migrations: [InitialSchema1763700000000, TransactionSegments1763800000000],
+    migrations: [InitialSchema1763700000000],
     synchronize: false,
     logger: SILENT,
   });

@@ -32,19 +32,19 @@ interface Unfinished {
   id: string;
   customer_id: string;
   format: string;
-  bookmark: number;
-  tries: number;
+  checkpoint: number;
+  crash_count: number;
 }
 
 /** An import whose runs have ended so often in a row without storing a chunk takes its process down with it, or cannot be read. */
 const MAX_TRIES = 10;
 
-const COUNT_TRY = `UPDATE imports SET tries = tries + 1 WHERE id = ? AND status IN ('queued', 'running')`;
+const COUNT_TRY = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
-  SELECT id, customer_id, format, bookmark, tries FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
+  SELECT id, customer_id, format, checkpoint, crash_count FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
 /** Its bytes are kept, so that it can be queued again once the cause is mended. */
 const GIVE_UP = `
-  UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', bookmark + 1,
+  UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', checkpoint + 1,
     ' has failed ${MAX_TRIES} times in a row. The rows before it are stored, and what was sent is kept.')
   WHERE id = ? AND status IN ('queued', 'running')`;
 const ACCOUNTS_OF_KEY = `
@@ -73,7 +73,7 @@ export function createImporter(options: {
         readPiece(database, importId, 0),
       ]);
       if (unfinished === undefined) return 'nothing to do';
-      if (unfinished.tries >= MAX_TRIES) {
+      if (unfinished.crash_count >= MAX_TRIES) {
         await database.query(GIVE_UP, [importId]);
         log.error({ importId }, 'import given up: it keeps failing at the same row');
         return 'nothing to do';
@@ -109,7 +109,7 @@ export function createImporter(options: {
 
 /** Cuts an import into chunks, leaving out those that an earlier run has stored. The last one may be empty. */
 async function* readChunks(
-  { id, format, bookmark }: Unfinished,
+  { id, format, checkpoint }: Unfinished,
   accounts: ReadonlySet<string>,
   pieces: AsyncIterable<Buffer>,
 ): AsyncGenerator<Chunk, void> {
@@ -126,7 +126,7 @@ async function* readChunks(
   });
   let position = 0;
   let listedFaults = 0;
-  let chunk = start(bookmark);
+  let chunk = start(checkpoint);
   for await (const rows of FORMATS[format](pieces)) {
     for (const row of rows) {
       // Not as soon as it is full: whether a chunk is the last one shows when another row comes, or none.
@@ -138,7 +138,7 @@ async function* readChunks(
       const uniqueId = 'movement' in checked ? uniqueIdOf(checked.movement) : '';
       if ('faults' in checked) listedFaults += checked.faults.length;
       position += 1;
-      if (position <= bookmark) continue;
+      if (position <= checkpoint) continue;
       chunk.to = position;
       if ('movement' in checked) {
         chunk.movements.push({ uniqueId, movement: checked.movement });

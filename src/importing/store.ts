@@ -16,7 +16,7 @@ export interface Chunk {
   rejected: number;
 }
 
-/** Another worker moved the bookmark meanwhile: this one's lock on the job was lost, and it must let go. */
+/** Another worker moved the checkpoint meanwhile: this one's lock on the job was lost, and it must let go. */
 export class ImportTakenOverError extends Error {
   override name = 'ImportTakenOverError';
 }
@@ -31,12 +31,12 @@ const LOCK = `
   FROM import_locks WHERE customer_id = ? FOR UPDATE`;
 
 /** The import's first statement that writes: until its first chunk is stored it counts as queued. */
-const MOVE_BOOKMARK = `
-  UPDATE imports SET bookmark = ?, tries = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
+const MOVE_CHECKPOINT = `
+  UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
     deliveries = deliveries + ?, started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
-    status = IF(?, 'done', 'running'), received = IF(status = 'done', bookmark, received),
+    status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
     finished_at = IF(status = 'done', NOW(6), NULL)
-  WHERE id = ? AND bookmark = ? AND status IN ('queued', 'running')`;
+  WHERE id = ? AND checkpoint = ? AND status IN ('queued', 'running')`;
 
 const DROP_PIECES = 'DELETE FROM import_pieces WHERE import_id = ?';
 
@@ -74,10 +74,10 @@ const INSERT_FAULTS =
 
 /**
  * Stores a chunk of a staged import in one transaction, and drops the staged bytes with the last one. Repeating a chunk after
- * a crash is harmless: either the bookmark has moved, or nothing was stored.
+ * a crash is harmless: either the checkpoint has moved, or nothing was stored.
  * @param runningFor milliseconds since the run began, for the import's `started_at`.
  * @returns the webhooks that are now owed something.
- * @throws {ImportTakenOverError} when the bookmark is not where this chunk begins.
+ * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
  */
 export function storeChunk(
   database: DataSource,
@@ -93,11 +93,11 @@ export function storeChunk(
 }
 
 /**
- * Stores chunks of different imports of one customer: the new movements, what is owed for them, and the imports' bookmarks.
+ * Stores chunks of different imports of one customer: the new movements, what is owed for them, and the imports' checkpoints.
  * @param sql a transaction.
  * @param runningFor milliseconds since the runs began.
  * @returns the webhooks that are now owed something.
- * @throws {ImportTakenOverError} when a bookmark is not where its chunk begins.
+ * @throws {ImportTakenOverError} when a checkpoint is not where its chunk begins.
  */
 export async function storeChunks(
   sql: Sql,
@@ -114,7 +114,7 @@ export async function storeChunks(
   if (faults.length > 0) await sql.query(INSERT_FAULTS, [faults]);
   for (const { importId, from, to, last, movements, rejected } of chunks) {
     const added = inserted.get(importId) ?? 0;
-    const moved = await sql.query<WriteResult>(MOVE_BOOKMARK, [
+    const moved = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
       to,
       added,
       movements.length - added,

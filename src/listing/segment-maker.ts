@@ -12,14 +12,14 @@ const AT_A_TIME = 100;
 
 /** Goes by counts alone: they tell where it is worth looking, and nothing that a listing shows depends on them. */
 const WAITING = `
-  SELECT l.customer_id FROM import_locks l LEFT JOIN segment_bookmarks b ON b.customer_id = l.customer_id
+  SELECT l.customer_id FROM import_locks l LEFT JOIN segment_checkpoints b ON b.customer_id = l.customer_id
   WHERE l.movements >= COALESCE(b.movements, 0) + ?`;
 
 /** Makes the bookmark where there is none yet, and locks it in any case. */
 const LOCK =
-  'INSERT INTO segment_bookmarks (customer_id) VALUES (?) ON DUPLICATE KEY UPDATE customer_id = customer_id';
+  'INSERT INTO segment_checkpoints (customer_id) VALUES (?) ON DUPLICATE KEY UPDATE customer_id = customer_id';
 
-const BOOKMARK = 'SELECT last_id FROM segment_bookmarks WHERE customer_id = ?';
+const BOOKMARK = 'SELECT last_id FROM segment_checkpoints WHERE customer_id = ?';
 
 /** What is beyond the importer's own mark may not be committed yet, and others may come before it. */
 const LAST_ID = `
@@ -37,7 +37,7 @@ const STORE = `
   VALUES ?`;
 
 const MOVE_BOOKMARK =
-  'UPDATE segment_bookmarks SET last_id = ?, movements = movements + ? WHERE customer_id = ?';
+  'UPDATE segment_checkpoints SET last_id = ?, movements = movements + ? WHERE customer_id = ?';
 
 /**
  * Makes segments of what was stored since the last ones, as far as it fills them. Any number may do so at once: they wait for

@@ -31,7 +31,7 @@ const TROUBLED = `
   ORDER BY p.failing_since LIMIT ${SHOWN}`;
 
 const IMPORTS = `
-  SELECT i.id, c.name AS customer, i.status, i.bookmark, i.error, i.received_at
+  SELECT i.id, c.name AS customer, i.status, i.checkpoint, i.error, i.received_at
   FROM imports i JOIN customers c ON c.id = i.customer_id
   WHERE i.status IN ('queued', 'running', 'failed') ORDER BY i.id DESC LIMIT ${SHOWN}`;
 
@@ -39,7 +39,7 @@ interface ImportState {
   id: string;
   customer: string;
   status: string;
-  bookmark: number;
+  checkpoint: number;
   error: string | null;
   received_at: Date;
 }
@@ -106,7 +106,7 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
       ${imports.map(
         (
           it,
-        ) => html`<tr><td>${it.id}</td><td>${it.customer}</td><td>${it.status}</td><td class="num">${it.bookmark}</td>
+        ) => html`<tr><td>${it.id}</td><td>${it.customer}</td><td>${it.status}</td><td class="num">${it.checkpoint}</td>
           <td class="time">${formatTime(it.received_at)}</td><td>${it.error ?? ''}</td></tr>`,
       )}
     </table>`

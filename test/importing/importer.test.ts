@@ -45,7 +45,7 @@ const storedRows = async (customerId: string) => {
 };
 
 describe('an import', () => {
-  it('that is interrupted goes on at its bookmark, and gives rows without an id the same ids', async () => {
+  it('that is interrupted goes on at its checkpoint, and gives rows without an id the same ids', async () => {
     const { key, customer, importId } = await staged(2_500, () => ({ unique_id: '' }));
     const { importer } = newImporter();
     const shutdown = new AbortController();
@@ -84,7 +84,7 @@ describe('an import', () => {
     const { key, importId } = await staged(5);
     const { database } = service.runtime;
     // What a process that is killed in each of its runs leaves behind.
-    await database.query("UPDATE imports SET status = 'running', tries = 10 WHERE id = ?", [importId]);
+    await database.query("UPDATE imports SET status = 'running', crash_count = 10 WHERE id = ?", [importId]);
     expect(await newImporter().importer.run(importId, never)).toBe('nothing to do');
     expect(await show(key, importId)).toMatchObject({
       status: 'failed',
@@ -203,10 +203,10 @@ describe('a chunk', () => {
     rejected: 0,
   });
 
-  it('is stored whole or not at all: a bookmark that moved undoes the rows too', async () => {
+  it('is stored whole or not at all: a checkpoint that moved undoes the rows too', async () => {
     const { customer, account, importId } = await staged(1);
     const { database } = service.runtime;
-    await database.query("UPDATE imports SET status = 'running', bookmark = 7 WHERE id = ?", [importId]);
+    await database.query("UPDATE imports SET status = 'running', checkpoint = 7 WHERE id = ?", [importId]);
     await expect(storeChunk(database, customer.id, chunkOf(importId, account.id, 0))).rejects.toThrow(
       ImportTakenOverError,
     );

@@ -122,7 +122,7 @@ describe('segments', () => {
     await importMovements(service, key, batch(0, accounts));
     await makeSegments(database, { size: 10 });
     await inTransaction(database, async (sql) => {
-      await sql.query('SELECT 1 FROM segment_bookmarks WHERE customer_id = ? FOR UPDATE', [customerId]);
+      await sql.query('SELECT 1 FROM segment_checkpoints WHERE customer_id = ? FOR UPDATE', [customerId]);
       await importMovements(service, key, batch(1, accounts));
     });
     await inTransaction(database, async (sql) => {

@@ -5,8 +5,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * MariaDB does not know. `unique_id` and idempotency keys are VARBINARY, since even utf8mb4_bin pads with spaces
  * ('a' = 'a ') and these are compared byte by byte.
  *
- * The three hot tables (transactions, deliveries, attempts) carry no foreign keys: each would add a lookup and a
- * shared lock to every row stored. Nothing they point to is ever deleted from its table.
+ * The tables that grow with traffic (transactions, deliveries, retries, attempts) carry no foreign keys: each would add a
+ * lookup and a shared lock to every row stored. Each carries customer_id, so that customers can be spread over servers.
  */
 const TABLE = 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci';
 
@@ -25,11 +25,13 @@ const STATEMENTS = [
   ) ${TABLE}`,
 
   // Its own row per customer, which no foreign key points to: locked by each chunk of an import, so that ids and
-  // date_readed grow in the order of commits.
+  // date_readed grow in the order of commits. filters_version changes with each row added to webhook_filters.
   `CREATE TABLE import_locks (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_transaction_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
-    last_date_readed DATETIME(6) NOT NULL DEFAULT '1970-01-01 00:00:00'
+    last_date_readed DATETIME(6) NOT NULL DEFAULT '1970-01-01 00:00:00',
+    movements BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    filters_version INT UNSIGNED NOT NULL DEFAULT 0
   ) ${TABLE}`,
 
   `CREATE TABLE api_keys (
@@ -76,7 +78,8 @@ const STATEMENTS = [
   ) ${TABLE}`,
 
   // transactions_customer_page and transactions_account_page hold date_issue, so that a page with `starts` and `ends`
-  // filters inside the index; the former also account_id, for keys limited to some accounts.
+  // filters inside the index; the former also account_id, for keys limited to some accounts, and both dc, for webhooks that
+  // match one direction only.
   // transactions_account_date finds the ids between which a range of dates lies.
   `CREATE TABLE transactions (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -95,8 +98,8 @@ const STATEMENTS = [
     opponent_id VARCHAR(64) NULL,
     opponent_iban VARCHAR(64) NULL,
     UNIQUE KEY transactions_unique_id (account_id, unique_id),
-    KEY transactions_customer_page (customer_id, id, date_issue, account_id),
-    KEY transactions_account_page (account_id, id, date_issue),
+    KEY transactions_customer_page (customer_id, id, date_issue, account_id, dc),
+    KEY transactions_account_page (account_id, id, date_issue, dc),
     KEY transactions_account_date (account_id, date_issue, id),
     KEY transactions_readed (customer_id, date_readed, id)
   ) ${TABLE}`,
@@ -109,8 +112,8 @@ const STATEMENTS = [
     status ENUM('receiving','queued','running','done','failed') NOT NULL,
     idempotency_key VARBINARY(255) NULL,
     body_hash BINARY(32) NULL,
-    bookmark INT UNSIGNED NOT NULL DEFAULT 0,
-    tries TINYINT UNSIGNED NOT NULL DEFAULT 0,
+    checkpoint INT UNSIGNED NOT NULL DEFAULT 0,
+    crash_count TINYINT UNSIGNED NOT NULL DEFAULT 0,
     received INT UNSIGNED NULL,
     inserted INT UNSIGNED NOT NULL DEFAULT 0,
     duplicates INT UNSIGNED NOT NULL DEFAULT 0,
@@ -169,49 +172,134 @@ const STATEMENTS = [
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
 
-  // What the pump knows of a webhook's endpoint: who drains it now, and how the endpoint has been doing. Apart
-  // from webhooks, so that the pump never waits for a row that the API holds, nor the other way round.
-  `CREATE TABLE pumps (
+  // What a webhook matches among the movements with an id above from_id, up to the next row's; event NULL: nothing. A row is
+  // added under the customer's row in import_locks, so that the boundary is exact.
+  `CREATE TABLE webhook_filters (
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    from_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT') NULL,
+    account_id BIGINT UNSIGNED NULL,
+    PRIMARY KEY (webhook_id, from_id),
+    CONSTRAINT webhook_filters_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
+  ) ${TABLE}`,
+
+  // Written by the importer alone. No movement beyond matched_through matches, nor does one between previous_through and
+  // matched_after: a webhook that matches rarely need not search the gap.
+  `CREATE TABLE webhook_backlogs (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
-    lease_token CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    matched_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    matched_count BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    matched_after BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    previous_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    CONSTRAINT webhook_backlogs_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
+  ) ${TABLE}`,
+
+  // How far a webhook's delivery runs have got, who holds its lease, and the health of its endpoint. Apart from webhooks and
+  // webhook_backlogs, so that runs, the importer and the API never wait for each other's rows. Every matching movement up to
+  // sent_through has a row in deliveries; none beyond recorded_through has. lease_until NULL: nobody holds the lease.
+  `CREATE TABLE webhook_cursors (
+    webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    sent_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    recorded_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    delivered_count BIGINT NOT NULL DEFAULT 0,
+    failed_count BIGINT NOT NULL DEFAULT 0,
+    lease_token CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
     lease_until DATETIME(6) NULL,
-    tries TINYINT UNSIGNED NOT NULL DEFAULT 0,
+    lease_writes INT UNSIGNED NOT NULL DEFAULT 0,
+    crash_count TINYINT UNSIGNED NOT NULL DEFAULT 0,
+    health_revision INT UNSIGNED NOT NULL DEFAULT 0,
     consecutive_failures INT UNSIGNED NOT NULL DEFAULT 0,
     failing_since DATETIME(6) NULL,
-    pauses INT UNSIGNED NOT NULL DEFAULT 0,
-    paused_until DATETIME(6) NULL,
+    failing_days SMALLINT UNSIGNED NOT NULL DEFAULT 0,
+    circuit_openings INT UNSIGNED NOT NULL DEFAULT 0,
+    circuit_open_until DATETIME(6) NULL,
     in_flight_limit SMALLINT UNSIGNED NULL DEFAULT 2,
     rate_next_at DATETIME(6) NULL,
     last_error VARCHAR(255) NULL,
-    CONSTRAINT pumps_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
+    CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // due_at is NULL once a delivery has ended, and 1970-01-01 (due at once, whatever a clock says) until its first
-  // attempt; deliveries_due therefore serves the pump, and lists ended ones in order of id.
+  // One row per delivery, written when its first attempt has ended; the columns from outcome on tell of its last attempt.
   `CREATE TABLE deliveries (
-    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
-    status ENUM('pending','delivered','failed','cancelled') NOT NULL DEFAULT 'pending',
-    attempts SMALLINT UNSIGNED NOT NULL DEFAULT 0,
-    failures SMALLINT UNSIGNED NOT NULL DEFAULT 0,
-    due_at DATETIME(6) NULL DEFAULT '1970-01-01 00:00:00',
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-    finished_at DATETIME(6) NULL,
-    UNIQUE KEY deliveries_once (webhook_id, transaction_id),
-    KEY deliveries_due (webhook_id, status, due_at, id)
-  ) ${TABLE}`,
-
-  `CREATE TABLE attempts (
-    delivery_id BIGINT UNSIGNED NOT NULL,
-    number SMALLINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    status ENUM('pending','delivered','failed') NOT NULL,
+    attempts SMALLINT UNSIGNED NOT NULL,
     outcome ENUM('delivered','failed','throttled','gone','refused') NOT NULL,
     status_code SMALLINT UNSIGNED NULL,
     started_at DATETIME(6) NOT NULL,
     duration_ms INT UNSIGNED NOT NULL,
     error VARCHAR(255) NULL,
     response TEXT NULL,
-    PRIMARY KEY (delivery_id, number)
+    PRIMARY KEY (webhook_id, transaction_id)
+  ) ${TABLE}`,
+
+  // Deliveries that have failed, or that somebody asked for again: due at due_at, or, where that is NULL, failed for good (the
+  // dead letters). A row goes when its delivery is delivered.
+  `CREATE TABLE retries (
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    due_at DATETIME(6) NULL,
+    attempts SMALLINT UNSIGNED NOT NULL,
+    failures SMALLINT UNSIGNED NOT NULL,
+    PRIMARY KEY (webhook_id, transaction_id),
+    KEY retries_due (webhook_id, due_at, transaction_id)
+  ) ${TABLE}`,
+
+  // Failed attempts, and what a delivery that was asked for again had come to before.
+  `CREATE TABLE attempts (
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    number SMALLINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    outcome ENUM('delivered','failed','throttled','gone','refused') NOT NULL,
+    status_code SMALLINT UNSIGNED NULL,
+    started_at DATETIME(6) NOT NULL,
+    duration_ms INT UNSIGNED NOT NULL,
+    error VARCHAR(255) NULL,
+    response TEXT NULL,
+    PRIMARY KEY (webhook_id, transaction_id, number)
+  ) ${TABLE}`,
+
+  // Ranges of movement ids whose deliveries are to be sent again. Delivery runs work through them, in the order of the ids, from
+  // behind position. account_ids: a list with commas, of a key that is limited to accounts; NULL: all.
+  `CREATE TABLE replays (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    statuses SET('delivered','failed') NOT NULL,
+    account_ids TEXT NULL,
+    position BIGINT UNSIGNED NOT NULL,
+    until_id BIGINT UNSIGNED NOT NULL,
+    replayed BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    finished_at DATETIME(6) NULL,
+    KEY replays_open (webhook_id, finished_at, id),
+    CONSTRAINT replays_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
+  ) ${TABLE}`,
+
+  // Some thousand movements of a customer, in the order of their ids: up to last_id, from behind the segment before. A row for
+  // each account that has movements there, and one for all of them, whose account_id is 0. Nothing is ever changed in it.
+  `CREATE TABLE transaction_segments (
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    last_id BIGINT UNSIGNED NOT NULL,
+    movements INT UNSIGNED NOT NULL,
+    first_date_issue DATE NOT NULL,
+    last_date_issue DATE NOT NULL,
+    PRIMARY KEY (customer_id, account_id, last_id)
+  ) ${TABLE}`,
+
+  // How far a customer's movements lie in segments. Apart from import_locks, so that no import waits for who makes them.
+  `CREATE TABLE segment_checkpoints (
+    customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    last_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    movements BIGINT UNSIGNED NOT NULL DEFAULT 0
   ) ${TABLE}`,
 ];
 

@@ -6,7 +6,7 @@ import type { TestService } from '../../support/service.ts';
 const ROWS: Record<string, string> = {
   customers: 'SELECT * FROM customers WHERE id = ?',
   import_locks: 'SELECT * FROM import_locks WHERE customer_id = ?',
-  segment_bookmarks: 'SELECT * FROM segment_bookmarks WHERE customer_id = ?',
+  segment_checkpoints: 'SELECT * FROM segment_checkpoints WHERE customer_id = ?',
   transaction_segments: 'SELECT * FROM transaction_segments WHERE customer_id = ? ORDER BY 1, 2, 3',
   api_keys: 'SELECT * FROM api_keys WHERE customer_id = ? ORDER BY id',
   api_key_accounts:
