@@ -16,6 +16,7 @@ import { createApiKey } from './apikeys/create.ts';
 import { removeApiKey } from './apikeys/remove.ts';
 import { authenticate } from './authentication.ts';
 import { listBanks } from './banks/list.ts';
+import { createCallerCache } from './caller-cache.ts';
 import { getDelivery } from './deliveries/get.ts';
 import { listDeliveries } from './deliveries/list.ts';
 import { redeliver } from './deliveries/redeliver.ts';
@@ -66,7 +67,8 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   app.get('/healthz', ...getHealth());
   app.get('/readyz', ...getReadiness(runtime));
 
-  app.use('/v1/*', authenticate(runtime));
+  const callers = createCallerCache();
+  app.use('/v1/*', authenticate(runtime, callers));
   if (config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
   app.get('/v1/webhooks', ...listWebhooks(runtime));
   app.post('/v1/webhooks', ...createWebhook(runtime, guard));
@@ -86,7 +88,7 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   app.get('/v1/accounts/:account_id/transactions', ...listAccountTransactions(runtime));
   app.get('/v1/banks', ...listBanks(runtime));
   app.post('/v1/apikeys', ...createApiKey(runtime));
-  app.delete('/v1/apikeys/:id', ...removeApiKey(runtime));
+  app.delete('/v1/apikeys/:id', ...removeApiKey(runtime, callers));
   app.get('/v1/settings/api', ...getApiSettings(runtime));
   app.post('/v1/settings/api/rotate', ...rotateCustomerSecret(runtime));
   app.get('/v1/imports', ...listImports(runtime));

@@ -4,6 +4,7 @@ import type { DataSource } from 'typeorm';
 import { type Caller, createMiddleware } from '../http/environment.ts';
 import { Problem } from '../http/problem.ts';
 import type { Runtime } from '../runtime.ts';
+import type { CallerCache } from './caller-cache.ts';
 import { limitGuesses } from './guesses.ts';
 
 /** Index: api_keys_hash. Found by its SHA-256, a key is never compared byte by byte. */
@@ -14,7 +15,10 @@ const KEY_ACCOUNTS = 'SELECT account_id FROM api_key_accounts WHERE api_key_id =
  * Finds the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.
  * Answers 401 when there is none, or it is unknown, and 429 to a client that has sent too many unknown ones.
  */
-export function authenticate({ database, redis, prefix }: Pick<Runtime, 'database' | 'redis' | 'prefix'>) {
+export function authenticate(
+  { database, redis, prefix }: Pick<Runtime, 'database' | 'redis' | 'prefix'>,
+  callers: CallerCache,
+) {
   const attempt = limitGuesses({ redis, prefix });
   return createMiddleware(async (c, next) => {
     const key =
@@ -27,7 +31,8 @@ export function authenticate({ database, redis, prefix }: Pick<Runtime, 'databas
     }
     const hash = createHash('sha256').update(key).digest();
     const { address } = getConnInfo(c).remote;
-    const caller = await attempt({ hash, address, find: () => findCaller(database, hash) });
+    const find = () => callers.find(hash, () => findCaller(database, hash));
+    const caller = await attempt({ hash, address, find });
     if (caller === null)
       throw unauthenticated('The API key is not known: it may have been mistyped, or deleted.');
     c.set('caller', caller);

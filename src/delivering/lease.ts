@@ -1,58 +1,71 @@
 import { randomBytes } from 'node:crypto';
 import type { Sql, WriteResult } from '../database/transaction.ts';
-import { NEXT_DUE_AT } from './due.ts';
 
 /**
  * How long a run may be silent before another takes its webhook over. BullMQ notices a crashed worker after 10 to 15 s, so
- * that its job usually finds the lease free.
+ * that its job usually finds the lease expired.
  */
 export const LEASE_SECONDS = 12;
 
 /**
- * A condition on `pumps p`: free, or expired. A lease that would end later than a new one was given before the clock was
- * set back: it counts as expired too, or the webhook would wait until the clock has caught up.
+ * A condition on `webhook_cursors k`: given back, or expired. A lease that would end later than a new one was given before the
+ * clock was set back: it counts as expired too, or the webhook would wait until the clock has caught up.
  */
-export const LEASE_IS_FREE = `(p.lease_token IS NULL OR p.lease_until < NOW(6)
-    OR p.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
+export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
+    OR k.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
-/** Where nothing is due there is nothing to take, and nothing to commit: half of all runs only find that another was quicker. */
+/**
+ * The token of the last lease tells which state of the webhook was read: only if nobody has had the lease since is that state, and
+ * what was read with it, still true.
+ */
 const TAKE = `
-  UPDATE pumps p SET lease_token = ?, lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND, tries = tries + 1
-  WHERE webhook_id IN (?) AND ${LEASE_IS_FREE} AND ${NEXT_DUE_AT('p.webhook_id')} <= NOW(6)`;
+  UPDATE webhook_cursors k SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
+    k.lease_writes = 0, k.crash_count = k.crash_count + 1
+  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token) IN (?) AND ${LEASE_IS_FREE}`;
 
-const TAKEN = 'SELECT webhook_id FROM pumps WHERE webhook_id IN (?) AND lease_token = ?';
+const TAKEN = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND lease_token = ?';
 
 const RENEW = `
-  UPDATE pumps SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND WHERE (webhook_id, lease_token) IN (?)`;
+  UPDATE webhook_cursors SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND
+  WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL`;
 
-const RELEASE = `UPDATE pumps SET lease_token = NULL, tries = 0 WHERE webhook_id = ? AND lease_token = ?`;
-
-/** The right to send for one webhook. Only who holds it can write results, so that two runs never mix theirs. */
+/** The right of one run to send for a webhook. Only its holder can record results, so that two runs never mix theirs. */
 export interface Lease {
   webhookId: string;
   token: string;
+  /** Records written under it so far: a record whose COMMIT got no answer is not counted twice. */
+  writes: number;
+}
+
+/** A webhook and the token of its last lease, as they were read. */
+export interface LeaseRequest {
+  webhookId: string;
+  lastToken: string;
 }
 
 /**
- * Takes the leases of these webhooks, in one statement.
- * @returns for each its lease; null when nothing is due, or another run holds it.
+ * Takes leases, in one statement.
+ * @returns for each its lease; null when another run holds it, or has held it since the webhook was read.
  */
-export async function takeLeases(sql: Sql, webhookIds: readonly string[]): Promise<(Lease | null)[]> {
+export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): Promise<(Lease | null)[]> {
   const token = randomBytes(16).toString('base64url');
-  const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, webhookIds]);
-  if (affectedRows === webhookIds.length) return webhookIds.map((webhookId) => ({ webhookId, token }));
-  if (affectedRows === 0) return webhookIds.map(() => null);
-  const rows = await sql.query<{ webhook_id: string }[]>(TAKEN, [webhookIds, token]);
+  const ids = requests.map(({ webhookId }) => webhookId);
+  const lastTokens = requests.map(({ webhookId, lastToken }) => [webhookId, lastToken]);
+  const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, ids, lastTokens]);
+  const lease = (webhookId: string): Lease => ({ webhookId, token, writes: 0 });
+  if (affectedRows === new Set(ids).size && affectedRows === ids.length) return ids.map(lease);
+  if (affectedRows === 0) return ids.map(() => null);
+  const rows = await sql.query<{ webhook_id: string }[]>(TAKEN, [ids, token]);
   const taken = new Set(rows.map(({ webhook_id }) => webhook_id));
   // Of two runs for the same webhook the first one has it.
-  return webhookIds.map((webhookId) => (taken.delete(webhookId) ? { webhookId, token } : null));
+  return ids.map((webhookId) => (taken.delete(webhookId) ? lease(webhookId) : null));
 }
 
-/** Prolongs leases that are still held. One that was lost stays lost: whoever has it finds out when it writes. */
+/** Prolongs leases that are still held. One that was lost stays lost: its run finds out when it records. */
 export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<void> {
-  if (leases.length > 0) await sql.query(RENEW, [leases.map(({ webhookId, token }) => [webhookId, token])]);
-}
-
-export async function releaseLease(sql: Sql, { webhookId, token }: Lease): Promise<void> {
-  await sql.query(RELEASE, [webhookId, token]);
+  if (leases.length === 0) return;
+  await sql.query(RENEW, [
+    leases.map(({ webhookId }) => webhookId),
+    leases.map(({ webhookId, token }) => [webhookId, token]),
+  ]);
 }

@@ -57,3 +57,24 @@ export function buildBody(
   };
   return encoding === 'json' ? JSON.stringify(fields) : new URLSearchParams(fields).toString();
 }
+
+const bodies = new WeakMap<NotifiedMovement, Map<string, string>>();
+
+/**
+ * The same as `buildBody`, made once for all webhooks of a customer that share the movement and the format: only their
+ * signatures differ.
+ */
+export function buildSharedBody(movement: NotifiedMovement, format: BodyFormat, apiSecret: string): string {
+  let made = bodies.get(movement);
+  if (made === undefined) {
+    made = new Map();
+    bodies.set(movement, made);
+  }
+  const key = `${format.encoding} ${format.hashEncoding} ${apiSecret}`;
+  let body = made.get(key);
+  if (body === undefined) {
+    body = buildBody(movement, format, apiSecret);
+    made.set(key, body);
+  }
+  return body;
+}

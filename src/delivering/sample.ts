@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { PostRequest } from './post.ts';
-import { openSubscriber, readSubscribers } from './subscriber.ts';
+import { openSettings } from './settings.ts';
+import { readStates } from './webhook-state.ts';
 
 interface SampleAccount {
   account_id: string;
@@ -36,14 +37,13 @@ export async function buildSample(
   secrets: SecretBox,
   { webhookId, event, now }: { webhookId: string; event: string; now: Date },
 ): Promise<PostRequest | null> {
-  const [row] = await readSubscribers(sql, [webhookId], ['active', 'paused', 'disabled']);
-  if (row == null) return null;
-  const subscriber = openSubscriber(row, secrets, now.getTime());
+  const [state] = await readStates(sql, [webhookId]);
+  if (state == null || state.status === 'deleted') return null;
+  const settings = openSettings(state.settings, secrets);
   const [account = INVENTED] = await sql.query<SampleAccount[]>(ACCOUNT, [webhookId]);
-  const request = subscriber.request(
+  const request = settings.request(
     {
       ...account,
-      id: `test_${randomBytes(12).toString('base64url')}`,
       transaction_id: '0',
       dc: event === 'NEW_DEBIT' ? 'Debit' : 'Credit',
       code: 'TEST',
@@ -53,11 +53,8 @@ export async function buildSample(
       opponent_id: null,
       opponent_iban: null,
       date_issue: now.toISOString().slice(0, 10),
-      attempts: 0,
-      failures: 0,
-      fresh: 1,
-      revision: subscriber.revision,
     },
+    `test_${randomBytes(12).toString('base64url')}`,
     Math.floor(now.getTime() / 1_000),
   );
   return { ...request, headers: { ...request.headers, 'webhook-test': 'true' } };

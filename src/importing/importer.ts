@@ -4,6 +4,7 @@ import { isAway, isPassing } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { Row } from './formats/format.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
+import { createMatcher } from './matching.ts';
 import { type Fault, Movement, toFault } from './movement.ts';
 import { readPiece, readPieces } from './pieces.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from './store.ts';
@@ -37,15 +38,15 @@ interface Unfinished {
 }
 
 /** An import whose runs have ended so often in a row without storing a chunk takes its process down with it, or cannot be read. */
-const MAX_TRIES = 10;
+const MAX_CRASHES = 10;
 
-const COUNT_TRY = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
+const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
   SELECT id, customer_id, format, checkpoint, crash_count FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
 /** Its bytes are kept, so that it can be queued again once the cause is mended. */
 const GIVE_UP = `
   UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', checkpoint + 1,
-    ' has failed ${MAX_TRIES} times in a row. The rows before it are stored, and what was sent is kept.')
+    ' has failed ${MAX_CRASHES} times in a row. The rows before it are stored, and what was sent is kept.')
   WHERE id = ? AND status IN ('queued', 'running')`;
 const ACCOUNTS_OF_KEY = `
   SELECT a.id FROM imports i
@@ -56,16 +57,17 @@ const ACCOUNTS_OF_KEY = `
 
 export function createImporter(options: {
   database: DataSource;
-  /** Tells the pump of webhooks that are owed something. A failure is logged: the reconciler makes up for it. */
+  /** Has matched webhooks looked at. A failure is logged: the reconciler makes up for it. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
 }): Importer {
   const { database, wake, log } = options;
+  const matcher = createMatcher();
 
   return {
     async run(importId, signal, again = false) {
       const started = performance.now();
-      if (again) await database.query(COUNT_TRY, [importId]);
+      if (again) await database.query(COUNT_CRASH, [importId]);
       // Side by side: a movement that comes alone waits for each answer of MySQL.
       const [[unfinished], accounts, first] = await Promise.all([
         database.query<Unfinished[]>(LOAD, [importId]),
@@ -73,7 +75,7 @@ export function createImporter(options: {
         readPiece(database, importId, 0),
       ]);
       if (unfinished === undefined) return 'nothing to do';
-      if (unfinished.crash_count >= MAX_TRIES) {
+      if (unfinished.crash_count >= MAX_CRASHES) {
         await database.query(GIVE_UP, [importId]);
         log.error({ importId }, 'import given up: it keeps failing at the same row');
         return 'nothing to do';
@@ -92,7 +94,7 @@ export function createImporter(options: {
           next = chunks.next();
           next.catch(() => {}); // Reported when it is awaited, also if storing fails first.
           const runningFor = performance.now() - started;
-          const webhookIds = await storeChunk(database, unfinished.customer_id, chunk, runningFor);
+          const webhookIds = await storeChunk({ database, matcher }, chunk, runningFor);
           await wake(webhookIds).catch((err: unknown) => log.warn({ err, importId }, 'webhooks not woken'));
           if (chunk.last) log.info({ importId, rows: chunk.to }, 'import done');
           else if (signal.aborted) return 'given back';
@@ -100,7 +102,8 @@ export function createImporter(options: {
       } catch (error) {
         if (error instanceof ImportTakenOverError) return 'nothing to do';
         // An outage, or another one's locks, say nothing about the import.
-        if (!isAway(error) && !isPassing(error)) await database.query(COUNT_TRY, [importId]).catch(() => {});
+        if (!isAway(error) && !isPassing(error))
+          await database.query(COUNT_CRASH, [importId]).catch(() => {});
         throw error;
       }
     },
@@ -109,19 +112,20 @@ export function createImporter(options: {
 
 /** Cuts an import into chunks, leaving out those that an earlier run has stored. The last one may be empty. */
 async function* readChunks(
-  { id, format, checkpoint }: Unfinished,
+  { id, customer_id, format, checkpoint }: Unfinished,
   accounts: ReadonlySet<string>,
   pieces: AsyncIterable<Buffer>,
 ): AsyncGenerator<Chunk, void> {
   if (!isFormatName(format)) throw new Error(`import ${id} has the unknown format ${format}`);
   const uniqueIdOf = createUniqueIds();
-  const start = (from: number): Chunk => ({
+  const start = (from: number) => ({
+    customerId: customer_id,
     importId: id,
     from,
     to: from,
     last: false,
-    movements: [],
-    faults: [],
+    movements: [] as Chunk['movements'][number][],
+    faults: [] as Chunk['faults'][number][],
     rejected: 0,
   });
   let position = 0;

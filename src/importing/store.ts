@@ -1,34 +1,41 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { type FanOut, fanOut, type NewMovements } from './fan-out.ts';
+import { advanceLocks, type ImportLock, lockCustomers } from './import-locks.ts';
+import { advanceBacklogs, type Matcher, type Matches, type MovementCount } from './matching.ts';
 import type { Fault, Movement } from './movement.ts';
 
-/** A part of an import that is stored as one: all of it, or nothing. */
-export interface Chunk {
+/** Movements of one import that are stored in one transaction. */
+export interface Batch {
+  customerId: string;
   importId: string;
+  movements: readonly { uniqueId: string; movement: Movement }[];
+}
+
+/** A part of a staged import that is stored as one: all of it, or nothing. */
+export interface Chunk extends Batch {
   /** Rows of the import worked off before this chunk, and with it. */
   from: number;
   to: number;
   /** Nothing follows: the import is done with it. */
   last: boolean;
-  movements: { uniqueId: string; movement: Movement }[];
-  faults: (Fault & { line: number })[];
+  faults: readonly (Fault & { line: number })[];
   rejected: number;
+}
+
+/** What became of batches. */
+export interface Stored {
+  /** New movements by import; the others were known. */
+  inserted: ReadonlyMap<string, number>;
+  /** Deliveries by import. */
+  deliveries: ReadonlyMap<string, number>;
+  /** The webhooks to be woken after the commit. */
+  webhookIds: string[];
 }
 
 /** Another worker moved the checkpoint meanwhile: this one's lock on the job was lost, and it must let go. */
 export class ImportTakenOverError extends Error {
   override name = 'ImportTakenOverError';
 }
-
-/**
- * Serialises the imports of one customer, so that ids and date_readed grow in the order of commits. SYSDATE is the moment at
- * which the lock was had; NOW would be the one at which the waiting for it began, and a poller that asks by its own clock
- * would have passed it by.
- */
-const LOCK = `
-  SELECT last_transaction_id, DATE_FORMAT(GREATEST(SYSDATE(6), last_date_readed), '%Y-%m-%d %H:%i:%s.%f') AS date_readed
-  FROM import_locks WHERE customer_id = ? FOR UPDATE`;
 
 /** The import's first statement that writes: until its first chunk is stored it counts as queued. */
 const MOVE_CHECKPOINT = `
@@ -46,27 +53,24 @@ const INSERT_MOVEMENTS = `
     date_issue, date_readed, opponent_id, opponent_iban)
   VALUES ? ON DUPLICATE KEY UPDATE id = id`;
 
-/** What was new of the chunks. Not forced, MariaDB walks through all of the customer's movements in that index. */
-const NEW_MOVEMENTS = `
-  SELECT import_id, account_id, dc, COUNT(*) AS movements FROM transactions FORCE INDEX (transactions_customer_page)
-  WHERE customer_id = ? AND id > ? GROUP BY import_id, account_id, dc`;
-
-/** Nobody else stores movements of the customer meanwhile: the newest is of these chunks. Index: transactions_customer_page. */
-const ADVANCE_LOCK = `
-  UPDATE import_locks SET last_date_readed = ?, movements = movements + ?,
-    last_transaction_id = (SELECT MAX(id) FROM transactions WHERE customer_id = ?)
-  WHERE customer_id = ?`;
+/** Not forced, MariaDB walks through all of the customer's movements in that index. */
+const COUNT_NEW = `
+  SELECT customer_id AS customerId, import_id AS importId, account_id AS accountId, dc, COUNT(*) AS movements
+  FROM transactions FORCE INDEX (transactions_customer_page)
+  WHERE customer_id = ? AND id > ? GROUP BY customer_id, import_id, account_id, dc`;
 
 /**
- * All accounts of the chunks were worked on; those to which they added movements were updated. The balance is that of the newest
- * movement that has one; it is looked for only where a chunk brought one, since the search would else walk through all
- * movements of an account whose bank sends none. Index: transactions_account_date.
+ * All accounts were worked on; those that have new movements were updated. The balance is that of the newest movement that has one;
+ * it is looked for only where a new movement brought one, since the search would else walk through all movements of an account whose
+ * bank sends none. Index: transactions_account_date.
  */
 const UPDATE_ACCOUNTS = `
-  UPDATE accounts a SET last_work = ?, last_update = IF(a.id IN (?), last_work, last_update),
-    balance = IF(a.id IN (?), (
+  UPDATE accounts a JOIN import_locks l ON l.customer_id = a.customer_id
+  SET a.last_work = IF(a.id IN (?), l.last_date_readed, GREATEST(l.last_date_readed, NOW(6))),
+    a.last_update = IF(a.id IN (?), l.last_date_readed, a.last_update),
+    a.balance = IF(a.id IN (?), (
       SELECT t.balance FROM transactions t FORCE INDEX (transactions_account_date)
-      WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.date_issue DESC, t.id DESC LIMIT 1), balance)
+      WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.date_issue DESC, t.id DESC LIMIT 1), a.balance)
   WHERE a.id IN (?)`;
 
 const INSERT_FAULTS =
@@ -76,145 +80,156 @@ const INSERT_FAULTS =
  * Stores a chunk of a staged import in one transaction, and drops the staged bytes with the last one. Repeating a chunk after
  * a crash is harmless: either the checkpoint has moved, or nothing was stored.
  * @param runningFor milliseconds since the run began, for the import's `started_at`.
- * @returns the webhooks that are now owed something.
+ * @returns the webhooks to be woken.
  * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
  */
 export function storeChunk(
-  database: DataSource,
-  customerId: string,
+  { database, matcher }: { database: DataSource; matcher: Matcher },
   chunk: Chunk,
   runningFor = 0,
 ): Promise<string[]> {
+  const { importId, movements, faults, last } = chunk;
   return inTransaction(database, async (sql) => {
-    const webhookIds = await storeChunks(sql, customerId, [chunk], runningFor);
-    if (chunk.last) await sql.query(DROP_PIECES, [chunk.importId]);
-    return webhookIds;
+    const stored =
+      movements.length === 0
+        ? NOTHING
+        : await storeBatches(sql, matcher, await lockCustomers(sql, [chunk.customerId]), [chunk]);
+    const rows = faults.map(({ line, path, message }) => [importId, line, path.slice(0, 100), message]);
+    if (rows.length > 0) await sql.query(INSERT_FAULTS, [rows]);
+    await moveCheckpoint(sql, chunk, stored, runningFor);
+    if (last) await sql.query(DROP_PIECES, [importId]);
+    return stored.webhookIds;
   });
 }
 
+async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
+  const { importId, from, to, last, movements, rejected } = chunk;
+  const inserted = stored.inserted.get(importId) ?? 0;
+  const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
+    to,
+    inserted,
+    movements.length - inserted,
+    rejected,
+    stored.deliveries.get(importId) ?? 0,
+    Math.round(runningFor * 1_000),
+    last,
+    importId,
+    from,
+  ]);
+  if (affectedRows !== 1) throw new ImportTakenOverError(`import ${importId} is being worked on elsewhere`);
+}
+
+const NOTHING: Stored = { inserted: new Map(), deliveries: new Map(), webhookIds: [] };
+
 /**
- * Stores chunks of different imports of one customer: the new movements, what is owed for them, and the imports' checkpoints.
- * @param sql a transaction.
- * @param runningFor milliseconds since the runs began.
- * @returns the webhooks that are now owed something.
- * @throws {ImportTakenOverError} when a checkpoint is not where its chunk begins.
+ * Stores the movements of several imports, of any number of customers: what is new of them, and what their webhooks have to send.
+ * @param sql a transaction that holds the locks.
+ * @param expected what the batches match if all their movements are new, where that is known.
  */
-export async function storeChunks(
+export async function storeBatches(
   sql: Sql,
-  customerId: string,
-  chunks: readonly Chunk[],
-  runningFor = 0,
-): Promise<string[]> {
-  const { inserted, deliveries, webhookIds } = chunks.some(({ movements }) => movements.length > 0)
-    ? await storeMovements(sql, customerId, chunks)
-    : NOTHING_STORED;
-  const faults = chunks.flatMap(({ importId, faults }) =>
-    faults.map(({ line, path, message }) => [importId, line, path.slice(0, 100), message]),
-  );
-  if (faults.length > 0) await sql.query(INSERT_FAULTS, [faults]);
-  for (const { importId, from, to, last, movements, rejected } of chunks) {
-    const added = inserted.get(importId) ?? 0;
-    const moved = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
-      to,
-      added,
-      movements.length - added,
-      rejected,
-      deliveries.get(importId) ?? 0,
-      Math.round(runningFor * 1_000),
-      last,
-      importId,
-      from,
-    ]);
-    if (moved.affectedRows !== 1) {
-      throw new ImportTakenOverError(`import ${importId} is being worked on elsewhere`);
-    }
-  }
-  return webhookIds;
-}
-
-/** What became of movements, with their number by import. */
-interface StoredMovements extends FanOut {
-  inserted: ReadonlyMap<string, number>;
-}
-
-const NOTHING_STORED: StoredMovements = { inserted: new Map(), deliveries: new Map(), webhookIds: [] };
-
-async function storeMovements(
-  sql: Sql,
-  customerId: string,
-  chunks: readonly Chunk[],
-): Promise<StoredMovements> {
-  const [lock] = await sql.query<{ last_transaction_id: string; date_readed: string }[]>(LOCK, [customerId]);
-  if (lock === undefined) throw new Error(`customer ${customerId} has no row in import_locks`);
-  const { last_transaction_id: after, date_readed: dateReaded } = lock;
-
-  const rows = chunks.flatMap(({ importId, movements }) =>
-    movements.map(({ uniqueId, movement: m }) => [
-      customerId,
-      m.account_id,
-      importId,
-      uniqueId,
-      m.name,
-      m.dc,
-      m.code,
-      m.amount,
-      m.balance,
-      m.description,
-      m.date_issue,
-      dateReaded,
-      m.opponent_id,
-      m.opponent_iban,
-    ]),
-  );
+  matcher: Matcher,
+  locks: ReadonlyMap<string, ImportLock>,
+  batches: readonly Batch[],
+  expected?: Matches,
+): Promise<Stored> {
+  const rows = batches.flatMap((batch) => toRows(batch, locks));
+  if (rows.length === 0) return NOTHING;
   const { affectedRows } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
-  const added = await countAdded(sql, customerId, after, chunks, affectedRows);
-  const movements = chunks.flatMap((chunk) => chunk.movements.map(({ movement }) => movement));
-  const updated = accountsOf(added);
-  const withBalance = accountsOf(movements.filter(({ balance }) => balance !== null)).filter((id) =>
-    updated.includes(id),
-  );
-  await sql.query(UPDATE_ACCOUNTS, [dateReaded, orNone(updated), orNone(withBalance), accountsOf(movements)]);
-  if (added.length === 0) return NOTHING_STORED;
+  const areAllNew = affectedRows === rows.length;
+  const added = areAllNew ? countAll(batches) : await countNew(sql, locks, affectedRows);
+  if (added.length > 0)
+    await advanceLocks(
+      sql,
+      locks,
+      sumBy(added, ({ customerId }) => customerId),
+    );
+  await updateAccounts(sql, batches, added);
+  if (added.length === 0) return NOTHING;
 
-  const fanned = await fanOut(sql, customerId, after, added);
-  await sql.query(ADVANCE_LOCK, [dateReaded, affectedRows, customerId, customerId]);
-  const inserted = new Map<string, number>();
-  for (const { import_id, movements } of added) {
-    inserted.set(import_id, (inserted.get(import_id) ?? 0) + movements);
-  }
-  return { ...fanned, inserted };
+  const matches = areAllNew && expected !== undefined ? expected : await matcher.match(sql, locks, added);
+  await advanceBacklogs(sql, locks, matches);
+  return {
+    inserted: sumBy(added, ({ importId }) => importId),
+    deliveries: matches.deliveries,
+    webhookIds: [...matches.webhooks.keys()],
+  };
 }
 
-/** Where all are new, or none is, MySQL is not asked: it would read each row again. */
-async function countAdded(
+const toRows = ({ customerId, importId, movements }: Batch, locks: ReadonlyMap<string, ImportLock>) => {
+  const dateReaded = locks.get(customerId)?.dateReaded;
+  if (dateReaded === undefined) throw new Error(`customer ${customerId} has no row in import_locks`);
+  return movements.map(({ uniqueId, movement: m }) => [
+    customerId,
+    m.account_id,
+    importId,
+    uniqueId,
+    m.name,
+    m.dc,
+    m.code,
+    m.amount,
+    m.balance,
+    m.description,
+    m.date_issue,
+    dateReaded,
+    m.opponent_id,
+    m.opponent_iban,
+  ]);
+};
+
+/** Where none is new, MySQL is not asked: it would read each row again. */
+async function countNew(
   sql: Sql,
-  customerId: string,
-  after: string,
-  chunks: readonly Chunk[],
+  locks: ReadonlyMap<string, ImportLock>,
   inserted: number,
-): Promise<NewMovements[]> {
+): Promise<MovementCount[]> {
   if (inserted === 0) return [];
-  if (inserted === chunks.reduce((sum, { movements }) => sum + movements.length, 0)) return countAll(chunks);
-  const added = await sql.query<NewMovements[]>(NEW_MOVEMENTS, [customerId, after]);
-  return added.map((it) => ({ ...it, movements: Number(it.movements) }));
+  const statements = Array.from(locks, () => `(${COUNT_NEW})`).join(' UNION ALL ');
+  const values = [...locks].flatMap(([customerId, { newest }]) => [customerId, newest]);
+  const counts = await sql.query<MovementCount[]>(statements, values);
+  return counts.map((it) => ({ ...it, movements: Number(it.movements) }));
 }
 
-function countAll(chunks: readonly Chunk[]): NewMovements[] {
-  const counts = new Map<string, NewMovements>();
-  for (const { importId, movements } of chunks) {
+/** The movements of batches by import, account and direction, as if all were new. */
+export function countAll(batches: readonly Batch[]): MovementCount[] {
+  const counts = new Map<string, MovementCount>();
+  for (const { customerId, importId, movements } of batches) {
     for (const { movement } of movements) {
-      const { account_id, dc } = movement;
-      const key = `${importId} ${account_id} ${dc}`;
+      const { account_id: accountId, dc } = movement;
+      const key = `${importId} ${accountId} ${dc}`;
       const before = counts.get(key)?.movements ?? 0;
-      counts.set(key, { import_id: importId, account_id, dc, movements: before + 1 });
+      counts.set(key, { customerId, importId, accountId, dc, movements: before + 1 });
     }
   }
   return [...counts.values()];
 }
 
-/** `IN ()` is no SQL; nothing equals NULL. */
-const orNone = (ids: readonly string[]) => (ids.length === 0 ? [null] : ids);
+async function updateAccounts(
+  sql: Sql,
+  batches: readonly Batch[],
+  added: readonly MovementCount[],
+): Promise<void> {
+  const movements = batches.flatMap((batch) => batch.movements.map(({ movement }) => movement));
+  const all = new Set(movements.map(({ account_id }) => account_id));
+  const updated = new Set(added.map(({ accountId }) => accountId));
+  const withBalance = new Set(
+    movements.filter(({ balance }) => balance !== null).map(({ account_id }) => account_id),
+  );
+  const newBalance = [...updated].filter((id) => withBalance.has(id));
+  await sql.query(UPDATE_ACCOUNTS, [orNone(updated), orNone(updated), orNone(newBalance), [...all]]);
+}
 
-const accountsOf = (movements: readonly { account_id: string }[]) => [
-  ...new Set(movements.map(({ account_id }) => account_id)),
-];
+/** `IN ()` is no SQL; nothing equals NULL. */
+const orNone = (ids: Iterable<string>) => {
+  const list = [...ids];
+  return list.length === 0 ? [null] : list;
+};
+
+function sumBy(
+  counts: readonly MovementCount[],
+  keyOf: (count: MovementCount) => string,
+): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const count of counts) sums.set(keyOf(count), (sums.get(keyOf(count)) ?? 0) + count.movements);
+  return sums;
+}

@@ -1,15 +1,15 @@
 import { WaitingError } from 'bullmq';
+import { wakeWebhooks } from '../delivering/wake.ts';
 import type { ImportJob } from '../queues/queues.ts';
-import { wakeWebhooks } from '../queues/wake.ts';
 import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createImporter } from './importer.ts';
 
 /** Takes imports from their queue and works them off. */
 export function startImporterWorker(runtime: Runtime): Role {
-  const { database, queues, log } = runtime;
+  const { database, log } = runtime;
   const shutdown = new AbortController();
-  const importer = createImporter({ database, wake: (webhookIds) => wakeWebhooks(queues, webhookIds), log });
+  const importer = createImporter({ database, wake: (webhookIds) => wakeWebhooks(runtime, webhookIds), log });
   const worker = startWorker<ImportJob>(runtime, 'imports', async (job, token) => {
     const outcome = await importer.run(job.data.importId, shutdown.signal, job.attemptsStarted > 1);
     if (outcome === 'given back') {

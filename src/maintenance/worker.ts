@@ -1,9 +1,8 @@
-import { cancelLeftovers } from '../delivering/cancel.ts';
 import { reconcileDeliveries } from '../delivering/reconcile.ts';
 import { dropBrokenUploads, reconcileImports } from '../importing/reconcile.ts';
 import { makeSegments } from '../listing/segment-maker.ts';
+import { addDeliveryJobs, queueImports } from '../queues/jobs.ts';
 import type { MaintenanceJob } from '../queues/queues.ts';
-import { queueImports, wakeWebhooks } from '../queues/wake.ts';
 import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
 
@@ -19,12 +18,11 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
   const { database, queues, log } = runtime;
   const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', async () => {
     const imports = await reconcileImports(database, (ids) => queueImports(queues, ids));
-    const webhooks = await reconcileDeliveries(database, (ids) => wakeWebhooks(queues, ids));
-    const cancelled = await cancelLeftovers(database);
+    const webhooks = await reconcileDeliveries(database, (ids) => addDeliveryJobs(queues, ids));
     const dropped = await dropBrokenUploads(database);
     // The last of all: nothing waits for it.
     const segments = await makeSegments(database);
-    log.debug({ imports, webhooks, cancelled, dropped, segments }, 'reconciled');
+    log.debug({ imports, webhooks, dropped, segments }, 'reconciled');
   });
 
   // The scheduler itself lives in Redis, and is forgotten with everything else when Redis is emptied; when the clock was set

@@ -3,6 +3,7 @@ import { inTransaction } from '../../database/transaction.ts';
 import { createHandlers } from '../../http/environment.ts';
 import { notFound, Problem } from '../../http/problem.ts';
 import type { Runtime } from '../../runtime.ts';
+import type { CallerCache } from '../caller-cache.ts';
 import { readId } from '../input.ts';
 import { describe } from '../openapi.ts';
 
@@ -15,7 +16,7 @@ const UNFINISHED = `
 const DELETE = 'DELETE FROM api_keys WHERE id = ?';
 
 /** DELETE /v1/apikeys/:id */
-export const removeApiKey = ({ database }: Runtime) =>
+export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
   createHandlers(
     describe({
       tag: 'API keys',
@@ -46,6 +47,7 @@ export const removeApiKey = ({ database }: Runtime) =>
         }
         await sql.query(DELETE, [id]);
       });
+      callers.forget(id);
       return c.json({ status: 'success' });
     },
   );

@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
-import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { type ApiEnv, type Caller, createHandlers, maySee } from '../../http/environment.ts';
+import { wakeWebhooks } from '../../delivering/wake.ts';
+import { type ApiEnv, type Caller, createHandlers } from '../../http/environment.ts';
 import { invalid, Problem } from '../../http/problem.ts';
-import { type AtOnce, createAtOnce, MOST_AT_ONCE } from '../../importing/at-once.ts';
 import type { FormatName } from '../../importing/formats/index.ts';
-import { UNKNOWN_ACCOUNT } from '../../importing/importer.ts';
-import { type Fault, Movement } from '../../importing/movement.ts';
+import {
+  createInlineImports,
+  type InlineImport,
+  MAX_INLINE,
+  type StoreInline,
+} from '../../importing/inline-imports.ts';
+import { Movement } from '../../importing/movement.ts';
 import { type Staged, stageImport } from '../../importing/stage.ts';
-import { queueImports, wakeWebhooks } from '../../queues/wake.ts';
+import { queueImports } from '../../queues/jobs.ts';
 import type { Runtime } from '../../runtime.ts';
 import {
   check,
@@ -24,7 +28,8 @@ import {
   streamBytes,
 } from '../input.ts';
 import { describe } from '../openapi.ts';
-import { findImport } from './find.ts';
+import { createAccountCheck } from './accounts.ts';
+import { findImport, type ImportRow } from './find.ts';
 import { ImportView, viewImport } from './view.ts';
 
 const JSON_TYPE = 'application/json';
@@ -38,11 +43,12 @@ const query = (format: FormatName) =>
     format: v.optional(v.literal(format, `must be "${format}", which the content type says`)),
   });
 
-const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
-
 /** POST /v1/imports */
-export const createImport = ({ database, queues, log }: Runtime) => {
-  const storeAtOnce = createAtOnce({ database, wake: (webhookIds) => wakeWebhooks(queues, webhookIds), log });
+export const createImport = (runtime: Runtime) => {
+  const { database, queues, log } = runtime;
+  const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
+  const storeInline = createInlineImports({ database, wake, log });
+  const findUnknownAccounts = createAccountCheck(database);
   return createHandlers(
     describe({
       tag: 'Imports',
@@ -70,17 +76,17 @@ export const createImport = ({ database, queues, log }: Runtime) => {
       requireMediaType(c, [JSON_TYPE, NDJSON_TYPE]);
       readQuery(c, query(mediaType(c) === JSON_TYPE ? 'json' : 'ndjson'));
       const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
-      let accepted: AtOnce | Staged;
+      let accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged;
       if (mediaType(c) === JSON_TYPE) {
         const bytes = await readBytes(c, JSON_IMPORT_BYTES);
         const { transactions } = check(Movements, parseJson(bytes));
-        const faults = await findUnknownAccounts(database, caller, transactions);
+        const faults = await findUnknownAccounts(caller, transactions);
         if (faults.length > 0) throw invalidFaults(faults);
         const received = transactions.length;
         const whole = { ...upload, format: 'json' as const, received, body: [bytes] };
-        const atOnce =
-          received > MOST_AT_ONCE ? null : await storeAtOnce({ ...whole, movements: transactions });
-        accepted = atOnce ?? (await stageImport(database, whole));
+        const inline =
+          received > MAX_INLINE ? null : await storeInline({ ...whole, movements: transactions });
+        accepted = inline ?? (await stageImport(database, whole));
       } else {
         const body = streamBytes(c, NDJSON_IMPORT_BYTES);
         try {
@@ -90,36 +96,42 @@ export const createImport = ({ database, queues, log }: Runtime) => {
         }
       }
       const importId = requireAccepted(accepted);
-      // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
-      const queue = () =>
-        queueImports(queues, [importId]).catch((err: unknown) =>
+      if (accepted.outcome === 'staged') {
+        // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
+        await queueImports(queues, [importId]).catch((err: unknown) =>
           log.warn({ err, importId }, 'import not queued yet'),
         );
-      const [found] = await Promise.all([
-        findImport(database, caller, importId),
-        accepted.outcome === 'stored' ? accepted.woken : undefined,
-        accepted.outcome === 'staged' ? queue() : undefined,
-      ]);
+      }
+      const found =
+        accepted.outcome === 'stored' ? inlineRow(accepted) : await findImport(database, caller, importId);
       c.header('Location', `/v1/imports/${importId}`);
       return c.json({ import: viewImport(found) }, 202);
     },
   );
 };
 
-/** Each movement of an account that the caller cannot see, by its path. */
-async function findUnknownAccounts(
-  database: DataSource,
-  caller: Caller,
-  movements: readonly Movement[],
-): Promise<Fault[]> {
-  const accounts = await database.query<{ id: string }[]>(ACCOUNTS, [caller.customerId]);
-  const known = new Set(accounts.map(({ id }) => id).filter((id) => maySee(caller, id)));
-  return movements.flatMap(({ account_id }, index) =>
-    known.has(account_id)
-      ? []
-      : [{ path: `transactions.${index}.${UNKNOWN_ACCOUNT.path}`, message: UNKNOWN_ACCOUNT.message }],
-  );
-}
+/** An import that was stored inline is done, and what it has come to is known. */
+const inlineRow = ({
+  importId,
+  received,
+  inserted,
+  duplicates,
+  deliveries,
+  storedAt,
+}: InlineImport): ImportRow => ({
+  id: importId,
+  status: 'done',
+  format: 'json',
+  received,
+  inserted,
+  duplicates,
+  rejected: 0,
+  deliveries,
+  received_at: storedAt,
+  started_at: storedAt,
+  finished_at: storedAt,
+  error: null,
+});
 
 /** A string of RFC 8941 in quotes, as the draft for this header has it, or the bare text that most clients send. */
 function readIdempotencyKey(c: Context<ApiEnv>): string | null {
@@ -137,7 +149,7 @@ function scopeOf({ accountIds, apiKeyId }: Caller, key: string | null): string |
   return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');
 }
 
-function requireAccepted(accepted: AtOnce | Staged): string {
+function requireAccepted(accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged): string {
   switch (accepted.outcome) {
     case 'stored':
     case 'staged':

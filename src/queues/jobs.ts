@@ -4,20 +4,24 @@ import type { Queues } from './queues.ts';
 const PIPELINE = 1_000;
 
 /**
- * Sees to it that the pump runs for each of these webhooks: starts its job, brings a sleeping one forward, or has one
- * follow the one that is running. Adding is idempotent: there is at most one waiting or delayed job per webhook.
+ * Adds the job of each of these webhooks, brings one that is delayed forward, or has one follow the one that is active. Adding is
+ * idempotent: there is at most one waiting or delayed job per webhook.
  * @param delay milliseconds until it shall run.
  * @throws when Redis is away; the reconciler then finds what is due.
  */
-export async function wakeWebhooks(queues: Queues, webhookIds: readonly string[], delay = 0): Promise<void> {
+export async function addDeliveryJobs(
+  queues: Queues,
+  webhookIds: readonly string[],
+  delay = 0,
+): Promise<void> {
   for (let start = 0; start < webhookIds.length; start += PIPELINE) {
     await queues.deliveries.addBulk(
       webhookIds.slice(start, start + PIPELINE).map((webhookId) => ({
-        name: 'drain',
+        name: 'deliver',
         data: { webhookId },
         opts: {
           delay,
-          // While the job is active, the latest added is kept and starts after it; a sleeping one is rescheduled.
+          // While the job is active, the latest added is kept and starts after it; a delayed one is rescheduled.
           deduplication: { id: `webhook-${webhookId}`, keepLastIfActive: true, reschedule: true },
         },
       })),

@@ -1,5 +1,3 @@
-import { isAway } from '../database/transaction.ts';
-
 interface Waiting<Item, Result> {
   item: Item;
   resolve(result: Result): void;
@@ -7,21 +5,29 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Makes of work on many a function of one. What comes in the same moment goes together, and so does what comes while others are
- * worked on: nobody waits for a group to grow, and the more comes, the less each costs. What fails together is tried one by one, so that none is held
- * back by another; not where MySQL is away, which each would meet.
+ * Turns many calls into one: calls that come in the same moment go together, and so do those that come while others are worked
+ * on. Nobody waits for a group to grow, and the more calls come, the less each costs.
  * @param work gives a result for each item, in their order.
- * @param options.workers groups that are worked on at once.
- * @param options.most items of a group, and `heaviest` what they may weigh together; one alone may weigh more.
+ * @param options.workers groups that are worked on at a time.
+ * @param options.maxItems items of a group; `maxWeight` is what they may weigh together, and one alone may weigh more.
+ * @param options.retryAlone whether a group that failed with this error is tried again item by item, so that none fails because
+ * of another. Default: never; then all of the group fail.
  */
-export function together<Item, Result>(
+export function createBatcher<Item, Result>(
   work: (items: readonly Item[]) => Promise<Result[]>,
   {
     workers = 1,
-    most = 100,
-    heaviest = Number.POSITIVE_INFINITY,
+    maxItems = 100,
+    maxWeight = Number.POSITIVE_INFINITY,
     weigh = () => 0,
-  }: { workers?: number; most?: number; heaviest?: number; weigh?: (item: Item) => number } = {},
+    retryAlone = () => false,
+  }: {
+    workers?: number;
+    maxItems?: number;
+    maxWeight?: number;
+    weigh?: (item: Item) => number;
+    retryAlone?: (error: unknown) => boolean;
+  } = {},
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = [];
   let working = 0;
@@ -31,7 +37,7 @@ export function together<Item, Result>(
     let weight = 0;
     for (const { item } of waiting) {
       weight += weigh(item);
-      if (count > 0 && (count >= most || weight > heaviest)) break;
+      if (count > 0 && (count >= maxItems || weight > maxWeight)) break;
       count += 1;
     }
     return waiting.splice(0, count);
@@ -42,7 +48,7 @@ export function together<Item, Result>(
       const results = await work(group.map(({ item }) => item));
       for (const [i, { resolve }] of group.entries()) resolve(results[i] as Result);
     } catch (error) {
-      if (group.length > 1 && !isAway(error)) {
+      if (group.length > 1 && retryAlone(error)) {
         for (const one of group) await workOn([one]);
         return;
       }
@@ -60,7 +66,7 @@ export function together<Item, Result>(
       waiting.push({ item, resolve, reject });
       if (working === workers) return;
       working += 1;
-      // When all that one event set off has been said.
+      // When everything that one event set off has been said.
       process.nextTick(workOnAll);
     });
 }

@@ -1,0 +1,230 @@
+import type { DataSource } from 'typeorm';
+import { formatDeliveryId } from './delivery-id.ts';
+import { disableWebhook } from './disable.ts';
+import { expandReplay } from './expand-replay.ts';
+import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
+import type { Lease } from './lease.ts';
+import type { LogRead, MovementLog } from './movement-log.ts';
+import type { Answer, Poster } from './post.ts';
+import type { ResultWriter } from './result-writer.ts';
+import { readRetries } from './retries.ts';
+import { createRun, type Run } from './run.ts';
+import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from './run-types.ts';
+import type { Settings } from './settings.ts';
+import { hasBacklog, type WebhookState } from './webhook-state.ts';
+
+/** What all runs of a process share. */
+export interface RunTools {
+  database: DataSource;
+  movementLog: MovementLog;
+  writer: ResultWriter;
+  poster: Poster;
+  dispatch: FairDispatch;
+  /** Milliseconds since 1970; must never go back. */
+  clock: () => number;
+  /** In [0, 1), for jitter. */
+  random: () => number;
+  /** A run begins or ends to wait for new movements. */
+  onIdle: (run: ActiveRun, isIdle: boolean) => void;
+}
+
+/** A delivery run with its I/O. */
+export interface ActiveRun {
+  /**
+   * Sends until there is nothing left to send, the time slice is over, or something else ends the run.
+   * @returns why it ended. Its lease is given back then, or lost.
+   * @throws what MySQL throws, once all that was in flight has ended; what was not recorded is then sent again.
+   */
+  send(lease: Lease): Promise<RunEnd>;
+  /** New movements may be there, or (`reread`) the webhook has changed. May come before `send`. */
+  notify(reread: boolean): void;
+  /** Ends as soon as what is in flight has ended. */
+  stop(): void;
+}
+
+export interface RunOptions {
+  state: WebhookState;
+  settings: Settings;
+  revision: number;
+  delays: readonly number[];
+  sliceLength: number;
+  longestRun: number;
+  linger: number;
+}
+
+/** Makes a run, and begins to read what it sends first. It sends nothing before it has its lease. */
+export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
+  const { database, movementLog, writer, poster, dispatch, clock, random, onIdle } = tools;
+  const { state, settings } = options;
+  const { id: webhookId } = state.settings;
+  const { customerId } = state;
+  const start = toStart(options);
+  const readLog = (after: number, recordedThrough: number) =>
+    movementLog.read({ webhookId, customerId, filters: state.filters, after, recordedThrough });
+  // Beside the taking of the lease: if that succeeds, the state that this was read by is still true.
+  let firstRead: Promise<LogRead> | null = start.backlog
+    ? readLog(start.logFrom, start.cursor.recordedThrough)
+    : null;
+  firstRead?.catch(() => {});
+
+  /** Null until the run has its lease; what comes before is handed over then. */
+  let machine: Run | null = null;
+  const early: RunEvent[] = [];
+  let lease: Lease;
+  let timer: NodeJS.Timeout | undefined;
+  let sent = 0;
+  let failure: { error: unknown } | null = null;
+  let isLost = false;
+  let finish: (end: RunEnd) => void = () => {};
+
+  function dispatchEvent(event: RunEvent): void {
+    if (machine === null) return void early.push(event);
+    for (const command of machine.handle(event, { now: clock(), random })) carryOut(command);
+  }
+
+  /** Does work whose outcome is an event. */
+  function answer(work: Promise<RunEvent>): void {
+    work.then(dispatchEvent, fail);
+  }
+
+  function fail(error: unknown): void {
+    failure ??= { error };
+    isLost = true;
+    dispatchEvent({ type: 'failed' });
+  }
+
+  function carryOut(command: RunCommand): void {
+    switch (command.type) {
+      case 'read log':
+        return answer(takeLog(command.after, command.recordedThrough));
+      case 'read retries':
+        return answer(
+          readRetries(database, webhookId, { ordered: start.ordered, limit: command.limit }).then((read) => ({
+            type: 'retries read',
+            ...read,
+          })),
+        );
+      case 'expand replay':
+        return answer(
+          expandReplay(database, webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
+        );
+      case 'send':
+        sent += 1;
+        if (sent <= SMALL_BACKLOG) post(command.delivery);
+        else dispatch.add(webhookId, () => post(command.delivery));
+        return;
+      case 'flush soon':
+        return writer.flushSoon(() => dispatchEvent({ type: 'flush due' }));
+      case 'record':
+        return answer(record(command.record));
+      case 'set timer':
+        clearTimeout(timer);
+        timer = setTimeout(() => dispatchEvent({ type: 'timer' }), Math.max(1, command.at - clock()));
+        return;
+      case 'idle':
+        sent = 0;
+        return onIdle(run, command.isIdle);
+      case 'end':
+        clearTimeout(timer);
+        return finish(command.reason);
+    }
+  }
+
+  async function takeLog(after: number, recordedThrough: number): Promise<RunEvent> {
+    const reading = firstRead ?? readLog(after, recordedThrough);
+    firstRead = null;
+    const { movements, through, complete, filtersVersion } = await reading;
+    const deliveries = movements.map(
+      (movement): Delivery => ({
+        transactionId: Number(movement.transaction_id),
+        source: 'log',
+        attempts: 0,
+        failures: 0,
+        movement,
+      }),
+    );
+    return { type: 'log read', deliveries, through, complete, filtersVersion };
+  }
+
+  function post(delivery: Delivery): void {
+    const { movement } = delivery;
+    if (movement === null) throw new Error('a delivery without its movement cannot be sent');
+    const id = formatDeliveryId({ webhookId, transactionId: movement.transaction_id });
+    const startedAt = Date.now();
+    // It was waiting for its turn when the lease was lost: another run sends it.
+    if (isLost) {
+      return dispatchEvent({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
+    }
+    const began = clock();
+    poster.post(settings.request(movement, id, Math.floor(startedAt / 1_000))).then((response) => {
+      const durationMs = clock() - began;
+      const redacted = { ...response, body: settings.redact(response.body) };
+      dispatchEvent({ type: 'answered', delivery, answer: redacted, startedAt, durationMs });
+    }, fail);
+  }
+
+  async function record(it: RunRecord): Promise<RunEvent> {
+    const revision = await writer.write({ lease, customerId, record: it, now: clock() });
+    if (revision === null) {
+      isLost = true;
+      return { type: 'lease lost' };
+    }
+    lease = { ...lease, writes: lease.writes + 1 };
+    if (it.disable !== null) {
+      await disableWebhook(database, { id: webhookId, customerId, revision: it.revision }, it.disable);
+    }
+    return { type: 'recorded', revision };
+  }
+
+  const run: ActiveRun = {
+    async send(taken) {
+      lease = taken;
+      machine = createRun(start, clock());
+      const ended = new Promise<RunEnd>((resolve) => {
+        finish = resolve;
+      });
+      dispatchEvent({ type: 'started' });
+      for (const event of early) dispatchEvent(event);
+      const end = await ended;
+      if (failure !== null) throw failure.error;
+      return end;
+    },
+    notify: (reread) => dispatchEvent({ type: 'woken', reread }),
+    stop: () => dispatchEvent({ type: 'stop' }),
+  };
+  return run;
+}
+
+const NOT_SENT: Answer = {
+  status: null,
+  retryAfter: undefined,
+  body: '',
+  error: null,
+  refused: false,
+  aborted: true,
+};
+
+function toStart({ state, settings, ...options }: RunOptions): RunStart {
+  const { sentThrough, recordedThrough, previousThrough, matchedAfter } = state;
+  const { ordered, maxInFlight, rateLimit, health } = settings;
+  // Between what had matched before and the newest matched chunk nothing matches: the gap need not be searched.
+  const logFrom = sentThrough >= previousThrough ? Math.max(sentThrough, matchedAfter) : sentThrough;
+  return {
+    revision: options.revision,
+    ordered,
+    maxInFlight,
+    rateLimit,
+    rateWait: state.rateWait,
+    health,
+    cursor: { sentThrough, recordedThrough },
+    logFrom,
+    backlog: hasBacklog(state),
+    filtersVersion: state.filtersVersion,
+    retryIn: state.retryIn,
+    replaying: state.replaying,
+    retryDelays: options.delays,
+    sliceLength: options.sliceLength,
+    longestRun: options.longestRun,
+    linger: options.linger,
+  };
+}

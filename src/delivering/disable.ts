@@ -1,0 +1,22 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type WriteResult } from '../database/transaction.ts';
+import { lockImports, setFilter } from './filters.ts';
+
+/** Only as it was when the run read it: what its owner has changed since is a new beginning. */
+const DISABLE = `
+  UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1
+  WHERE id = ? AND status = 'active' AND revision = ?`;
+
+/** Disables a webhook: from now on it matches nothing, and its pending deliveries are kept but not sent. */
+export async function disableWebhook(
+  database: DataSource,
+  webhook: { id: string; customerId: string; revision: number },
+  reason: string,
+): Promise<void> {
+  const { id, customerId, revision } = webhook;
+  await inTransaction(database, async (sql) => {
+    await lockImports(sql, customerId);
+    const { affectedRows } = await sql.query<WriteResult>(DISABLE, [reason, id, revision]);
+    if (affectedRows === 1) await setFilter(sql, webhook, null);
+  });
+}

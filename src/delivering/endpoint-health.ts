@@ -1,0 +1,107 @@
+import type { Outcome } from './outcome.ts';
+import { MAX_RETRY_AFTER, withJitter } from './schedule.ts';
+
+const SECOND = 1_000;
+const DAY = 24 * 60 * 60 * SECOND;
+
+/** One 500 among many 200s says little about an endpoint; this many failures without a success between them say enough. */
+const FAILURES_TO_OPEN = 3;
+const FIRST_OPENING = 5 * SECOND;
+const LONGEST_OPENING = 600 * SECOND;
+
+/** A webhook whose attempts have all failed for so many days, with at least one attempt on each of them, is disabled. */
+export const DISABLE_AFTER_DAYS = 5;
+
+/**
+ * How an endpoint has been answering, with its circuit breaker: closed (`openUntil` and `inFlightLimit` are null), open (until
+ * `openUntil`), or half-open (`inFlightLimit` POSTs at a time). Kept in `webhook_cursors`. Times are milliseconds since 1970.
+ */
+export interface EndpointHealth {
+  consecutiveFailures: number;
+  /** When the failures without a success between them began; later, when a day has passed without an attempt. */
+  failingSince: number | null;
+  /** Days since `failingSince`, the first one included, each of which had a failed attempt. */
+  failingDays: number;
+  /** How often the circuit has opened since the last success: each time doubles the next. */
+  circuitOpenings: number;
+  openUntil: number | null;
+  /** POSTs allowed in flight while the endpoint is new or recovering; null: as many as the webhook allows. */
+  inFlightLimit: number | null;
+  /** Successes since the limit was last raised. */
+  successesAtLimit: number;
+}
+
+/**
+ * The health of an endpoint after one more outcome.
+ *
+ * The circuit opens at the third endpoint failure in a row, for 5 s, 10 s, 20 s … 10 min (± 20 %), or for as long as the endpoint
+ * asked for. Half-open, one probe is in flight; after its success 2, 4, 8 … up to the webhook's own limit. A new endpoint begins
+ * with 2, so that hundreds which never answer cost little. Failures of what was in flight when the circuit opened do not open
+ * it for longer.
+ */
+export function afterOutcome(
+  health: EndpointHealth,
+  outcome: Outcome,
+  { now, random, maxInFlight }: { now: number; random: number; maxInFlight: number },
+): EndpointHealth {
+  if (outcome.kind === 'delivered') return afterSuccess(health, now, maxInFlight);
+
+  const failed = { ...health, ...countFailingDay(health, now) };
+  if (outcome.kind === 'throttled') {
+    const asked = Math.min(outcome.retryAfter ?? 0, MAX_RETRY_AFTER);
+    return open(failed, now, Math.max(asked, openingAfter(failed.circuitOpenings, random)));
+  }
+  if (outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.concerns === 'endpoint')) {
+    failed.consecutiveFailures += 1;
+    const isHalfOpen = health.circuitOpenings > 0;
+    if (isHalfOpen || failed.consecutiveFailures >= FAILURES_TO_OPEN) {
+      return open(failed, now, openingAfter(failed.circuitOpenings, random));
+    }
+  }
+  return failed;
+}
+
+/** Whether every attempt of five days has failed, with at least one on each of them. */
+export function shouldDisable({ failingSince, failingDays }: EndpointHealth, now: number): boolean {
+  return (
+    failingSince !== null &&
+    now - failingSince >= DISABLE_AFTER_DAYS * DAY &&
+    failingDays > DISABLE_AFTER_DAYS
+  );
+}
+
+/** A day without an attempt says nothing about the endpoint: the count begins again. */
+function countFailingDay({ failingSince, failingDays }: EndpointHealth, now: number) {
+  const day = failingSince === null ? null : Math.floor((now - failingSince) / DAY);
+  if (day === null || day > failingDays) return { failingSince: now, failingDays: 1 };
+  return { failingSince, failingDays: Math.max(failingDays, day + 1) };
+}
+
+function afterSuccess(health: EndpointHealth, now: number, maxInFlight: number): EndpointHealth {
+  const { inFlightLimit, openUntil, failingSince, circuitOpenings } = health;
+  if (inFlightLimit === null && failingSince === null && circuitOpenings === 0) return health;
+  const succeeded = { ...health, consecutiveFailures: 0, failingSince: null, failingDays: 0 };
+  // It was in flight when the circuit opened: it says that the endpoint lives, not how much it bears.
+  if (openUntil !== null && openUntil > now) return succeeded;
+  const closing = { ...succeeded, circuitOpenings: 0, openUntil: null };
+  if (inFlightLimit === null) return closing;
+  const successes = health.successesAtLimit + 1;
+  if (successes < inFlightLimit) return { ...closing, successesAtLimit: successes };
+  const raised = inFlightLimit * 2;
+  return { ...closing, inFlightLimit: raised >= maxInFlight ? null : raised, successesAtLimit: 0 };
+}
+
+function openingAfter(openings: number, random: number): number {
+  return withJitter(Math.min(FIRST_OPENING * 2 ** openings, LONGEST_OPENING), random);
+}
+
+function open(health: EndpointHealth, now: number, length: number): EndpointHealth {
+  if (health.openUntil !== null && health.openUntil > now) return health;
+  return {
+    ...health,
+    circuitOpenings: health.circuitOpenings + 1,
+    openUntil: now + length,
+    inFlightLimit: 1,
+    successesAtLimit: 0,
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * What a run has read from the movement log and not recorded yet. Attempts end in any order; the cursor may only pass a
+ * movement when it, and all before it, have a result.
+ */
+export interface LogWindow {
+  /** Takes in what was read next, in the order of ids. @param through nothing that matches is left at or before it. */
+  read(ids: readonly number[], through: number): void;
+  /** @returns whether the id was read from the log. */
+  record(id: number): boolean;
+  /** Every matching movement up to here has a result. */
+  sentThrough(): number;
+  /** Where the log is to be read on. */
+  readThrough(): number;
+}
+
+/** @param from where reading begins. */
+export function createLogWindow(from: number): LogWindow {
+  let ids: number[] = [];
+  let first = 0;
+  let readThrough = from;
+  const recorded = new Set<number>();
+  let newest = from;
+
+  return {
+    read(more, through) {
+      ids = first === 0 ? ids.concat(more) : ids.slice(first).concat(more);
+      first = 0;
+      newest = more.at(-1) ?? newest;
+      readThrough = through;
+    },
+    record(id) {
+      const head = ids[first];
+      if (head === undefined || id < head || id > newest) return false;
+      recorded.add(id);
+      return true;
+    },
+    sentThrough() {
+      for (let head = ids[first]; head !== undefined && recorded.delete(head); head = ids[first]) first += 1;
+      const head = ids[first];
+      return head === undefined ? readThrough : head - 1;
+    },
+    readThrough: () => readThrough,
+  };
+}

@@ -1,0 +1,169 @@
+import type { DataSource } from 'typeorm';
+import { createBatcher } from '../batcher.ts';
+import type { SecretBox } from '../database/secret-box.ts';
+import { isAway } from '../database/transaction.ts';
+import type { Log } from '../log.ts';
+import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
+import { createFairDispatch } from './fair-dispatch.ts';
+import { type Lease, renewLeases, takeLeases } from './lease.ts';
+import { openMovementLog } from './movement-log.ts';
+import type { Poster } from './post.ts';
+import { createResultWriter } from './result-writer.ts';
+import { RETRY_DELAYS } from './schedule.ts';
+import { openSettings } from './settings.ts';
+import { readStates, type WebhookState, waitOf } from './webhook-state.ts';
+
+const SECOND = 1_000;
+
+/** After this long a webhook with a backlog goes to the tail of the queue, so that the others have their turn. */
+const TIME_SLICE = 3 * SECOND;
+
+/** A run that has sent everything stays for so long, since a run that is there already costs a new movement no job and no lease. */
+const LINGER = SECOND;
+
+/** A run that always has something new ends some time, so that a process that was added gets its share of the webhooks. */
+const LONGEST_RUN = 60 * SECOND;
+
+/** Runs of one process that may linger at a time; beyond that the one that has lingered the longest ends. */
+const MAX_LINGERING = 500;
+
+/** An endpoint that hangs yields no results, whose records would prolong the lease. */
+const RENEW_EVERY = 4 * SECOND;
+
+/** Runs in a row that ended without a record or a release: the webhook takes its process down with it. */
+const MAX_CRASHES = 10;
+
+const QUARANTINE = `
+  UPDATE webhooks SET status = 'paused', revision = revision + 1,
+    status_reason = 'Delivering to it has ended the delivery process ${MAX_CRASHES} times in a row. Its deliveries are kept.'
+  WHERE id = ? AND status = 'active'`;
+
+/** Runs deliveries of webhooks. One process runs many at a time; of all processes, one run at a time holds a webhook's lease. */
+export interface Runner {
+  /**
+   * Sends what is due for the webhook, for one time slice at most, and leaves a job behind if something remains: without delay
+   * when it is due, or for the moment at which it will be, or at which another run's lease is over.
+   * @throws what MySQL or Redis throws. Nothing is lost then: the reconciler finds what is due.
+   */
+  run(webhookId: string): Promise<void>;
+  /** Tells the runs of these webhooks that are active here of new movements, or (`reread`) of a change. */
+  notify(webhookIds: readonly string[], reread: boolean): void;
+  /** Ends all runs as soon as what they have in flight has ended. */
+  stop(): void;
+}
+
+export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'>> {
+  database: DataSource;
+  secrets: SecretBox;
+  poster: Poster;
+  /** Adds the webhook's job, to run after `delay` milliseconds. */
+  wake: (webhookId: string, delay: number) => Promise<void>;
+  log: Log;
+  /** The retry schedule, milliseconds. */
+  delays?: readonly number[];
+  timeSlice?: number;
+  linger?: number;
+}
+
+/** Wall-clock milliseconds that never go back within a process, whatever is done to the clock. */
+const monotonicNow = () => performance.timeOrigin + performance.now();
+
+export function createRunner(options: RunnerOptions): Runner {
+  const { database, secrets, poster, wake, log } = options;
+  const { clock = monotonicNow, random = Math.random, delays = RETRY_DELAYS } = options;
+  const { timeSlice = TIME_SLICE, linger = LINGER } = options;
+  const lingering = new Set<ActiveRun>();
+  const tools: RunTools = {
+    database,
+    poster,
+    clock,
+    random,
+    movementLog: openMovementLog(database),
+    writer: createResultWriter(database),
+    dispatch: createFairDispatch(),
+    onIdle(run, isIdle) {
+      lingering.delete(run);
+      if (isIdle) lingering.add(run);
+      const [longest] = lingering;
+      if (lingering.size > MAX_LINGERING) longest?.stop();
+    },
+  };
+
+  /** Runs that are active here; one statement renews all their leases. */
+  const active = new Map<string, ActiveRun>();
+  const leases = new Set<Lease>();
+  let isStopping = false;
+  const renewal = setInterval(() => {
+    renewLeases(database, [...leases]).catch((err: unknown) => log.warn({ err }, 'leases not renewed'));
+  }, RENEW_EVERY);
+
+  const retryAlone = (error: unknown) => !isAway(error);
+  const readState = createBatcher((ids: readonly string[]) => readStates(database, ids), { retryAlone });
+  const takeLease = createBatcher(
+    (requests: readonly { webhookId: string; lastToken: string }[]) => takeLeases(database, requests),
+    { retryAlone },
+  );
+
+  async function runOnce(state: WebhookState): Promise<void> {
+    const { id: webhookId, revision } = state.settings;
+    const settings = openSettings(state.settings, secrets);
+    const timing = { sliceLength: timeSlice, longestRun: LONGEST_RUN, linger };
+    const run = startRun(tools, { state, settings, revision, delays, ...timing });
+    // Whoever sees the lease tells the run of new movements, so it must be known before the lease is.
+    active.set(webhookId, run);
+    try {
+      const lease = await takeLease({ webhookId, lastToken: state.lastToken });
+      if (lease === null) return;
+      leases.add(lease);
+      try {
+        const end = await run.send(lease);
+        if (end === 'lost') log.warn({ webhookId }, 'lease lost: another run sends on');
+      } finally {
+        leases.delete(lease);
+      }
+    } finally {
+      if (active.get(webhookId) === run) active.delete(webhookId);
+      lingering.delete(run);
+    }
+  }
+
+  return {
+    async run(webhookId) {
+      const sliceEnd = clock() + timeSlice;
+      for (;;) {
+        const state = await readState(webhookId);
+        const wait = state === null ? null : waitOf(state);
+        if (state === null || wait === null) return;
+        if (wait > 0 || clock() >= sliceEnd || isStopping) {
+          await leaveJob(webhookId, wait);
+          return;
+        }
+        if (state.crashCount > MAX_CRASHES) {
+          await database.query(QUARANTINE, [webhookId]);
+          log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
+          return;
+        }
+        await runOnce(state);
+      }
+    },
+    notify(webhookIds, reread) {
+      for (const id of webhookIds) active.get(id)?.notify(reread);
+    },
+    stop() {
+      isStopping = true;
+      clearInterval(renewal);
+      for (const run of active.values()) run.stop();
+    },
+  };
+
+  /**
+   * A wake-up that came while the job was active starts it again when it ends, unless the later job that is added here replaces it.
+   * What it was about was committed before it, so that a look after adding finds it.
+   */
+  async function leaveJob(webhookId: string, wait: number): Promise<void> {
+    await wake(webhookId, wait);
+    if (wait === 0) return;
+    const state = await readState(webhookId);
+    if (state !== null && waitOf(state) === 0) await wake(webhookId, 0);
+  }
+}

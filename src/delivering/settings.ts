@@ -1,0 +1,105 @@
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import { VERSION } from '../version.ts';
+import type { EndpointHealth } from './endpoint-health.ts';
+import { type BodyFormat, buildSharedBody, CONTENT_TYPES, type NotifiedMovement } from './notification.ts';
+import type { PostRequest } from './post.ts';
+import { createSigner } from './signature.ts';
+
+/** A webhook's settings as MySQL has them, its secrets sealed, and the health of its endpoint. */
+export interface SealedSettings {
+  id: string;
+  endpoint: string;
+  revision: number;
+  secret: string;
+  previous_secret: string | null;
+  encoding: 'json' | 'form';
+  hash_encoding: 'hex' | 'raw';
+  ordered: number;
+  rate_limit: number | null;
+  max_in_flight: number;
+  headers: string | null;
+  api_secret: string;
+  consecutive_failures: number;
+  failing_since: Date | null;
+  failing_days: number;
+  circuit_openings: number;
+  in_flight_limit: number | null;
+  last_error: string | null;
+}
+
+/** How a webhook is to be sent to. */
+export interface Settings {
+  ordered: boolean;
+  maxInFlight: number;
+  /** POSTs per second; null: no limit. */
+  rateLimit: number | null;
+  health: EndpointHealth;
+  /** The whole POST for one movement, signed at `timestamp` (seconds since 1970). `id` is the delivery's. */
+  request(movement: NotifiedMovement, id: string, timestamp: number): PostRequest;
+  /** A text without the values of its custom headers: an endpoint that answers with them must not bring them into the log. */
+  redact(text: string): string;
+}
+
+/**
+ * Opens a webhook's settings.
+ * @throws {SecretBoxError} when SECRET_KEY is not the one its secrets were sealed with.
+ */
+export function openSettings(row: SealedSettings, secrets: SecretBox): Settings {
+  const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret);
+  const sign = createSigner([
+    open(row.secret),
+    ...(row.previous_secret === null ? [] : [open(row.previous_secret)]),
+  ]);
+  const apiSecret = secrets.open(row.api_secret, SEALED.apiSecret);
+  const custom: Record<string, string> =
+    row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders));
+  const format: BodyFormat = { encoding: row.encoding, hashEncoding: row.hash_encoding };
+  const endpoint = new URL(row.endpoint);
+  const path = endpoint.pathname + endpoint.search;
+  const credentials = credentialsOf(custom);
+  const ordered = row.ordered === 1;
+
+  return {
+    ordered,
+    maxInFlight: ordered ? 1 : row.max_in_flight,
+    rateLimit: row.rate_limit,
+    health: {
+      consecutiveFailures: row.consecutive_failures,
+      failingSince: row.failing_since?.getTime() ?? null,
+      failingDays: row.failing_days,
+      circuitOpenings: row.circuit_openings,
+      openUntil: null,
+      inFlightLimit: row.in_flight_limit,
+      successesAtLimit: 0,
+    },
+    redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
+    request(movement, deliveryId, timestamp) {
+      const id = `msg_${deliveryId}`;
+      const body = buildSharedBody(movement, format, apiSecret);
+      return {
+        origin: endpoint.origin,
+        path,
+        body,
+        headers: {
+          ...custom,
+          'content-type': CONTENT_TYPES[format.encoding],
+          'user-agent': `Ledgerbell/${VERSION}`,
+          'webhook-id': id,
+          'webhook-timestamp': String(timestamp),
+          'webhook-signature': sign(id, timestamp, body),
+          'ledgerbell-transaction-id': movement.transaction_id,
+          'ledgerbell-date-issue': movement.date_issue,
+        },
+      };
+    },
+  };
+}
+
+/** Shorter values are no secrets, and would be found in any text. */
+const SHORTEST_CREDENTIAL = 8;
+
+/** The values whole, then their parts: an endpoint may repeat a token without the "Bearer" before it. */
+const credentialsOf = (headers: Record<string, string>): string[] =>
+  Object.values(headers)
+    .flatMap((value) => [value, ...value.split(/\s+/)])
+    .filter(({ length }) => length >= SHORTEST_CREDENTIAL);

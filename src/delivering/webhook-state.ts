@@ -1,0 +1,177 @@
+import type { Sql } from '../database/transaction.ts';
+import type { Filter } from './filters.ts';
+import { LEASE_IS_FREE } from './lease.ts';
+import type { SealedSettings } from './settings.ts';
+
+/** A part of the movement log, and what the webhook matches in it; null: nothing. */
+export interface FilterRange {
+  /** Ids above this one … */
+  from: number;
+  /** … up to this one; null: without an end. */
+  through: number | null;
+  filter: Filter | null;
+}
+
+/** All that a delivery run needs to know of a webhook before it begins. Durations are milliseconds by MySQL's clock. */
+export interface WebhookState {
+  settings: SealedSettings;
+  status: 'active' | 'paused' | 'disabled' | 'deleted';
+  customerId: string;
+  sentThrough: number;
+  recordedThrough: number;
+  matchedThrough: number;
+  /** Where the newest matched chunk of an import began, and what had matched before it. */
+  matchedAfter: number;
+  previousThrough: number;
+  filters: FilterRange[];
+  filtersVersion: number;
+  lastToken: string;
+  /** Until another run's lease is over; null: nobody holds it. */
+  leasedFor: number | null;
+  crashCount: number;
+  /** Until the circuit is half-open; null: it is not open. */
+  openFor: number | null;
+  rateWait: number;
+  /** Until a retry is due (of an ordered webhook: the first in its order); null: there is none. */
+  retryIn: number | null;
+  replaying: boolean;
+}
+
+/**
+ * When the rate limit lets the next POST go, from `webhook_cursors k`. The interval is a second at most: what lies further ahead
+ * was written before the clock was set back.
+ */
+const RATE_NEXT_AT = 'IF(k.rate_next_at < NOW(6) + INTERVAL 2 SECOND, k.rate_next_at, NULL)';
+
+const millisecondsUntil = (moment: string) => `TIMESTAMPDIFF(MICROSECOND, NOW(6), ${moment}) / 1000`;
+
+/**
+ * One entry of the index retries_due for each webhook. With MIN, or with the condition inside, MySQL would walk through all of a
+ * webhook's retries. Of an ordered webhook the first in its order counts, due or not: few are waiting.
+ */
+const NEXT_RETRY_AT = `IF(w.ordered,
+    (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
+     WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.transaction_id LIMIT 1),
+    (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
+     WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.due_at LIMIT 1))`;
+
+/** Each table by its primary key, one entry of an index for the retries, the replays and the filters. */
+const READ = `
+  SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
+    IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
+    w.encoding, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
+    k.sent_through, k.recorded_through, k.lease_token, k.crash_count, k.consecutive_failures, k.failing_since, k.failing_days,
+    k.circuit_openings, k.in_flight_limit, k.last_error,
+    IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
+    ${millisecondsUntil('k.circuit_open_until')} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
+    ${millisecondsUntil(NEXT_RETRY_AT)} AS retry_in,
+    EXISTS (SELECT 1 FROM replays p WHERE p.webhook_id = w.id AND p.finished_at IS NULL) AS replaying,
+    EXISTS (SELECT 1 FROM webhook_filters f WHERE f.webhook_id = w.id AND f.from_id > k.sent_through) AS refiltered,
+    b.matched_through, b.matched_after, b.previous_through, l.filters_version
+  FROM webhooks w
+  JOIN customers c ON c.id = w.customer_id
+  JOIN webhook_cursors k ON k.webhook_id = w.id
+  JOIN webhook_backlogs b ON b.webhook_id = w.id
+  JOIN import_locks l ON l.customer_id = w.customer_id
+  WHERE w.id IN (?)`;
+
+const READ_FILTERS = `
+  SELECT webhook_id, from_id, event, account_id FROM webhook_filters WHERE webhook_id IN (?) ORDER BY webhook_id, from_id`;
+
+type Row = SealedSettings & {
+  customer_id: string;
+  status: WebhookState['status'];
+  event: Filter['event'];
+  account_id: string | null;
+  sent_through: string;
+  recorded_through: string;
+  lease_token: string;
+  crash_count: number;
+  leased_for: string | null;
+  open_for: string | null;
+  rate_wait: string | null;
+  retry_in: string | null;
+  replaying: string | number;
+  refiltered: string | number;
+  matched_through: string;
+  matched_after: string;
+  previous_through: string;
+  filters_version: number;
+};
+
+interface FilterRow {
+  webhook_id: string;
+  from_id: string;
+  event: Filter['event'] | null;
+  account_id: string | null;
+}
+
+/** Reads webhooks, for a run of each. @returns for each its state; null when it is not there. */
+export async function readStates(sql: Sql, webhookIds: readonly string[]): Promise<(WebhookState | null)[]> {
+  const rows = await sql.query<Row[]>(READ, [webhookIds]);
+  const refiltered = rows.filter((row) => Number(row.refiltered) === 1).map(({ id }) => id);
+  const filters = refiltered.length === 0 ? [] : await sql.query<FilterRow[]>(READ_FILTERS, [refiltered]);
+  const states = new Map(
+    rows.map((row) => [
+      row.id,
+      toState(
+        row,
+        filters.filter(({ webhook_id }) => webhook_id === row.id),
+      ),
+    ]),
+  );
+  return webhookIds.map((id) => states.get(id) ?? null);
+}
+
+/** MySQL gives computed integers as strings, MariaDB as numbers. */
+const toNumber = (value: string | number | null): number | null => (value === null ? null : Number(value));
+
+function toState(row: Row, filters: readonly FilterRow[]): WebhookState {
+  const openFor = toNumber(row.open_for);
+  return {
+    settings: row,
+    status: row.status,
+    customerId: row.customer_id,
+    sentThrough: Number(row.sent_through),
+    recordedThrough: Number(row.recorded_through),
+    matchedThrough: Number(row.matched_through),
+    matchedAfter: Number(row.matched_after),
+    previousThrough: Number(row.previous_through),
+    filters: toRanges(row, filters),
+    filtersVersion: row.filters_version,
+    lastToken: row.lease_token,
+    leasedFor: toNumber(row.leased_for),
+    crashCount: row.crash_count,
+    openFor: openFor !== null && openFor > 0 ? openFor : null,
+    rateWait: Math.max(0, toNumber(row.rate_wait) ?? 0),
+    retryIn: toNumber(row.retry_in),
+    replaying: Number(row.replaying) === 1,
+  };
+}
+
+/** Where nothing has changed beyond the cursor, the webhook's own row says what it matches. */
+function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): FilterRange[] {
+  if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
+  return filters.map((row, index) => ({
+    from: Number(row.from_id),
+    through: toNumber(filters[index + 1]?.from_id ?? null),
+    filter: row.event === null ? null : { event: row.event, accountId: row.account_id },
+  }));
+}
+
+/** Whether the movement log holds something for the webhook beyond its cursor. */
+export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boolean =>
+  matchedThrough > sentThrough;
+
+/**
+ * How long a webhook has to wait until a run may send something.
+ * @returns milliseconds (0: now), or null when there is nothing to send, or the webhook is not active.
+ */
+export function waitOf(state: WebhookState): number | null {
+  const { status, settings, retryIn, replaying, openFor, rateWait, leasedFor } = state;
+  if (status !== 'active') return null;
+  const isBlocked = settings.ordered === 1 && retryIn !== null;
+  const due = (hasBacklog(state) || replaying) && !isBlocked ? 0 : retryIn;
+  if (due === null) return null;
+  return Math.ceil(Math.max(0, due, openFor ?? 0, rateWait, leasedFor ?? 0));
+}

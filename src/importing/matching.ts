@@ -1,0 +1,111 @@
+import { derivedRows } from '../database/rows.ts';
+import type { Sql } from '../database/transaction.ts';
+import type { Filter } from '../delivering/filters.ts';
+import type { ImportLock } from './import-locks.ts';
+
+/** Customers whose filters one process keeps. */
+const KEPT_CUSTOMERS = 10_000;
+
+/** Movements of one import, counted. */
+export interface MovementCount {
+  customerId: string;
+  importId: string;
+  accountId: string;
+  dc: 'Debit' | 'Credit';
+  movements: number;
+}
+
+interface WebhookFilter extends Filter {
+  webhookId: string;
+}
+
+/** What counted movements match. */
+export interface Matches {
+  /** Deliveries by import. */
+  deliveries: ReadonlyMap<string, number>;
+  /** Matched movements by webhook, with the webhook's customer. */
+  webhooks: ReadonlyMap<string, { customerId: string; movements: number }>;
+}
+
+/** Finds the webhooks that new movements match. */
+export interface Matcher {
+  /** @param locks the customers', which keep their filters from changing until the transaction ends. */
+  match(sql: Sql, locks: ReadonlyMap<string, ImportLock>, counts: readonly MovementCount[]): Promise<Matches>;
+}
+
+/** A paused webhook matches as well: it gets everything when it goes on. Index: webhooks_customer. */
+const READ_FILTERS = `
+  SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
+  WHERE customer_id IN (?) AND status IN ('active', 'paused') ORDER BY id`;
+
+/**
+ * One statement for all webhooks, however many movements matched: that is all that a delivery costs an import. import_locks has moved
+ * before it. previous_through is set first, from the old value.
+ */
+const ADVANCE_BACKLOGS = (webhooks: number) => `
+  UPDATE webhook_backlogs b
+  JOIN (${derivedRows(['webhook_id', 'matched', 'matched_after'], webhooks)}) r ON r.webhook_id = b.webhook_id
+  JOIN import_locks l ON l.customer_id = b.customer_id
+  SET b.previous_through = b.matched_through, b.matched_after = r.matched_after, b.matched_through = l.last_transaction_id,
+    b.matched_count = b.matched_count + r.matched`;
+
+/** Webhooks in one statement. */
+const ADVANCED_TOGETHER = 500;
+
+/** The filters are kept per process; `filters_version`, read with the lock, says whether they are still the same. */
+export function createMatcher(): Matcher {
+  const kept = new Map<string, { version: number; filters: readonly WebhookFilter[] }>();
+
+  async function readFilters(sql: Sql, locks: ReadonlyMap<string, ImportLock>): Promise<void> {
+    const stale = [...locks].filter(([id, { filtersVersion }]) => kept.get(id)?.version !== filtersVersion);
+    if (stale.length === 0) return;
+    const customerIds = stale.map(([id]) => id);
+    const rows = await sql.query<(WebhookFilter & { customer_id: string })[]>(READ_FILTERS, [customerIds]);
+    for (const [id, { filtersVersion: version }] of stale) {
+      kept.delete(id);
+      kept.set(id, { version, filters: rows.filter(({ customer_id }) => customer_id === id) });
+    }
+    for (const oldest of kept.keys()) {
+      if (kept.size <= KEPT_CUSTOMERS) return;
+      if (!locks.has(oldest)) kept.delete(oldest);
+    }
+  }
+
+  return {
+    async match(sql, locks, counts) {
+      await readFilters(sql, locks);
+      const deliveries = new Map<string, number>();
+      const webhooks = new Map<string, { customerId: string; movements: number }>();
+      for (const { customerId, importId, accountId, dc, movements } of counts) {
+        for (const filter of kept.get(customerId)?.filters ?? []) {
+          if (!matches(filter, accountId, dc)) continue;
+          deliveries.set(importId, (deliveries.get(importId) ?? 0) + movements);
+          const matched = webhooks.get(filter.webhookId)?.movements ?? 0;
+          webhooks.set(filter.webhookId, { customerId, movements: matched + movements });
+        }
+      }
+      return { deliveries, webhooks };
+    },
+  };
+}
+
+function matches({ event, accountId }: Filter, movementAccount: string, dc: 'Debit' | 'Credit'): boolean {
+  if (accountId !== null && accountId !== movementAccount) return false;
+  return event === 'NEW_TRANSACTION' || event === (dc === 'Debit' ? 'NEW_DEBIT' : 'NEW_CREDIT');
+}
+
+/** Adds matched movements to the backlogs of their webhooks, in the transaction that stores them. */
+export async function advanceBacklogs(
+  sql: Sql,
+  locks: ReadonlyMap<string, ImportLock>,
+  { webhooks }: Matches,
+): Promise<void> {
+  // In the order of the primary key, as everybody locks them.
+  const rows = [...webhooks]
+    .map(([webhookId, { customerId, movements }]) => [webhookId, movements, locks.get(customerId)?.newest])
+    .sort(([one], [other]) => Number(one) - Number(other));
+  for (let start = 0; start < rows.length; start += ADVANCED_TOGETHER) {
+    const part = rows.slice(start, start + ADVANCED_TOGETHER);
+    await sql.query(ADVANCE_BACKLOGS(part.length), part.flat());
+  }
+}
