@@ -1,7 +1,8 @@
-import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { parseCidr, type Range } from '../cidrs.ts';
+import { createResolver, type Resolve } from './resolver.ts';
 import { SPECIAL_RANGES } from './special-ranges.ts';
 
 /** The longest endpoint that is stored, in characters. */
@@ -10,13 +11,6 @@ const MAX_URL_LENGTH = 2048;
 /** What to do about a refusal; ends every sentence that refuses an address. */
 const REMEDY =
   'Webhooks go to public addresses only: use one, or have the operator add this range to ALLOW_PRIVATE_ENDPOINTS.';
-
-/** Resolves a name to all its addresses; `dns.lookup` is one. */
-export type Resolve = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
 
 export interface AddressGuard {
   /**
@@ -54,12 +48,12 @@ const RANGES = SPECIAL_RANGES.map((range) => ({ ...range, parsed: ipaddr.parseCI
  * Makes the guard against server-side request forgery by webhook endpoints.
  * @param options.allow CIDR ranges that are let through although special (ALLOW_PRIVATE_ENDPOINTS). An IPv4 range
  * also lets through the IPv6 forms that carry one of its addresses visibly (mapped, NAT64, 6to4 and the like).
- * @param options.resolve how names are resolved; the system's resolver unless given.
+ * @param options.resolve how names are resolved; by the hosts file and DNS unless given.
  * @throws {Error} that names the item of `allow` that is no CIDR range.
  */
 export function createAddressGuard({
   allow,
-  resolve = systemLookup,
+  resolve = createResolver(),
 }: {
   allow: readonly string[];
   resolve?: Resolve;

@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -5,7 +6,8 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createAddressGuard, RefusedAddressError, type Resolve } from '../../src/delivering/address-guard.ts';
+import { createAddressGuard, RefusedAddressError } from '../../src/delivering/address-guard.ts';
+import type { Resolve } from '../../src/delivering/resolver.ts';
 import { SPECIAL_RANGES } from '../../src/delivering/special-ranges.ts';
 
 const strict = createAddressGuard({ allow: [] });
@@ -403,13 +405,28 @@ describe('the lookup of a connection', () => {
     await expect(lookUp(guard, true)).rejects.toMatchObject({ code: 'EAI_AGAIN' });
   });
 
-  it('judges what the system resolver says unless another is given', async () => {
+  it('judges what the hosts file and DNS say unless another resolver is given', async () => {
     const found = new Promise((done, fail) => {
       strict.lookup('localhost', { all: true }, (error, addresses) =>
         error ? fail(error) : done(addresses),
       );
     });
     await expect(found).rejects.toThrow('loopback');
+  });
+});
+
+describe('the resolver of a guard that is given none', () => {
+  it('does not use getaddrinfo, whose two threads all names of the process would share', async () => {
+    const resources: string[] = [];
+    const hook = createHook({ init: (_id, type) => void resources.push(type) }).enable();
+    try {
+      // Whether this machine has a DNS server, and what it says, does not matter.
+      await strict.checkEndpoint(new URL('https://hooks.invalid/'));
+    } finally {
+      hook.disable();
+    }
+    expect(resources).toContain('QUERYWRAP');
+    expect(resources).not.toContain('GETADDRINFOREQWRAP');
   });
 });
 
