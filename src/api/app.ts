@@ -19,7 +19,7 @@ import { listBanks } from './banks/list.ts';
 import { createCallerCache } from './caller-cache.ts';
 import { getDelivery } from './deliveries/get.ts';
 import { listDeliveries } from './deliveries/list.ts';
-import { redeliver } from './deliveries/redeliver.ts';
+import { redeliverDelivery } from './deliveries/redeliver.ts';
 import { getHealth, getReadiness } from './health/get.ts';
 import { createImport } from './imports/create.ts';
 import { getImport, listImportErrors, listImports } from './imports/get.ts';
@@ -80,7 +80,7 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   app.post('/v1/webhooks/:id/replay', ...replayWebhook(runtime));
   app.get('/v1/webhooks/:id/deliveries', ...listDeliveries(runtime));
   app.get('/v1/deliveries/:id', ...getDelivery(runtime));
-  app.post('/v1/deliveries/:id/redeliver', ...redeliver(runtime));
+  app.post('/v1/deliveries/:id/redeliver', ...redeliverDelivery(runtime));
   app.get('/v1/transactions', ...listAllTransactions(runtime));
   app.get('/v1/accounts', ...listAccounts(runtime));
   app.post('/v1/accounts', ...createAccount(runtime));

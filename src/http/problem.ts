@@ -15,6 +15,8 @@ export const PROBLEMS = {
   'method-not-allowed': { status: 405, title: 'This method is not for this path' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   conflict: { status: 409, title: 'Something else is in the way' },
+  'webhook-disabled': { status: 409, title: 'The webhook is disabled' },
+  'webhook-deleted': { status: 409, title: 'The webhook was deleted' },
   'too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'This content type is not understood here' },
   invalid: { status: 422, title: 'The request holds values that are not allowed' },

@@ -1,8 +1,8 @@
 /**
  * Marks which listing a cursor belongs to, so that one of another listing, or of a later version, is told apart:
- * t1 movements, d1 deliveries in order of their own ids, m1 deliveries in order of their movements.
+ * t1 movements, oldest first; m2 deliveries, by movement, newest first.
  */
-export type CursorKind = 't1' | 'd1' | 'm1';
+export type CursorKind = 't1' | 'm2';
 
 /** An opaque cursor: the listing goes on behind this id. It holds no right: whose rows are seen is decided by the key. */
 export function encodeCursor(id: string, kind: CursorKind = 't1'): string {

@@ -40,18 +40,37 @@ export function useDeliveryWorkers(service: TestService) {
 
 export interface DeliveryRow {
   id: string;
+  transaction_id: string;
   status: string;
   attempts: number;
   failures: number;
   due_at: Date | null;
 }
 
-/** The deliveries of a webhook, by id. */
-export function deliveriesOf({ runtime }: TestService, webhookId: string): Promise<DeliveryRow[]> {
-  return runtime.database.query(
-    'SELECT id, status, attempts, failures, due_at FROM deliveries WHERE webhook_id = ? ORDER BY id',
-    [webhookId],
+/** A movement that matches beyond the cursor and has no row is pending, and due since it was stored. */
+const DELIVERIES = `
+  SELECT CONCAT(d.webhook_id, '-', d.transaction_id) AS id, d.transaction_id, d.status, d.attempts,
+    COALESCE(r.failures, 0) AS failures, r.due_at
+  FROM deliveries d LEFT JOIN retries r ON r.webhook_id = d.webhook_id AND r.transaction_id = d.transaction_id
+  WHERE d.webhook_id = ?
+  UNION ALL
+  SELECT CONCAT(c.webhook_id, '-', t.id), t.id, 'pending', 0, 0, t.date_readed
+  FROM webhook_cursors c JOIN transactions t ON t.customer_id = c.customer_id AND t.id > c.sent_through
+  JOIN webhook_filters f ON f.webhook_id = c.webhook_id
+    AND f.from_id = (SELECT MAX(g.from_id) FROM webhook_filters g WHERE g.webhook_id = c.webhook_id AND g.from_id < t.id)
+  WHERE c.webhook_id = ? AND (f.account_id IS NULL OR f.account_id = t.account_id)
+    AND (f.event = 'NEW_TRANSACTION' OR f.event = CONCAT('NEW_', UPPER(t.dc)))
+    AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = c.webhook_id AND d.transaction_id = t.id)
+  ORDER BY transaction_id`;
+
+/** The deliveries of a webhook, by movement; those that were never attempted with them. */
+export async function deliveriesOf({ runtime }: TestService, webhookId: string): Promise<DeliveryRow[]> {
+  const rows = await runtime.database.query<(DeliveryRow & { attempts: unknown; failures: unknown })[]>(
+    DELIVERIES,
+    [webhookId, webhookId],
   );
+  // Numbers of a UNION are of different types on MySQL and MariaDB.
+  return rows.map((row) => ({ ...row, attempts: Number(row.attempts), failures: Number(row.failures) }));
 }
 
 export interface AttemptRow {
@@ -63,11 +82,19 @@ export interface AttemptRow {
   response: string | null;
 }
 
-/** The attempt log of a webhook, in order. */
-export function attemptsOf({ runtime }: TestService, webhookId: string): Promise<AttemptRow[]> {
-  return runtime.database.query(
-    `SELECT a.delivery_id, a.number, a.outcome, a.status_code, a.error, a.response FROM attempts a
-     JOIN deliveries d ON d.id = a.delivery_id WHERE d.webhook_id = ? ORDER BY a.delivery_id, a.number`,
-    [webhookId],
-  );
+const ATTEMPTS = `
+  SELECT CONCAT(webhook_id, '-', transaction_id) AS delivery_id, transaction_id, number, outcome, status_code, error, response
+  FROM attempts WHERE webhook_id = ?
+  UNION
+  SELECT CONCAT(webhook_id, '-', transaction_id), transaction_id, attempts, outcome, status_code, error, response
+  FROM deliveries WHERE webhook_id = ?
+  ORDER BY transaction_id, number`;
+
+/** The attempts of a webhook, in order: those of each delivery, its last one too. */
+export async function attemptsOf({ runtime }: TestService, webhookId: string): Promise<AttemptRow[]> {
+  const rows = await runtime.database.query<(AttemptRow & { transaction_id: string })[]>(ATTEMPTS, [
+    webhookId,
+    webhookId,
+  ]);
+  return rows.map(({ transaction_id: _, ...row }) => row);
 }

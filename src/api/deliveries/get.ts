@@ -1,14 +1,9 @@
 import * as v from 'valibot';
 import { createHandlers } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
-import { readId } from '../input.ts';
 import { describe } from '../openapi.ts';
-import { findDelivery } from './find.ts';
-import { type AttemptRow, AttemptView, DeliveryView, viewAttempt, viewDelivery } from './view.ts';
-
-const LOG = `
-  SELECT number, outcome, status_code, started_at, duration_ms, error, response
-  FROM attempts WHERE delivery_id = ? ORDER BY number`;
+import { findDelivery, readAttempts, readDeliveryKey } from './find.ts';
+import { AttemptView, DeliveryView, viewAttempt, viewDelivery } from './view.ts';
 
 /** GET /v1/deliveries/:id */
 export const getDelivery = ({ database }: Runtime) =>
@@ -16,7 +11,8 @@ export const getDelivery = ({ database }: Runtime) =>
     describe({
       tag: 'Deliveries',
       summary: 'Look at a delivery and its attempts',
-      description: 'Its id is the number in webhook-id: msg_<id>. attempts counts them, log has each.',
+      description:
+        'Its id is what follows msg_ in the header webhook-id: <webhook_id>-<transaction_id>. attempts counts the attempts, log has each.',
       answer: {
         schema: v.object({ delivery: v.object({ ...DeliveryView.entries, log: v.array(AttemptView) }) }),
         description: 'The delivery, with its attempts in their order.',
@@ -24,8 +20,11 @@ export const getDelivery = ({ database }: Runtime) =>
       problems: ['not-found'],
     }),
     async (c) => {
-      const delivery = await findDelivery(database, c.get('caller'), readId(c, 'delivery'));
-      const log = await database.query<AttemptRow[]>(LOG, [delivery.id]);
-      return c.json({ delivery: { ...viewDelivery(delivery), log: log.map(viewAttempt) } });
+      const key = readDeliveryKey(c);
+      const delivery = await findDelivery(database, c.get('caller'), key);
+      const log = await readAttempts(database, key);
+      return c.json({
+        delivery: { ...viewDelivery(delivery, delivery.webhook_status), log: log.map(viewAttempt) },
+      });
     },
   );

@@ -1,39 +1,31 @@
 import * as v from 'valibot';
-import type { Sql } from '../../database/transaction.ts';
-import { type Caller, createHandlers } from '../../http/environment.ts';
+import { createHandlers } from '../../http/environment.ts';
 import { invalid } from '../../http/problem.ts';
-import { type CursorKind, decodeCursor, encodeCursor } from '../../listing/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../listing/cursor.ts';
 import type { Runtime } from '../../runtime.ts';
 import { readId, readQuery } from '../input.ts';
 import { linkNext } from '../next-page.ts';
 import { describe } from '../openapi.ts';
 import { findWebhook } from '../webhooks/find.ts';
-import { ofVisibleAccounts } from './find.ts';
-import { DELIVERY_COLUMNS, DELIVERY_STATUSES, type DeliveryRow, DeliveryView, viewDelivery } from './view.ts';
-
-const PER_PAGE = 100;
-
-type Status = (typeof DELIVERY_STATUSES)[number];
+import { readPage } from './page.ts';
+import { PER_PAGE } from './scan.ts';
+import { DeliveryView, LISTED_STATUSES, viewDelivery } from './view.ts';
 
 const Query = v.strictObject({
-  status: v.optional(v.picklist(DELIVERY_STATUSES, `must be one of ${DELIVERY_STATUSES.join(', ')}`)),
+  status: v.optional(v.picklist(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`)),
   cursor: v.optional(v.string()),
 });
-
-/** Ended ones lie in the index deliveries_due in order of their ids, since due_at is NULL; the others are read by movement. */
-const kindOf = (status: Status | undefined): Extract<CursorKind, 'd1' | 'm1'> =>
-  status === undefined || status === 'pending' ? 'm1' : 'd1';
 
 /** GET /v1/webhooks/:id/deliveries */
 export const listDeliveries = ({ database }: Runtime) =>
   createHandlers(
     describe({
       tag: 'Deliveries',
-      summary: 'List what a webhook was sent, and is still owed',
-      description: `${PER_PAGE} a page. Order: by movement, ascending; with the status delivered, failed or cancelled by id. The way on is in the header Link, rel="next".`,
+      summary: 'List the deliveries of a webhook',
+      description: `Newest movement first, ${PER_PAGE} a page. The header Link, rel="next", leads to older ones. Where few of very many match, a page may hold fewer, or none, and still have a next one.`,
       query: {
-        status: { description: `One of ${DELIVERY_STATUSES.join(', ')}.`, example: 'failed' },
-        cursor: { description: 'From a Link header; goes with the same status.' },
+        status: { description: `One of ${LISTED_STATUSES.join(', ')}. Default: all.`, example: 'failed' },
+        cursor: { description: 'From a Link header.' },
       },
       answer: { schema: v.object({ deliveries: v.array(DeliveryView) }), description: 'One page.' },
       problems: ['not-found', 'invalid'],
@@ -41,39 +33,13 @@ export const listDeliveries = ({ database }: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
-      const { status, cursor } = readQuery(c, Query);
-      const kind = kindOf(status);
-      const after = cursor === undefined ? '0' : decodeCursor(cursor, kind);
-      if (after === null) {
-        const message = 'must be taken from a Link header as it is, and go with the same status';
-        throw invalid([{ path: 'cursor', message }]);
+      const { status = null, cursor } = readQuery(c, Query);
+      const before = cursor === undefined ? null : decodeCursor(cursor, 'm2');
+      if (cursor !== undefined && before === null) {
+        throw invalid([{ path: 'cursor', message: 'must be taken from a Link header as it is' }]);
       }
-      const rows = await readPage(database, caller, { webhookId: webhook.id, status, after });
-      const page = rows.slice(0, PER_PAGE);
-      const last = page.at(-1);
-      if (rows.length > PER_PAGE && last !== undefined) {
-        linkNext(c, encodeCursor(kind === 'd1' ? last.id : last.transaction_id, kind));
-      }
-      return c.json({ deliveries: page.map(viewDelivery) });
+      const page = await readPage(database, caller, { webhookId: webhook.id, status, before });
+      if (page.next !== null) linkNext(c, encodeCursor(page.next, 'm2'));
+      return c.json({ deliveries: page.rows.map((row) => viewDelivery(row)) });
     },
   );
-
-/** One row more than the page, to know whether there is a next one. */
-function readPage(
-  sql: Sql,
-  caller: Caller,
-  { webhookId, status, after }: { webhookId: string; status: Status | undefined; after: string },
-): Promise<DeliveryRow[]> {
-  const visible = ofVisibleAccounts(caller);
-  const [index, order, clause, values] =
-    kindOf(status) === 'd1'
-      ? ['deliveries_due', 'd.id', 'd.status = ? AND d.due_at IS NULL AND d.id > ?', [status, after]]
-      : status === undefined
-        ? ['deliveries_once', 'd.transaction_id', 'd.transaction_id > ?', [after]]
-        : ['deliveries_once', 'd.transaction_id', 'd.status = ? AND d.transaction_id > ?', [status, after]];
-  return sql.query<DeliveryRow[]>(
-    `SELECT ${DELIVERY_COLUMNS} FROM deliveries d FORCE INDEX (${index})
-     WHERE d.webhook_id = ? AND ${clause} ${visible.sql} ORDER BY ${order} LIMIT ${PER_PAGE + 1}`,
-    [webhookId, ...values, ...visible.values],
-  );
-}
