@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { createLog } from '../log.ts';
 import { ROLES, type Service, startService } from '../service.ts';
 import { createDemoCustomer, type DemoCustomer } from './customer.ts';
-import { watchDeliveries } from './progress.ts';
+import { NO_PROGRESS, watchDeliveries } from './progress.ts';
 import { findFaults, type Outcome, renderOutcomes } from './report.ts';
 import type { Screen } from './screen.ts';
 import { firstDate, readStatement, renderNdjson, type Statement } from './statement.ts';
@@ -76,7 +76,7 @@ async function tellStory(
   const file = renderNdjson(movements, accountIds);
   const first = await send(customer, file, signal);
   screen.done(
-    `${formatCount(movements.length)} movements imported: ${formatCount(first.inserted)} stored, ${formatCount(first.deliveries)} notifications owed`,
+    `${formatCount(movements.length)} movements imported: ${formatCount(first.inserted)} stored, ${formatCount(first.deliveries)} notifications to deliver`,
   );
   const second = await send(customer, file, signal);
   screen.done(
@@ -98,7 +98,7 @@ async function tellStory(
       accountTitle: account?.title ?? 'all',
       expected: movements.filter((movement) => matches(subscription, movement)).length,
       matched: listed.filter((movement) => matches(subscription, movement, accountOf)),
-      progress: progress[at] ?? { owed: 0, delivered: 0, retried: 0, pending: 0 },
+      progress: progress[at] ?? NO_PROGRESS,
     };
   });
   screen.line();

@@ -16,19 +16,20 @@ interface WebhookState {
   status_reason: string | null;
   consecutive_failures: number;
   last_error: string | null;
-  paused_seconds: string | null;
-  waiting_since: Date | null;
+  circuit_seconds: string | null;
+  failing_since: Date | null;
+  pending: string;
 }
 
-/** Webhooks that want a look: failing, paused, or disabled. Nothing is counted here: a backlog may be a million rows. */
+/** Webhooks needing attention: failing, paused, or disabled. What is pending is a difference of numbers, not counted. */
 const TROUBLED = `
-  SELECT w.id, w.title, c.name AS customer, w.status, w.status_reason, p.consecutive_failures, p.last_error,
-    TIMESTAMPDIFF(SECOND, NOW(6), IF(p.paused_until > NOW(6), p.paused_until, NULL)) AS paused_seconds,
-    (SELECT d.created_at FROM deliveries d WHERE d.webhook_id = w.id AND d.status = 'pending'
-     ORDER BY d.due_at, d.id LIMIT 1) AS waiting_since
-  FROM webhooks w JOIN pumps p ON p.webhook_id = w.id JOIN customers c ON c.id = w.customer_id
-  WHERE w.status <> 'deleted' AND (w.status <> 'active' OR p.failing_since IS NOT NULL)
-  ORDER BY p.failing_since LIMIT ${SHOWN}`;
+  SELECT w.id, w.title, u.name AS customer, w.status, w.status_reason, c.consecutive_failures, c.last_error, c.failing_since,
+    TIMESTAMPDIFF(SECOND, NOW(6), IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL)) AS circuit_seconds,
+    GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0) AS pending
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+    JOIN customers u ON u.id = w.customer_id
+  WHERE w.status <> 'deleted' AND (w.status <> 'active' OR c.failing_since IS NOT NULL)
+  ORDER BY c.failing_since IS NULL, c.failing_since, w.id LIMIT ${SHOWN}`;
 
 const IMPORTS = `
   SELECT i.id, c.name AS customer, i.status, i.checkpoint, i.error, i.received_at
@@ -53,7 +54,7 @@ const STYLE = `
   @media (max-width: 48rem) { table { display: block; overflow-x: auto } }
   @media (prefers-color-scheme: dark) { body { background: #14181f; color: #dde3ea } th, td { border-color: #2b323c } th, .calm { color: #9aa7b5 } a { color: #8ab4ff } }`;
 
-/** /ops: what is going on and what wants a look, on one page that renews itself. */
+/** /ops: what is going on and what needs attention, on one page that reloads itself. */
 export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
   return new Hono<ApiEnv>()
     .use(pageHeaders({ defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], imgSrc: ['data:'] }))
@@ -85,15 +86,15 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
           : html`<tr><td>${name}</td>${['waiting', 'active', 'delayed', 'failed'].map((state) => html`<td class="num">${jobs[state] ?? 0}</td>`)}</tr>`,
       )}
     </table>
-    <h2>Webhooks that want a look</h2>
+    <h2>Webhooks needing attention</h2>
     ${
       webhooks.length === 0
         ? html`<p class="calm">None: every endpoint has answered its last notification.</p>`
         : html`<table>
-      <tr><th>Webhook</th><th>Customer</th><th>State</th><th>Last error</th><th>Oldest waiting since</th></tr>
+      <tr><th>Webhook</th><th>Customer</th><th>State</th><th>Last error</th><th>Failing since</th><th class="num">Pending</th></tr>
       ${webhooks.map(
         (it) => html`<tr><td>${it.id} ${it.title}</td><td>${it.customer}</td><td>${describeState(it)}</td>
-          <td>${it.last_error ?? ''}</td><td class="time">${formatTime(it.waiting_since)}</td></tr>`,
+          <td>${it.last_error ?? ''}</td><td class="time">${formatTime(it.failing_since)}</td><td class="num">${it.pending}</td></tr>`,
       )}
     </table>`
     }
@@ -123,12 +124,12 @@ const formatTime = (time: Date | null): string =>
 function describeState({
   status,
   status_reason,
-  paused_seconds,
+  circuit_seconds,
   consecutive_failures,
 }: WebhookState): string {
   if (status !== 'active') return status_reason === null ? status : `${status}: ${status_reason}`;
-  if (paused_seconds !== null)
-    return `resting for ${paused_seconds} s after ${consecutive_failures} failures in a row`;
+  if (circuit_seconds !== null)
+    return `circuit open for ${circuit_seconds} s after ${consecutive_failures} failures in a row`;
   return 'failing';
 }
 

@@ -34,7 +34,7 @@ const outcome = ({
   accountTitle: 'all',
   expected: 2,
   matched: [movement('1'), movement('2')],
-  progress: { owed: 2, delivered, retried: 1, pending: 0 },
+  progress: { matched: 2, delivered, retried: 1, pending: 0 },
   ...rest,
 });
 

@@ -2,38 +2,29 @@ import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { Webhook } from '../../database/entities/webhook.ts';
 import type { SecretBox } from '../../database/secret-box.ts';
-import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import type { AddressGuard } from '../../delivering/address-guard.ts';
-import { forgetFailures } from '../../delivering/resume.ts';
 import { type Caller, createHandlers } from '../../http/environment.ts';
 import { notFound, Problem } from '../../http/problem.ts';
 import type { Runtime } from '../../runtime.ts';
 import { readId, readJson } from '../input.ts';
 import { describe } from '../openapi.ts';
 import { findWebhook } from './find.ts';
+import { mayOweOtherAccounts } from './foreign-backlog.ts';
 import { WebhookChange } from './input.ts';
 import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
+import { updateWebhook } from './store.ts';
 import { viewWebhook, WebhookView } from './view.ts';
 import { wakeWebhook } from './wake.ts';
-
-/** A running pump reads the settings again when it sees another revision. */
-const CHANGE = (columns: readonly string[]) => `
-  UPDATE webhooks SET ${columns.map((column) => `${column} = ?`).join(', ')}, revision = revision + 1
-  WHERE id = ? AND status <> 'deleted'`;
-
-/** Index: deliveries_due. */
-const OWES_OTHER_ACCOUNTS = `
-  SELECT d.id FROM deliveries d JOIN transactions t ON t.id = d.transaction_id
-  WHERE d.webhook_id = ? AND d.status = 'pending' AND t.account_id NOT IN (?) LIMIT 1`;
 
 /** PATCH /v1/webhooks/:id */
 export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
   createHandlers(
     describe({
       tag: 'Webhooks',
-      summary: 'Change a webhook, pause it, or have it go on',
+      summary: 'Change a webhook, pause it, or activate it',
       description:
-        'Any field of its creation, and status: paused keeps what is owed until it is active again; active also brings back a webhook that was disabled, and forgets its failures. What was owed before a change is sent with the new settings; event and account decide about movements stored from then on.',
+        'Any field of its creation, and status. A paused webhook goes on matching movements: they are pending until it is active again. active also brings back a webhook that was disabled. That, and a new endpoint or headers, closes its circuit and forgets its failures. Pending deliveries are sent with the new settings; event and account decide about movements stored from then on.',
       body: { 'application/json': WebhookChange },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
       problems: ['malformed', 'forbidden', 'not-found', 'too-large', 'unsupported-media-type', 'invalid'],
@@ -45,16 +36,16 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
       const change = await readJson(c, WebhookChange);
       const columns = await toColumns(change, { database, secrets, guard, caller });
       const redirects = change.endpoint !== undefined || change.headers !== undefined;
-      await inTransaction(database, async (sql) => {
-        const { affectedRows } = await sql.query<WriteResult>(CHANGE(Object.keys(columns)), [
-          ...Object.values(columns),
-          id,
-        ]);
-        if (affectedRows === 0) throw notFound('webhook');
-        if (redirects) await refuseForeignBacklog(sql, caller, id);
-        if (change.status === 'active') await forgetFailures(sql, id);
-      });
-      if (change.status === 'active') await wakeWebhook(runtime, id);
+      const changed = await updateWebhook(
+        database,
+        { id, customerId: caller.customerId, columns },
+        async (sql) => {
+          if (redirects) await refuseForeignBacklog(sql, caller, id);
+        },
+      );
+      if (!changed) throw notFound('webhook');
+      // Whatever has changed: a run that is active reads it, and goes on by it.
+      await wakeWebhook(runtime, id);
       return c.json({
         webhook: viewWebhook(await database.getRepository(Webhook).findOneByOrFail({ id })),
       });
@@ -81,16 +72,15 @@ async function toColumns(
 }
 
 /**
- * A webhook may have been for other accounts before, and still owe their movements. A key limited to accounts must not lead
- * these to an endpoint of its choice.
+ * A webhook may have been for other accounts before, and still have their movements pending. A key limited to accounts must
+ * not lead these to an endpoint of its choice.
+ * @throws {Problem} 403.
  */
 async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId: string): Promise<void> {
-  if (accountIds === 'all') return;
-  const [foreign] = await sql.query<{ id: string }[]>(OWES_OTHER_ACCOUNTS, [webhookId, accountIds]);
-  if (foreign !== undefined) {
+  if (accountIds !== 'all' && (await mayOweOtherAccounts(sql, webhookId, accountIds))) {
     throw new Problem(
       'forbidden',
-      'This webhook still owes movements of accounts that this API key may not see: wait until they are delivered, or use a key that sees all.',
+      'This webhook may still have movements pending of accounts that this API key may not see: wait until they are delivered, or use a key that sees all.',
     );
   }
 }

@@ -9,6 +9,7 @@ import { readJson } from '../input.ts';
 import { describe } from '../openapi.ts';
 import { NewWebhook } from './input.ts';
 import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
+import { insertWebhook } from './store.ts';
 import { viewWebhook, WebhookView } from './view.ts';
 
 /** POST /v1/webhooks */
@@ -30,24 +31,22 @@ export const createWebhook = ({ config, database, secrets }: Runtime, guard: Add
       const endpoint = await requireEndpoint(guard, input.endpoint);
 
       const secret = createWebhookSecret();
-      const webhook = await database.transaction(async (manager) => {
-        const saved = await manager.getRepository(Webhook).save({
-          customerId: caller.customerId,
+      const id = await insertWebhook(database, {
+        customerId: caller.customerId,
+        filter: { event: input.event, accountId },
+        columns: {
           title: input.title,
           endpoint,
-          event: input.event,
-          accountId,
           secret: secrets.seal(secret, SEALED.webhookSecret),
           encoding: input.encoding ?? config.notificationEncoding,
-          hashEncoding: input.hash_encoding,
+          hash_encoding: input.hash_encoding,
           ordered: input.ordered,
-          rateLimit: input.rate_limit,
-          maxInFlight: input.max_in_flight,
+          rate_limit: input.rate_limit,
+          max_in_flight: input.max_in_flight,
           headers: sealHeaders(secrets, input.headers),
-        });
-        await manager.query('INSERT INTO pumps (webhook_id) VALUES (?)', [saved.id]);
-        return manager.getRepository(Webhook).findOneByOrFail({ id: saved.id });
+        },
       });
+      const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
       return c.json({ webhook: viewWebhook(webhook, secret) });
     },
   );

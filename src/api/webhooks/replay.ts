@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { REPLAYABLE, replay } from '../../delivering/replay.ts';
+import { createReplay, REPLAYABLE, type Replay } from '../../delivering/replays.ts';
 import { createHandlers } from '../../http/environment.ts';
 import { invalid } from '../../http/problem.ts';
 import { parseMoment } from '../../listing/moment.ts';
@@ -8,10 +8,33 @@ import type { ZoneOffset } from '../../zone-offset.ts';
 import { readId, readJson } from '../input.ts';
 import { describe } from '../openapi.ts';
 import { findWebhook } from './find.ts';
+import { notSendable } from './sendable.ts';
 import { wakeWebhook } from './wake.ts';
 
 const MOMENT_RULE =
   'must be a moment that exists, written YYYY-MM-DD HH:mm:ss, with an offset such as +03 if it is not the service’s';
+
+const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
+const Status = v.picklist(REPLAYABLE, STATUS_RULE);
+
+const ReplayView = v.object({
+  id: v.string(),
+  webhook_id: v.string(),
+  status: v.array(v.picklist(REPLAYABLE)),
+  matched: v.pipe(
+    v.nullable(v.number()),
+    v.description('How many deliveries it finds now; null: more than a thousand.'),
+  ),
+  created_at: v.string(),
+});
+
+const viewReplay = ({ id, webhookId, statuses, matched, createdAt }: Replay) => ({
+  id,
+  webhook_id: webhookId,
+  status: statuses,
+  matched,
+  created_at: createdAt.toISOString(),
+});
 
 const Range = (zone: ZoneOffset) => {
   const moment = v.pipe(
@@ -21,7 +44,10 @@ const Range = (zone: ZoneOffset) => {
   return v.strictObject({
     since: moment,
     until: v.optional(moment),
-    status: v.optional(v.picklist(REPLAYABLE, `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}`)),
+    status: v.optional(
+      v.union([Status, v.pipe(v.array(Status), v.minLength(1, STATUS_RULE))], STATUS_RULE),
+      'failed',
+    ),
   });
 };
 
@@ -34,17 +60,25 @@ export const replayWebhook = (runtime: Runtime) => {
       tag: 'Deliveries',
       summary: 'Send notifications of a webhook again',
       description:
-        'Those that came to be owed from since to until, both included, and have been delivered or have failed; with status only those that ended so. They carry the same webhook-id and have the whole schedule before them. If the webhook is not active they wait until it is.',
+        'Of the movements stored from since to until, both included: those whose delivery has failed, or, with status, those that were delivered. Accepted at once, however many there are; they become pending one after the other, carry the same webhook-id and have the whole schedule before them. If the webhook is paused they are sent when it is active again; for a disabled one a replay is refused.',
       body: { 'application/json': ReplayRange },
       answer: {
         status: 202,
-        schema: v.object({ replayed: v.number() }),
-        description: 'How many are owed again.',
+        schema: v.object({ replay: ReplayView }),
+        description: 'The replay, accepted.',
       },
-      problems: ['malformed', 'not-found', 'too-large', 'unsupported-media-type', 'invalid'],
+      problems: [
+        'malformed',
+        'not-found',
+        'webhook-disabled',
+        'webhook-deleted',
+        'too-large',
+        'unsupported-media-type',
+        'invalid',
+      ],
     }),
     async (c) => {
-      const { accountIds } = c.get('caller');
+      const { customerId, accountIds } = c.get('caller');
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       const { since, until, status } = await readJson(c, ReplayRange);
       const from = parseMoment(since, config.zone) ?? since;
@@ -52,15 +86,16 @@ export const replayWebhook = (runtime: Runtime) => {
       if (to !== undefined && from > to) {
         throw invalid([{ path: 'since', message: 'must not be later than until' }]);
       }
-      const replayed = await replay(database, {
-        webhookId: id,
+      const replay = await createReplay(database, {
+        webhook: { id, customerId },
         since: from,
         until: to,
-        statuses: status === undefined ? undefined : [status],
+        statuses: typeof status === 'string' ? [status] : status,
         accountIds,
       });
-      if (replayed > 0) await wakeWebhook(runtime, id);
-      return c.json({ replayed }, 202);
+      if (typeof replay === 'string') throw notSendable(replay);
+      if (replay.matched !== 0) await wakeWebhook(runtime, id);
+      return c.json({ replay: viewReplay(replay) }, 202);
     },
   );
 };

@@ -10,6 +10,7 @@ import { readId } from '../input.ts';
 import { describe } from '../openapi.ts';
 import { findWebhook } from './find.ts';
 import { viewWebhook, WebhookView } from './view.ts';
+import { wakeWebhook } from './wake.ts';
 
 /** MySQL assigns from left to right: the secret that was is kept before the new one takes its place. */
 const ROTATE = `
@@ -18,7 +19,7 @@ const ROTATE = `
   WHERE id = ? AND status <> 'deleted'`;
 
 /** POST /v1/webhooks/:id/rotate-secret */
-export const rotateWebhookSecret = ({ database, secrets }: Runtime) =>
+export const rotateWebhookSecret = (runtime: Runtime) =>
   createHandlers(
     describe({
       tag: 'Webhooks',
@@ -32,6 +33,7 @@ export const rotateWebhookSecret = ({ database, secrets }: Runtime) =>
       problems: ['not-found'],
     }),
     async (c) => {
+      const { database, secrets } = runtime;
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       const secret = createWebhookSecret();
       const { affectedRows } = await database.query<WriteResult>(ROTATE, [
@@ -39,6 +41,8 @@ export const rotateWebhookSecret = ({ database, secrets }: Runtime) =>
         id,
       ]);
       if (affectedRows === 0) throw notFound('webhook');
+      // A delivery run that is active signs with the new secret from now on.
+      await wakeWebhook(runtime, id);
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
       return c.json({ webhook: viewWebhook(webhook, secret) });
     },

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
-import { REPLAYABLE, type Replayable, replay } from '../../delivering/replay.ts';
+import { createReplay, REPLAYABLE, type Replayable } from '../../delivering/replays.ts';
 import { connectHasty } from '../../queues/connection.ts';
 import { openQueues } from '../../queues/queues.ts';
 import { wakeWebhooks } from '../../queues/wake.ts';
@@ -19,44 +19,59 @@ interface Options {
   webhook: string;
   since: string;
   until?: string;
-  status?: Replayable;
+  status: Replayable;
   json?: boolean;
 }
 
 /** `ledgerbell replay` */
 export const replayCommand = (context: CommandContext) =>
   new Command('replay')
-    .description('send notifications of a webhook again that were delivered or have failed')
+    .description('send notifications of a webhook again that have failed, or were delivered')
     .requiredOption('--webhook <id>', 'whose notifications', parseId)
-    .requiredOption('--since <moment>', 'those made from then on: "YYYY-MM-DD HH:mm:ss", or a date')
+    .requiredOption('--since <moment>', 'of movements stored from then on: "YYYY-MM-DD HH:mm:ss", or a date')
     .option('--until <moment>', 'and up to then')
-    .addOption(new Option('--status <status>', 'only those that ended so').choices([...REPLAYABLE]))
-    .option('--json', 'print { "replayed": n }')
+    .addOption(
+      new Option('--status <status>', 'those that have ended so').choices([...REPLAYABLE]).default('failed'),
+    )
+    .option('--json', 'print { "replay": { … } }')
     .action(async ({ webhook: webhookId, json, ...options }: Options) => {
       const { zone } = context.readConfig();
       const since = readMoment('--since', options.since, zone);
       const until = options.until === undefined ? undefined : readMoment('--until', options.until, zone);
-      const statuses = options.status === undefined ? undefined : [options.status];
       await withInstallation(context, async ({ database, redisUrl }) => {
-        const status = await requireWebhook(database, webhookId);
-        const replayed = await replay(database, { webhookId, since, until, statuses });
-        if (replayed > 0) await tellService(redisUrl, webhookId, context.terminal.note);
-        const when =
-          status === 'active' ? '' : ` They are sent when the webhook, which is ${status}, is active again.`;
-        const text = `${formatCount(replayed)} notifications of webhook ${webhookId} are owed again.${when}`;
-        context.terminal.answer(json, { replayed }, text);
+        const { customerId, status } = await requireWebhook(database, webhookId);
+        const replay = await createReplay(database, {
+          webhook: { id: webhookId, customerId },
+          since,
+          until,
+          statuses: [options.status],
+        });
+        if (replay === 'disabled') throw new Failure(DISABLED);
+        if (replay === 'deleted') throw new Failure(NO_WEBHOOK);
+        const { id, statuses, matched, createdAt } = replay;
+        if (matched !== 0) await tellService(redisUrl, webhookId, context.terminal.note);
+        const answer = { id, webhook_id: webhookId, status: statuses, matched, created_at: createdAt };
+        const count = matched === null ? 'More than a thousand' : formatCount(matched);
+        const when = status === 'paused' ? ' They are sent when the webhook is active again.' : '';
+        const text = `${count} ${options.status} notifications of webhook ${webhookId} are sent again.${when}`;
+        context.terminal.answer(json, { replay: answer }, text);
       });
     });
 
-async function requireWebhook(database: DataSource, webhookId: string): Promise<string> {
-  const [webhook] = await database.query<{ status: string }[]>('SELECT status FROM webhooks WHERE id = ?', [
-    webhookId,
-  ]);
-  if (webhook === undefined || webhook.status === 'deleted') {
-    throw new Failure('There is no webhook of that id, or it was deleted.');
-  }
-  return webhook.status;
+const NO_WEBHOOK = 'There is no webhook of that id, or it was deleted.';
+const DISABLED = 'The webhook is disabled: set its status to "active" first.';
+
+async function requireWebhook(
+  database: DataSource,
+  webhookId: string,
+): Promise<{ customerId: string; status: string }> {
+  const [webhook] = await database.query<{ customerId: string; status: string }[]>(WEBHOOK, [webhookId]);
+  if (webhook === undefined) throw new Failure(NO_WEBHOOK);
+  return webhook;
 }
+
+/** Index: the primary key. */
+const WEBHOOK = 'SELECT customer_id AS customerId, status FROM webhooks WHERE id = ?';
 
 /** Without Redis nothing is lost: the reconciler finds what is due within 10 s, once the service runs. */
 async function tellService(

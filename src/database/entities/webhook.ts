@@ -25,7 +25,10 @@ export class Webhook {
   @Column({ name: 'account_id', type: 'bigint', unsigned: true, nullable: true })
   accountId!: string | null;
 
-  /** paused: by its owner, deliveries wait. disabled: by 410 or five days of failures, none are owed until it is active again. */
+  /**
+   * paused: by its owner, and goes on matching: deliveries are pending until it is active again. disabled: by 410 or five days
+   * of failures, and matches nothing until it is active again.
+   */
   @Column({ type: 'enum', enum: ['active', 'paused', 'disabled', 'deleted'], default: 'active' })
   status!: 'active' | 'paused' | 'disabled' | 'deleted';
 
@@ -56,7 +59,7 @@ export class Webhook {
   @Column({ type: 'text', nullable: true, select: false })
   headers!: string | null;
 
-  /** Grows with each change, so that a run of the pump notices it between two batches. */
+  /** Grows with each change, so that a delivery run notices it between two batches. */
   @Column({ type: 'int', unsigned: true, default: 1 })
   revision!: number;
 
