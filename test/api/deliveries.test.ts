@@ -252,6 +252,16 @@ describe('GET /v1/deliveries/:id', () => {
     }
   });
 
+  it('finds nothing of another customer, neither its webhook nor its movement', async () => {
+    const [own, other] = [await createWebhook(), await createWebhook()];
+    const [mine] = await own.store([{}]);
+    const [theirs] = await other.store([{}]);
+    for (const id of [`${other.webhook}-${theirs}`, `${own.webhook}-${theirs}`, `${other.webhook}-${mine}`]) {
+      expectProblem(await service.call('GET', `/v1/deliveries/${id}`, { key: own.key }), 404);
+      expectProblem(await service.call('POST', `/v1/deliveries/${id}/redeliver`, { key: own.key }), 404);
+    }
+  });
+
   it.each(['999999', '0', 'abc', '1-0', '1-999999', '01-1', '1-1-1', '99999999999999999999-1'])(
     'of %s is 404',
     async (id) => {

@@ -5,7 +5,15 @@ import { importDone, movement } from '../support/movements.ts';
 import { collectionOf, type Operation, readOperations } from '../support/operations.ts';
 import { type Answer, useService } from '../support/service.ts';
 import { createWorld, idsOf, type Objects, type World, worldPlan } from '../support/world.ts';
-import { type Actor, fill, leastBody, NOBODYS, type Request, requestsAbout } from './tenants/requests.ts';
+import {
+  type Actor,
+  fill,
+  leastBody,
+  NOBODYS,
+  nobodysIn,
+  type Request,
+  requestsAbout,
+} from './tenants/requests.ts';
 import { readState } from './tenants/state.ts';
 
 /** Customers, or pairs of them; each costs some 300 requests. */
@@ -48,10 +56,7 @@ function pick(ids: readonly string[], turn: number): string {
 
 /** Asks about `hidden` as `actor`, who must be told of each what is told of nothing at all. @returns the answers. */
 async function expectHidden(actor: Actor, hidden: Objects): Promise<Answer[]> {
-  const ofNothing = await askAll(
-    actor,
-    requestsAbout(operations, () => NOBODYS, actor),
-  );
+  const ofNothing = await askAll(actor, requestsAbout(operations, nobodysIn, actor));
   const answers: Answer[] = [];
   for (const turn of [0, 1, 2]) {
     const idFor = (collection: string) => pick(idsOf(hidden, collection), turn);
@@ -84,7 +89,7 @@ async function expectOpen(owner: Actor, objects: Objects): Promise<void> {
 async function askTheRest(actor: Actor): Promise<Answer[]> {
   const answers: Answer[] = [];
   const referring = new Set(
-    requestsAbout(operations, () => NOBODYS, actor).map(({ operation }) => operation.name),
+    requestsAbout(operations, nobodysIn, actor).map(({ operation }) => operation.name),
   );
   const rest = operations.filter(({ name, method }) => method !== 'GET' && !referring.has(name));
   for (const operation of rest) {

@@ -17,6 +17,10 @@ export interface Request {
 /** An id that no object has. */
 export const NOBODYS = '999999999999';
 
+/** The same, in the shape of the ids of a collection. */
+export const nobodysIn = (collection: string): string =>
+  collection === 'deliveries' ? `${NOBODYS}-${NOBODYS}` : NOBODYS;
+
 /** Banks belong to all customers together. */
 const SHARED = new Set(['bank_id']);
 
@@ -88,7 +92,7 @@ export function requestsAbout(
       target: fill(operation, idFor),
       ...(schema === null ? {} : { body: leastBody(schema, title) }),
     };
-    const ownPath = fill(operation, (collection) => idsOf(actor.own, collection)[0] ?? NOBODYS);
+    const ownPath = fill(operation, (collection) => idsOf(actor.own, collection)[0] ?? nobodysIn(collection));
     const byBody = schema === null ? [] : bodiesNaming(idFor('accounts'), schema);
     return [
       ...(operation.path.includes('{') ? [byPath] : []),

@@ -19,12 +19,13 @@ const ROWS: Record<string, string> = {
   import_errors:
     'SELECT e.* FROM import_errors e JOIN imports i ON i.id = e.import_id WHERE i.customer_id = ? ORDER BY 1, 2, 3',
   webhooks: 'SELECT * FROM webhooks WHERE customer_id = ? ORDER BY id',
-  pumps:
-    'SELECT p.* FROM pumps p JOIN webhooks w ON w.id = p.webhook_id WHERE w.customer_id = ? ORDER BY p.webhook_id',
-  deliveries:
-    'SELECT d.* FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE w.customer_id = ? ORDER BY d.id',
-  attempts: `SELECT a.* FROM attempts a JOIN deliveries d ON d.id = a.delivery_id JOIN webhooks w ON w.id = d.webhook_id
-     WHERE w.customer_id = ? ORDER BY 1, 2`,
+  webhook_filters: 'SELECT * FROM webhook_filters WHERE customer_id = ? ORDER BY 1, 2',
+  webhook_backlogs: 'SELECT * FROM webhook_backlogs WHERE customer_id = ? ORDER BY 1, 2',
+  webhook_cursors: 'SELECT * FROM webhook_cursors WHERE customer_id = ? ORDER BY 1, 2',
+  deliveries: 'SELECT * FROM deliveries WHERE customer_id = ? ORDER BY 1, 2',
+  retries: 'SELECT * FROM retries WHERE customer_id = ? ORDER BY 1, 2',
+  attempts: 'SELECT * FROM attempts WHERE customer_id = ? ORDER BY 1, 2, 3',
+  replays: 'SELECT * FROM replays WHERE customer_id = ? ORDER BY id',
 };
 
 /** Tables whose rows belong to no customer. */
