@@ -76,7 +76,7 @@ async function tellStory(
   const file = renderNdjson(movements, accountIds);
   const first = await send(customer, file, signal);
   screen.done(
-    `${formatCount(movements.length)} movements imported: ${formatCount(first.inserted)} stored, ${formatCount(first.deliveries)} notifications to deliver`,
+    `${formatCount(movements.length)} movements imported: ${formatCount(first.inserted)} stored, ${formatCount(first.deliveries)} deliveries`,
   );
   const second = await send(customer, file, signal);
   screen.done(

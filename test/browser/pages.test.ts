@@ -22,10 +22,11 @@ beforeAll(async () => {
   const { database } = service.runtime;
   await database.query("UPDATE webhooks SET status = 'paused' WHERE title = 'Depo'");
   await database.query(
-    `UPDATE pumps SET failing_since = NOW(6) - INTERVAL 1 DAY, consecutive_failures = 7,
-      paused_until = NOW(6) + INTERVAL 90 SECOND, last_error = '503 Service Unavailable'
+    `UPDATE webhook_cursors SET failing_since = NOW(6) - INTERVAL 1 DAY, consecutive_failures = 7,
+      circuit_open_until = NOW(6) + INTERVAL 90 SECOND, last_error = '503 Service Unavailable'
      WHERE webhook_id = (SELECT id FROM webhooks WHERE title <> 'Depo')`,
   );
+  await database.query('UPDATE webhook_backlogs SET matched_count = 4711');
 });
 
 describe('/docs in a browser', () => {
@@ -62,7 +63,7 @@ describe('/docs in a browser', () => {
 });
 
 describe('/ops in a browser', () => {
-  it.each([false, true])('shows what wants a look, text as text (dark: %s)', async (dark) => {
+  it.each([false, true])('shows what needs attention, text as text (dark: %s)', async (dark) => {
     const visit = await browser.visit(`${service.url}/ops`, { dark });
     const { page, faults } = visit;
     const text = await page.locator('body').textContent();
@@ -72,7 +73,10 @@ describe('/ops in a browser', () => {
       'maintenance',
       'Muhasebe <b>kapalı</b>',
       'Şahin Tekstil A.Ş.',
+      'circuit open for',
       'after 7 failures in a row',
+      '4711',
+      'Webhooks needing attention',
       '503 Service Unavailable',
       'paused',
       'queued',

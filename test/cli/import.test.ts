@@ -62,7 +62,7 @@ describe('ledgerbell import', () => {
     const { code, stdout, stderr } = await importFile(path);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^Import \d+ is done: 3 rows, 2 new, 0 known already, 1 rejected; 0 notifications owed\.\nWhy rows were rejected: GET \/v1\/imports\/\d+\/errors\n$/,
+      /^Import \d+ is done: 3 rows, 2 new, 0 known already, 1 rejected; 0 deliveries\.\nWhy rows were rejected: GET \/v1\/imports\/\d+\/errors\n$/,
     );
   });
 

@@ -11,7 +11,7 @@ import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
-import { documentOf, runCli } from './command.ts';
+import { documentOf, reasonOf, runCli } from './command.ts';
 
 const { url } = useDatabase();
 const receiver = useReceiver();
@@ -69,11 +69,22 @@ describe('ledgerbell replay', () => {
     await until('both delivered', delivered);
     expect(receiver.at('/again')).toHaveLength(2);
 
-    const replay = (...args: string[]) =>
-      runCli(['replay', '--webhook', webhookId, '--json', ...args], environment);
-    expect(documentOf(await replay('--since', '2099-01-01'))).toEqual({ replayed: 0 });
-    expect(documentOf(await replay('--since', '2020-01-01', '--status', 'failed'))).toEqual({ replayed: 0 });
-    expect(documentOf(await replay('--since', '2020-01-01 00:00:00+03'))).toEqual({ replayed: 2 });
+    const replay = async (...args: string[]) => {
+      const answer = documentOf(
+        await runCli(['replay', '--webhook', webhookId, '--json', ...args], environment),
+      );
+      return (answer as { replay: object }).replay;
+    };
+    const since = ['--since', '2020-01-01'];
+    expect(await replay('--since', '2099-01-01', '--status', 'delivered')).toMatchObject({ matched: 0 });
+    expect(await replay(...since)).toMatchObject({ status: ['failed'], matched: 0 });
+    expect(await replay('--since', '2020-01-01 00:00:00+03', '--status', 'delivered')).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      webhook_id: webhookId,
+      status: ['delivered'],
+      matched: 2,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
 
     const posts = await until(
       'both sent again',
@@ -82,5 +93,8 @@ describe('ledgerbell replay', () => {
     const ids = posts.map(({ headers }) => headers['webhook-id']);
     expect(ids.slice(2).sort()).toEqual(ids.slice(0, 2).sort());
     await until('both delivered again', delivered);
+    await database.query("UPDATE webhooks SET status = 'disabled' WHERE id = ?", [webhookId]);
+    const refused = await runCli(['replay', '--webhook', webhookId, ...since], environment);
+    expect(reasonOf(refused)).toMatch(/^error: The webhook is disabled: /);
   });
 });

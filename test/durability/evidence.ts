@@ -1,18 +1,17 @@
 import type { RowDataPacket } from 'mysql2/promise';
 import type { Installation } from './installation.ts';
-import type { OwedDelivery, StoredMovement } from './judge.ts';
+import type { RecordedDelivery, StoredMovement } from './judge.ts';
 
 /** What MySQL holds at the end of a run; ids as strings. */
 export async function readTables({
   sql,
-}: Pick<Installation, 'sql'>): Promise<{ stored: StoredMovement[]; owed: OwedDelivery[] }> {
+}: Pick<Installation, 'sql'>): Promise<{ stored: StoredMovement[]; recorded: RecordedDelivery[] }> {
   const [stored] = await sql.query<(RowDataPacket & StoredMovement)[]>(
     `SELECT CAST(id AS CHAR) AS id, CAST(customer_id AS CHAR) AS customerId, CAST(account_id AS CHAR) AS accountId, dc,
        CONVERT(unique_id USING utf8mb4) AS uniqueId FROM transactions`,
   );
-  const [owed] = await sql.query<(RowDataPacket & OwedDelivery)[]>(
-    `SELECT CAST(id AS CHAR) AS id, CAST(webhook_id AS CHAR) AS webhookId,
-       CAST(transaction_id AS CHAR) AS transactionId, status FROM deliveries`,
+  const [recorded] = await sql.query<(RowDataPacket & RecordedDelivery)[]>(
+    `SELECT CAST(webhook_id AS CHAR) AS webhookId, CAST(transaction_id AS CHAR) AS transactionId, status FROM deliveries`,
   );
-  return { stored, owed };
+  return { stored, recorded };
 }

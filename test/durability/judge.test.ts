@@ -16,9 +16,9 @@ const webhook = (id: string, fields: Partial<ChaosWebhook> = {}): ChaosWebhook =
   accountId: null,
   ...fields,
 });
-const receipt = (delivery: string, webhookId: string, transactionId: string, at: number): Receipt => ({
+const receipt = (webhookId: string, transactionId: string, at: number): Receipt => ({
   webhookId,
-  message: `msg_${delivery}`,
+  message: `msg_${webhookId}-${transactionId}`,
   transactionId,
   uniqueId: `u${transactionId}`,
   at,
@@ -47,12 +47,12 @@ const evidence = () => ({
     { id: '2', customerId: '1', accountId: '2', dc: 'Debit' as const, uniqueId: 'u2' },
   ],
   webhooks: [webhook('1', { ordered: true }), webhook('2', { event: 'NEW_DEBIT' })],
-  owed: [
-    { id: '10', webhookId: '1', transactionId: '1', status: 'delivered' },
-    { id: '11', webhookId: '1', transactionId: '2', status: 'delivered' },
-    { id: '12', webhookId: '2', transactionId: '2', status: 'delivered' },
+  recorded: [
+    { webhookId: '1', transactionId: '1', status: 'delivered' },
+    { webhookId: '1', transactionId: '2', status: 'delivered' },
+    { webhookId: '2', transactionId: '2', status: 'delivered' },
   ],
-  receipts: [receipt('10', '1', '1', 1_000), receipt('11', '1', '2', 2_000), receipt('12', '2', '2', 3_000)],
+  receipts: [receipt('1', '1', 1_000), receipt('1', '2', 2_000), receipt('2', '2', 3_000)],
   pollers: [
     {
       customerId: '1',
@@ -96,15 +96,20 @@ describe('the judge of a fault run', () => {
       ({ sent }) => sent.set('u1', { customerId: '1', accountId: '2', dc: 'Credit', acknowledged: true }),
     ],
     [
-      'owed and not matched',
-      ({ owed, receipts }) => {
-        owed.push({ id: '13', webhookId: '2', transactionId: '1', status: 'delivered' });
-        receipts.push(receipt('13', '2', '1', 4_000));
-      },
+      'delivered and not matched',
+      ({ recorded }) => recorded.push({ webhookId: '2', transactionId: '1', status: 'delivered' }),
     ],
-    ['owed and never delivered', ({ receipts }) => receipts.pop()],
-    ['owed and never delivered', ({ owed: [first] }) => Object.assign(first ?? {}, { status: 'failed' })],
-    ['owed and never delivered', ({ receipts: [first] }) => Object.assign(first ?? {}, { answeredAt: null })],
+    ['delivered with other content', ({ receipts }) => receipts.push(receipt('2', '1', 4_000))],
+    ['matched and never delivered', ({ recorded }) => recorded.pop()],
+    ['matched and never delivered', ({ receipts }) => receipts.pop()],
+    [
+      'matched and never delivered',
+      ({ recorded: [first] }) => Object.assign(first ?? {}, { status: 'failed' }),
+    ],
+    [
+      'matched and never delivered',
+      ({ receipts: [first] }) => Object.assign(first ?? {}, { answeredAt: null }),
+    ],
     [
       'delivered with other content',
       ({ receipts: [first] }) => Object.assign(first ?? {}, { fault: 'hash wrong' }),
@@ -113,7 +118,7 @@ describe('the judge of a fault run', () => {
       'delivered with other content',
       ({ receipts: [first] }) => Object.assign(first ?? {}, { uniqueId: 'u2' }),
     ],
-    ['duplicates without a cause', ({ receipts }) => receipts.push(receipt('12', '2', '2', 9_000))],
+    ['duplicates without a cause', ({ receipts }) => receipts.push(receipt('2', '2', 9_000))],
     ['out of order', ({ receipts }) => receipts.reverse()],
     ['missed by pollers', ({ pollers: [poller] }) => poller?.seen.delete('2')],
     ['shown to pollers out of order', ({ pollers: [poller] }) => poller?.disorder.push('2 after 3')],
@@ -126,7 +131,7 @@ describe('the judge of a fault run', () => {
   it('finds what is stored twice, and then also what was never told of it', () => {
     const given = evidence();
     given.stored.push({ id: '3', customerId: '1', accountId: '1', dc: 'Credit', uniqueId: 'u1' });
-    expect(found(given)).toEqual(['stored twice', 'matched and not owed', 'missed by pollers']);
+    expect(found(given)).toEqual(['stored twice', 'matched and never delivered', 'missed by pollers']);
   });
 
   it.each([
@@ -136,7 +141,7 @@ describe('the judge of a fault run', () => {
     ['deadlock delivery', 3_500, false],
   ] as const)('takes "%s" at %i for the cause of a duplicate: %s', (kind, start, explains) => {
     const given = evidence();
-    given.receipts.push(receipt('12', '2', '2', 9_000));
+    given.receipts.push(receipt('2', '2', 9_000));
     given.faults.push(fault(kind, start));
     expect(found(given)).toEqual(explains ? [] : ['duplicates without a cause']);
     expect(judge(given).explained.get(kind)).toBe(explains ? 1 : undefined);
@@ -146,15 +151,15 @@ describe('the judge of a fault run', () => {
     const given = evidence();
     Object.assign(given.receipts[2] ?? {}, { mode: 'resets', answeredAt: null });
     expect(found(given)).toEqual([]);
-    Object.assign(given.owed[2] ?? {}, { status: 'pending' });
-    expect(found(given)).toEqual(['owed and never delivered']);
+    Object.assign(given.recorded[2] ?? {}, { status: 'pending' });
+    expect(found(given)).toEqual(['matched and never delivered']);
   });
 
   it('takes an arrival without its answer for a delivery only where the receiver was killed at that moment', () => {
     const given = evidence();
     const receipt = given.receipts[2];
     Object.assign(receipt ?? {}, { answeredAt: null });
-    expect(found(given)).toEqual(['owed and never delivered']);
+    expect(found(given)).toEqual(['matched and never delivered']);
     given.faults.push(fault('kill receivers', receipt?.at ?? 0));
     expect(found(given)).toEqual([]);
   });

@@ -14,8 +14,8 @@ export interface StoredMovement {
   uniqueId: string;
 }
 
-export interface OwedDelivery {
-  id: string;
+/** A row of `deliveries`. One that was never attempted has none. */
+export interface RecordedDelivery {
   webhookId: string;
   transactionId: string;
   status: string;
@@ -26,7 +26,7 @@ export interface Evidence {
   sent: ReadonlyMap<string, Sent>;
   stored: readonly StoredMovement[];
   webhooks: readonly ChaosWebhook[];
-  owed: readonly OwedDelivery[];
+  recorded: readonly RecordedDelivery[];
   /** In order of arrival. */
   receipts: readonly Receipt[];
   pollers: readonly PollerRecord[];
@@ -52,9 +52,8 @@ export const FINDINGS = [
   'acknowledged and not stored',
   'stored twice',
   'stored and never sent in, or changed',
-  'matched and not owed',
-  'owed and not matched',
-  'owed and never delivered',
+  'delivered and not matched',
+  'matched and never delivered',
   'delivered with other content',
   'duplicates without a cause',
   'out of order',
@@ -69,15 +68,15 @@ export function judge(evidence: Evidence): Verdict {
     string[]
   >;
   judgeStored(evidence, findings);
-  const matched = judgeOwed(evidence, findings);
-  const { delivered, explained } = judgeReceipts(evidence, findings);
+  const expected = judgeMatches(evidence, findings);
+  const { delivered, explained } = judgeReceipts(evidence, expected, findings);
   judgePollers(evidence, findings);
   const acknowledged = [...evidence.sent.values()].filter((it) => it.acknowledged).length;
   return {
     sent: evidence.sent.size,
     acknowledged,
     stored: evidence.stored.length,
-    matched,
+    matched: expected.size,
     posts: evidence.receipts.length,
     delivered,
     explained,
@@ -103,25 +102,41 @@ function judgeStored({ sent, stored }: Evidence, findings: Findings): void {
   }
 }
 
-/** @returns how many pairs of webhook and movement match. */
-function judgeOwed({ stored, webhooks, owed }: Evidence, findings: Findings): number {
-  const pairs = new Set(owed.map(({ webhookId, transactionId }) => `${webhookId}:${transactionId}`));
-  let matched = 0;
+/** A pair of webhook and movement that match. */
+interface Expected {
+  webhookId: string;
+  transactionId: string;
+  /** As it is recorded; undefined: it has no row. */
+  status: string | undefined;
+}
+
+/** @returns what has to be delivered, by its `webhook-id`: for each webhook the stored movements that match it. */
+function judgeMatches({ stored, webhooks, recorded }: Evidence, findings: Findings): Map<string, Expected> {
+  const statuses = new Map(
+    recorded.map(({ webhookId, transactionId, status }) => [messageOf(webhookId, transactionId), status]),
+  );
+  const expected = new Map<string, Expected>();
   for (const movement of stored) {
     for (const webhook of webhooks) {
       if (!matches(webhook, movement)) continue;
-      matched += 1;
-      const pair = `${webhook.id}:${movement.id}`;
-      if (!pairs.delete(pair)) findings['matched and not owed'].push(pair);
+      const message = messageOf(webhook.id, movement.id);
+      const status = statuses.get(message);
+      expected.set(message, { webhookId: webhook.id, transactionId: movement.id, status });
+      statuses.delete(message);
     }
   }
-  findings['owed and not matched'].push(...pairs);
-  return matched;
+  findings['delivered and not matched'].push(...statuses.keys());
+  return expected;
 }
 
-function judgeReceipts(evidence: Evidence, findings: Findings): Pick<Verdict, 'delivered' | 'explained'> {
-  const { owed, stored, receipts, webhooks, faults, affected } = evidence;
-  const deliveries = new Map(owed.map((delivery) => [`msg_${delivery.id}`, delivery]));
+const messageOf = (webhookId: string, transactionId: string) => `msg_${webhookId}-${transactionId}`;
+
+function judgeReceipts(
+  evidence: Evidence,
+  expected: ReadonlyMap<string, Expected>,
+  findings: Findings,
+): Pick<Verdict, 'delivered' | 'explained'> {
+  const { stored, receipts, webhooks, faults, affected } = evidence;
   const uniqueIds = new Map(stored.map(({ id, uniqueId }) => [id, uniqueId]));
   const ordered = new Set(webhooks.filter((webhook) => webhook.ordered).map(({ id }) => id));
   const newest = new Map<string, bigint>();
@@ -132,7 +147,7 @@ function judgeReceipts(evidence: Evidence, findings: Findings): Pick<Verdict, 'd
 
   for (const receipt of receipts) {
     const { message, webhookId, transactionId, uniqueId, mode, fault } = receipt;
-    const delivery = deliveries.get(message);
+    const delivery = expected.get(message);
     const genuine =
       fault === '' &&
       delivery?.webhookId === webhookId &&
@@ -151,10 +166,10 @@ function judgeReceipts(evidence: Evidence, findings: Findings): Pick<Verdict, 'd
       }
     }
     if (ordered.has(webhookId) && !arrived.has(message)) {
-      const id = BigInt(message.slice('msg_'.length));
+      const id = BigInt(transactionId);
       const before = newest.get(webhookId) ?? 0n;
       if (id < before)
-        findings['out of order'].push(`${message} at webhook ${webhookId} after msg_${before}`);
+        findings['out of order'].push(`${message} at webhook ${webhookId} after movement ${before}`);
       else newest.set(webhookId, id);
     }
     arrived.add(message);
@@ -163,9 +178,12 @@ function judgeReceipts(evidence: Evidence, findings: Findings): Pick<Verdict, 'd
   }
 
   let delivered = 0;
-  for (const [message, { status, webhookId }] of deliveries) {
+  for (const [message, { status, webhookId }] of expected) {
     if (status === 'delivered' && (answered.has(message) || perhaps.has(message))) delivered += 1;
-    else findings['owed and never delivered'].push(`${message} of webhook ${webhookId} is ${status}`);
+    else {
+      const state = status ?? 'without a row';
+      findings['matched and never delivered'].push(`${message} of webhook ${webhookId} is ${state}`);
+    }
   }
   return { delivered, explained };
 }

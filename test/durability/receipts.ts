@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** One POST that reached a receiver. */
 export interface Receipt {
   webhookId: string;
-  /** `webhook-id`: msg_<delivery id>. */
+  /** `webhook-id`: msg_<webhook id>-<transaction id>. */
   message: string;
   transactionId: string;
   /** The movement's unique_id, which the load puts in front of each description. */

@@ -26,7 +26,7 @@ export interface RunOptions {
   gap: number;
   /** Movements per second, of all customers together. */
   rate: number;
-  /** Seconds that everything may take to be drained when all is mended. */
+  /** Seconds that everything may take to be delivered when all is mended. */
   drainLimit: number;
   /** Keeps the directory of the run, with logs and data, whatever comes of it. */
   keep: boolean;
@@ -84,7 +84,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const faults = await injectAll(installation, plan, options);
   loadOver.abort();
   signal.throwIfAborted();
-  announce('The load is over; everything is mended, and time passes until nothing is owed any more.');
+  announce('The load is over; everything is mended, and time passes until nothing is pending any more.');
   await heal(installation);
   await Promise.race([Promise.all(clients), sleep(drainLimit * SECOND)]);
   const left = await drainAll(installation, drainLimit, signal);

@@ -6,17 +6,18 @@ const SECOND = 1_000;
 const LOOK_EVERY = 2 * SECOND;
 
 /**
- * Time passes: what waits for its next attempt is due, and pauses of endpoints are over. The schedule is hours long, and is
- * not what a fault run is about; nothing else is touched.
+ * Time passes: what waits for its next attempt is due, and circuits close. The schedule is hours long, and is not what a fault
+ * run is about; nothing else is touched.
  */
 const LET_TIME_PASS = [
-  "UPDATE deliveries SET due_at = NOW(6) WHERE status = 'pending' AND due_at > NOW(6)",
-  'UPDATE pumps SET paused_until = NULL WHERE paused_until IS NOT NULL',
+  'UPDATE retries SET due_at = NOW(6) WHERE due_at > NOW(6)',
+  'UPDATE webhook_cursors SET circuit_open_until = NULL WHERE circuit_open_until IS NOT NULL',
 ];
 
 const LEFT = `
   SELECT (SELECT COUNT(*) FROM imports WHERE status IN ('queued', 'running')) AS imports,
-    (SELECT COUNT(*) FROM deliveries WHERE status = 'pending') AS deliveries`;
+    (SELECT COALESCE(SUM(GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0)), 0)
+     FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id) AS deliveries`;
 
 /** What is still to be done; nothing of it when a run has come to its end. */
 export interface Left {
@@ -48,7 +49,7 @@ export async function heal({
 }
 
 /**
- * Waits until every import is done and nothing is owed any more, letting time pass meanwhile.
+ * Waits until every import is done and no delivery is pending any more, letting time pass meanwhile.
  * @returns what was left when `limit` seconds were over.
  */
 export async function drainAll({ sql }: Installation, limit: number, signal: AbortSignal): Promise<Left> {

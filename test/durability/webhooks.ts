@@ -14,7 +14,7 @@ export interface ChaosWebhook {
   port: number;
   secret: string;
   ordered: boolean;
-  /** What it is owed. */
+  /** What it matches. */
   event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
   accountId: string | null;
 }
@@ -57,7 +57,7 @@ export async function createWebhooks(
   return webhooks;
 }
 
-/** Whether a movement is to be told to this webhook, by the specification and not by the product's code. */
+/** Whether a movement is to be sent to this webhook, by the specification and not by the product's code. */
 export function matches(
   webhook: Pick<ChaosWebhook, 'event' | 'accountId'> & { customer: { id: string } },
   movement: { customerId: string; accountId: string; dc: 'Debit' | 'Credit' },

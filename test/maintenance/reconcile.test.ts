@@ -41,20 +41,6 @@ describe('the reconciler', () => {
     await delivery.stop();
     expect(receiver.at('/hook')).toHaveLength(transactions.length);
   });
-
-  it('cancels what a deleted webhook is owed by an import that was committed after the deletion', async () => {
-    const { api_key: key } = await service.customer();
-    const webhook = await subscribe(service, key, `${receiver.url}/deleted`);
-    await service.call('DELETE', `/v1/webhooks/${webhook.id}`, { key });
-    await service.runtime.database.query(
-      'INSERT INTO deliveries (webhook_id, transaction_id) VALUES (?, 1)',
-      [webhook.id],
-    );
-    await until(
-      'cancelled',
-      async () => (await deliveriesOf(service, webhook.id))[0]?.status === 'cancelled',
-    );
-  });
 });
 
 it('is scheduled anew when its next run lies hours ahead, as after a clock that was set back', async () => {

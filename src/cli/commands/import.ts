@@ -92,7 +92,7 @@ function describe(state: ImportState): string {
     state.rejected,
     state.deliveries,
   ].map(formatCount);
-  const summary = `Import ${state.id} is done: ${rows} rows, ${inserted} new, ${duplicates} known already, ${rejected} rejected; ${deliveries} notifications owed.`;
+  const summary = `Import ${state.id} is done: ${rows} rows, ${inserted} new, ${duplicates} known already, ${rejected} rejected; ${deliveries} deliveries.`;
   return state.rejected === 0
     ? summary
     : `${summary}\nWhy rows were rejected: GET /v1/imports/${state.id}/errors`;

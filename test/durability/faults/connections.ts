@@ -11,12 +11,18 @@ const WAITING = `
 /** What the product's transactions touch late, so that holding it stops them half-way. */
 export type Hold = 'import' | 'delivery';
 
-/** A chunk has stored its movements when it comes to the accounts, a batch of results has taken its pump when it comes to the deliveries. */
-const HOLD = {
-  import: 'SELECT id FROM accounts ORDER BY id FOR UPDATE',
-  delivery: `SELECT id FROM deliveries FORCE INDEX (deliveries_due)
-    WHERE webhook_id IN (?) AND status = 'pending' LIMIT 2000 FOR UPDATE`,
-} satisfies Record<Hold, string>;
+/** A chunk has stored its movements when it comes to the accounts. */
+const HOLD_ACCOUNTS = 'SELECT id FROM accounts ORDER BY id FOR UPDATE';
+
+/** Movements that are about to be delivered. */
+const NEXT_MOVEMENTS = `
+  SELECT c.webhook_id, t.id, c.customer_id FROM webhook_cursors c JOIN transactions t ON t.customer_id = c.customer_id
+  WHERE c.webhook_id IN (?) AND t.id > c.sent_through LIMIT 2000`;
+
+/** A batch of results has taken its cursor when it comes to the rows of its deliveries: it waits for who has these. */
+const TAKE_ROWS = `
+  INSERT IGNORE INTO deliveries
+    (webhook_id, transaction_id, customer_id, status, attempts, outcome, started_at, duration_ms) VALUES ?`;
 
 export interface HoldOptions {
   sql: Pool;
@@ -94,7 +100,7 @@ export async function makeDeadlocks(of: Hold, { sql, seconds, webhookIds }: Hold
     ]);
     if ((await stopHalfWay(holder, of, webhookIds)).length === 0) return;
     // What the transaction that waits for us has locked before.
-    await holder.query(`SELECT * FROM ${of === 'import' ? 'import_locks' : 'pumps'} FOR UPDATE`);
+    await holder.query(`SELECT * FROM ${of === 'import' ? 'import_locks' : 'webhook_cursors'} FOR UPDATE`);
     made += 1;
   });
   return made;
@@ -106,14 +112,35 @@ async function stopHalfWay(
   hold: Hold,
   webhookIds: readonly string[],
 ): Promise<number[]> {
-  const [held] = await holder.query<RowDataPacket[]>(HOLD[hold], [webhookIds]);
-  if (held.length === 0) return []; // All is delivered: nobody will wait.
+  if (!(await take(holder, hold, webhookIds))) return []; // All is delivered: nobody will wait.
   for (let looks = 0; looks < 10; looks += 1) {
     await sleep(INNODB_TRX_REFRESH);
     const [waiting] = await holder.query<(RowDataPacket & { id: number })[]>(WAITING);
     if (waiting.length > 0) return waiting.map(({ id }) => id);
   }
   return [];
+}
+
+/** @returns false when there is nothing to hold. */
+async function take(holder: PoolConnection, hold: Hold, webhookIds: readonly string[]): Promise<boolean> {
+  if (hold === 'import') {
+    const [held] = await holder.query<RowDataPacket[]>(HOLD_ACCOUNTS);
+    return held.length > 0;
+  }
+  const [next] = await holder.query<RowDataPacket[]>(NEXT_MOVEMENTS, [webhookIds]);
+  const moment = '2000-01-01 00:00:00';
+  const rows = next.map((row) => [
+    row.webhook_id,
+    row.id,
+    row.customer_id,
+    'pending',
+    1,
+    'failed',
+    moment,
+    0,
+  ]);
+  if (rows.length > 0) await holder.query(TAKE_ROWS, [rows]);
+  return rows.length > 0;
 }
 
 /** Does it again and again, each time in a transaction that is rolled back. */
