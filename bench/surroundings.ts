@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { findWaiting } from '../src/listing/segment-maker.ts';
-import { wakeWebhooks } from '../src/queues/wake.ts';
+import { addDeliveryJobs } from '../src/queues/jobs.ts';
 import { type Installation, pause } from './installation.ts';
 import type { Subscribed } from './load.ts';
 
@@ -101,7 +101,7 @@ export async function storeBacklog(
       [id, attempts, attempts, customerId],
     );
   }
-  await wakeWebhooks(
+  await addDeliveryJobs(
     queues,
     webhooks.map(({ id }) => id),
   );

@@ -1,4 +1,4 @@
-import { wakeWebhooks } from '../../src/queues/wake.ts';
+import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
@@ -176,7 +176,7 @@ async function startBadNeighbours(
       [webhookId, accountId, from[0]?.id],
     );
   }
-  await wakeWebhooks(
+  await addDeliveryJobs(
     queues,
     bad.map(({ webhookId }) => webhookId),
   );

@@ -1,4 +1,4 @@
-import { wakeWebhooks } from '../../src/queues/wake.ts';
+import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { storeHistory } from '../history.ts';
@@ -79,7 +79,7 @@ async function drain({ processes, installation, webhooks }: Site, owed: number) 
   await setStatus('active');
   const cpuBefore = await readCpu();
   const started = monotonic();
-  await wakeWebhooks(queues, ids);
+  await addDeliveryJobs(queues, ids);
   await untilDelivered(installation, before, owed * WEBHOOKS);
   const seconds = (monotonic() - started) / 1_000;
   const cpuAfter = await readCpu();

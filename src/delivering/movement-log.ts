@@ -49,17 +49,36 @@ interface RangeRead {
   withoutResultsOf: string | null;
 }
 
-const COLUMNS = `t.id AS transaction_id, t.dc, t.code, t.amount, t.balance, a.currency, t.description, t.account_id,
-    a.title AS account, b.name AS bank, t.opponent_id, t.opponent_iban, t.date_issue`;
+/** What a notification is made of, by the names of its fields. */
+const COLUMNS = {
+  transaction_id: 't.id',
+  dc: 't.dc',
+  code: 't.code',
+  amount: 't.amount',
+  balance: 't.balance',
+  currency: 'a.currency',
+  description: 't.description',
+  account_id: 't.account_id',
+  account: 'a.title',
+  bank: 'b.name',
+  opponent_id: 't.opponent_id',
+  opponent_iban: 't.opponent_iban',
+  date_issue: 't.date_issue',
+} satisfies Record<keyof NotifiedMovement, string>;
 
-const NO_COLUMNS = Array<string>(13).fill('NULL').join(', ');
+const MOVEMENT = Object.values(COLUMNS).join(', ');
+
+/** The first part of a UNION names the columns of all. */
+const NO_MOVEMENT = Object.keys(COLUMNS)
+  .map((name) => `NULL AS ${name}`)
+  .join(', ');
 
 /**
  * The customers' newest ids come first, in the same statement and so the same snapshot: a movement beyond them is not read, and
  * filters_version is that of everything up to them.
  */
 const NEWEST = `
-  (SELECT -1 AS slot, l.customer_id AS owner, l.last_transaction_id AS newest, l.filters_version, ${NO_COLUMNS}
+  (SELECT -1 AS slot, l.customer_id AS owner, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT}
    FROM import_locks l WHERE l.customer_id IN (?))`;
 
 /** Index: transactions_account_page for one account, else transactions_customer_page; both hold dc. */
@@ -73,7 +92,7 @@ function rangeSql(slot: number, read: RangeRead): { sql: string; values: unknown
     'AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id)';
   return {
     sql: `
-  (SELECT ${slot} AS slot, NULL AS owner, NULL AS newest, NULL AS filters_version, ${COLUMNS}
+  (SELECT ${slot} AS slot, NULL AS owner, NULL AS newest, NULL AS filters_version, ${MOVEMENT}
    FROM transactions t FORCE INDEX (${index}) STRAIGHT_JOIN accounts a ON a.id = t.account_id STRAIGHT_JOIN banks b ON b.id = a.bank_id
    WHERE ${owner} AND t.id > ? ${through === null ? '' : 'AND t.id <= ?'} ${dc}
    ${withoutResultsOf === null ? '' : unrecorded} ORDER BY t.id LIMIT ${READ})`,

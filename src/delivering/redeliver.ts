@@ -5,7 +5,6 @@ import type { DeliveryKey } from './delivery-id.ts';
 /** Shared with who reads the status for another delivery; it does not change until the transaction ends. */
 const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
 
-/** Results are recorded under this lock too: what is read behind it is not changed by a delivery run meanwhile. */
 const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE';
 
 /** Index of this and the following: the primary keys. */
@@ -76,6 +75,11 @@ export async function makePendingAgain(
   return ended.length;
 }
 
+/** Until the transaction ends, no delivery run records results of the webhook. */
+export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(LOCK_CURSOR, [webhookId]);
+}
+
 /**
  * Asks for one delivery to be sent again: one that is delivered or failed becomes pending, one that waits for its next attempt
  * is due now, and one that was never attempted is due already. The caller wakes the webhook then.
@@ -87,7 +91,7 @@ export function redeliver(
   return inTransaction(database, async (sql) => {
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') return sendable;
-    await sql.query(LOCK_CURSOR, [webhookId]);
+    await lockCursor(sql, webhookId);
     const again = await makePendingAgain(sql, webhookId, [transactionId]);
     if (again === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
     return sendable;

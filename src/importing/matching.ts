@@ -1,5 +1,6 @@
 import { derivedRows } from '../database/rows.ts';
 import type { Sql } from '../database/transaction.ts';
+import { matchesFilter } from '../delivering/filter-ranges.ts';
 import type { Filter } from '../delivering/filters.ts';
 import type { ImportLock } from './import-locks.ts';
 
@@ -78,7 +79,7 @@ export function createMatcher(): Matcher {
       const webhooks = new Map<string, { customerId: string; movements: number }>();
       for (const { customerId, importId, accountId, dc, movements } of counts) {
         for (const filter of kept.get(customerId)?.filters ?? []) {
-          if (!matches(filter, accountId, dc)) continue;
+          if (!matchesFilter(filter, { account_id: accountId, dc })) continue;
           deliveries.set(importId, (deliveries.get(importId) ?? 0) + movements);
           const matched = webhooks.get(filter.webhookId)?.movements ?? 0;
           webhooks.set(filter.webhookId, { customerId, movements: matched + movements });
@@ -87,11 +88,6 @@ export function createMatcher(): Matcher {
       return { deliveries, webhooks };
     },
   };
-}
-
-function matches({ event, accountId }: Filter, movementAccount: string, dc: 'Debit' | 'Credit'): boolean {
-  if (accountId !== null && accountId !== movementAccount) return false;
-  return event === 'NEW_TRANSACTION' || event === (dc === 'Debit' ? 'NEW_DEBIT' : 'NEW_CREDIT');
 }
 
 /** Adds matched movements to the backlogs of their webhooks, in the transaction that stores them. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/delivering/address-guard.ts';
 import { createPoster } from '../../src/delivering/post.ts';
 import { createPump } from '../../src/delivering/pump.ts';
-import { wakeWebhooks } from '../../src/queues/wake.ts';
+import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -130,7 +130,7 @@ async function owe(endpoint: string, count: number, fields: object = {}): Promis
   return id;
 }
 
-const wake = (webhookId: string) => wakeWebhooks(service.runtime.queues, [webhookId]);
+const wake = (webhookId: string) => addDeliveryJobs(service.runtime.queues, [webhookId]);
 
 /** Waits until the webhook rests after failures, and no run is at it. */
 const resting = (webhookId: string) =>

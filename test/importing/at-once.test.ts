@@ -1,6 +1,6 @@
 import { parse } from 'valibot';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createAtOnce, MOST_AT_ONCE, type SmallUpload } from '../../src/importing/at-once.ts';
+import { createAtOnce, MAX_INLINE, type SmallUpload } from '../../src/importing/inline-imports.ts';
 import { Movement } from '../../src/importing/movement.ts';
 import { startImporterWorker } from '../../src/importing/worker.ts';
 import type { Role } from '../../src/runtime.ts';
@@ -104,11 +104,11 @@ describe('a small import', () => {
 
   it('of more movements than are stored at once is staged', async () => {
     const { key, accountId } = await customerWithAccount();
-    const rows = Array.from({ length: MOST_AT_ONCE + 1 }, () => movement(accountId));
+    const rows = Array.from({ length: MAX_INLINE + 1 }, () => movement(accountId));
     expect((await send(key, rows)).body.import).toMatchObject({ status: 'queued', inserted: 0 });
     expect((await send(key, rows.slice(1))).body.import).toMatchObject({
       status: 'done',
-      inserted: MOST_AT_ONCE,
+      inserted: MAX_INLINE,
     });
   });
 

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { connectHasty, connectPatient } from '../../src/queues/connection.ts';
 import { openQueues, QUEUES, type Queues, WORKER_OPTIONS } from '../../src/queues/queues.ts';
-import { wakeWebhooks } from '../../src/queues/wake.ts';
+import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { until } from '../support/until.ts';
 
 const prefix = `test-${randomBytes(6).toString('hex')}`;
@@ -38,46 +38,46 @@ const runsOf = (webhookId: string) => runs.filter((id) => id === webhookId).leng
 describe('waking a webhook', () => {
   it('many times at once gives it one job', async () => {
     await worker.pause();
-    for (let i = 0; i < 20; i += 1) await wakeWebhooks(queues, ['1', '2']);
+    for (let i = 0; i < 20; i += 1) await addDeliveryJobs(queues, ['1', '2']);
     expect(await queues.deliveries.getWaitingCount()).toBe(2);
     worker.resume();
     await until('both ran', () => runsOf('1') === 1 && runsOf('2') === 1);
   });
 
   it('that sleeps brings it forward', async () => {
-    await wakeWebhooks(queues, ['3'], 3_600_000);
+    await addDeliveryJobs(queues, ['3'], 3_600_000);
     expect(await queues.deliveries.getDelayedCount()).toBe(1);
-    await wakeWebhooks(queues, ['3']);
+    await addDeliveryJobs(queues, ['3']);
     await until('it ran', () => runsOf('3') === 1);
     expect(await queues.deliveries.getDelayedCount()).toBe(0);
   });
 
   it('that is running makes it run once more when it ends', async () => {
     during = async (id) => {
-      if (id === '4' && runsOf('4') === 1) await wakeWebhooks(queues, ['4']);
+      if (id === '4' && runsOf('4') === 1) await addDeliveryJobs(queues, ['4']);
     };
-    await wakeWebhooks(queues, ['4']);
+    await addDeliveryJobs(queues, ['4']);
     await until('it ran twice', () => runsOf('4') === 2);
   });
 
   it('that goes to sleep and is woken afterwards runs at once, not when the sleep is over', async () => {
     during = async (id) => {
       if (id !== '5' || runsOf('5') > 1) return;
-      await wakeWebhooks(queues, ['5'], 3_600_000);
-      await wakeWebhooks(queues, ['5']);
+      await addDeliveryJobs(queues, ['5'], 3_600_000);
+      await addDeliveryJobs(queues, ['5']);
     };
-    await wakeWebhooks(queues, ['5']);
+    await addDeliveryJobs(queues, ['5']);
     await until('it ran twice', () => runsOf('5') === 2);
   });
 
   it('whose job was removed by hand makes a new one', async () => {
     during = async () => {};
-    await wakeWebhooks(queues, ['6'], 3_600_000);
+    await addDeliveryJobs(queues, ['6'], 3_600_000);
     const [job] = await queues.deliveries.getDelayed();
     // Removed as a careless hand would: the deduplication key stays behind.
     await redis.del(`${prefix}:deliveries:${job?.id}`);
     await redis.zrem(`${prefix}:deliveries:delayed`, job?.id ?? '');
-    await wakeWebhooks(queues, ['6']);
+    await addDeliveryJobs(queues, ['6']);
     await until('it ran', () => runsOf('6') === 1);
   });
 });

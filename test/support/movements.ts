@@ -1,4 +1,4 @@
-import { MOST_AT_ONCE } from '../../src/importing/at-once.ts';
+import { MAX_INLINE } from '../../src/importing/inline-imports.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
@@ -33,7 +33,7 @@ export const movement = (accountId: string, fields: object = {}) => ({
 
 /** The body of an import that is too large to be stored at once: without an importer it stays queued. */
 export const largeImport = (accountId: string) => ({
-  transactions: Array.from({ length: MOST_AT_ONCE + 1 }, () => movement(accountId)),
+  transactions: Array.from({ length: MAX_INLINE + 1 }, () => movement(accountId)),
 });
 
 /** Sends movements in and waits until the import is done. @returns the import. */

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import type { PumpOptions } from '../../src/delivering/pump.ts';
+import type { RunnerOptions } from '../../src/delivering/runner.ts';
 import { startDeliveryWorker } from '../../src/delivering/worker.ts';
 import type { Role } from '../../src/runtime.ts';
 import type { TestService } from './service.ts';
@@ -30,7 +30,7 @@ export function useDeliveryWorkers(service: TestService) {
     await Promise.all(running.map((role) => role.stop()));
   });
   return {
-    start(tuning: Partial<PumpOptions> = {}): Role {
+    start(tuning: Partial<RunnerOptions> = {}): Role {
       const role = startDeliveryWorker(service.runtime, tuning);
       running.push(role);
       return role;

@@ -3,8 +3,8 @@ import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { createReplay, REPLAYABLE, type Replayable } from '../../delivering/replays.ts';
 import { connectHasty } from '../../queues/connection.ts';
+import { addDeliveryJobs } from '../../queues/jobs.ts';
 import { openQueues } from '../../queues/queues.ts';
-import { wakeWebhooks } from '../../queues/wake.ts';
 import { DEFAULT_PREFIX } from '../../runtime.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
@@ -89,7 +89,7 @@ async function tellService(
       minTimeout: 100,
       maxRetryTime: REDIS_TIMEOUT,
     });
-    await wakeWebhooks(queues, [webhookId]);
+    await addDeliveryJobs(queues, [webhookId]);
   } catch {
     note('Redis cannot be reached: the service finds them by itself, within 10 s of its return.');
   } finally {
