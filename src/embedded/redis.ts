@@ -37,7 +37,7 @@ export function renderRedisConfig(settings: { directory: string; socket: string;
     `requirepass ${quoted(settings.password)}`,
     `dir ${quoted(settings.directory)}`,
     'appendonly yes',
-    'appendfsync always',
+    'appendfsync everysec',
     'maxmemory-policy noeviction',
     'save ""',
     'daemonize no',
