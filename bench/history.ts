@@ -30,8 +30,8 @@ export interface Owner {
 }
 
 /**
- * Puts two years of movements straight into the table: `rows` in all, over the owners in turn. A
- * million takes about 20 s.
+ * Puts two years of movements straight into the table: `rows` in all, over the owners in turn. A million takes about 20 s. They
+ * count as stored only after advanceImportLocks.
  */
 export async function storeHistory(
   database: DataSource,

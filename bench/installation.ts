@@ -1,20 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
 import { createAccount } from '../src/database/accounts.ts';
 import { createCustomer, type NewCustomer } from '../src/database/customers.ts';
-import { startEmbedded } from '../src/embedded/servers.ts';
 import { createLog } from '../src/log.ts';
 import { openRuntime, type Runtime } from '../src/runtime.ts';
+import { createDatabase, findServerPid, nameServer } from './database-server.ts';
 import { type Process, startProcess } from './processes.ts';
+import { type Servers, startServers } from './servers.ts';
 
-/** The service as in production: a process for each role, on embedded servers with production durability. */
+export interface InstallationOptions {
+  /** How many delivery processes. */
+  deliveries?: number;
+  /** RATE_LIMIT: requests per second and API key; 0: any number. Default: the service's own. */
+  rateLimit?: number;
+  /** A database of the server to use instead of the embedded one. */
+  databaseUrl?: string | undefined;
+}
+
+/** The service as in production: a process for each role, on servers with production durability. */
 export interface Installation {
   url: string;
   databaseUrl: string;
+  /** The database server's name and version: 'MariaDB 10.11.14'. */
+  server: string;
   runtime: Runtime;
   receiver: Process & { url: string };
   /** A customer with one account. */
@@ -26,35 +34,42 @@ export interface Installation {
     body?: object | string,
     type?: string,
   ): Promise<Record<string, unknown>>;
-  /** The process id of each part: 'api', 'importer', 'delivery 1' and so on, 'maintenance', 'redis', 'mysql'. */
+  /**
+   * The process id of each part: 'api', 'importer', 'delivery 1' and so on, 'maintenance', 'redis', 'mysql'; without the
+   * servers that do not run on this machine.
+   */
   pids: Record<string, number>;
   end(): Promise<void>;
 }
 
-/** Starts everything in a fresh directory; `end` leaves nothing behind. `deliveries` is the number of delivery processes. */
-export async function startInstallation({ deliveries = 1 } = {}): Promise<Installation> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-bench-'));
+/** Starts everything in a fresh directory, or a fresh database of the given server; `end` leaves nothing behind. */
+export async function startInstallation({
+  deliveries = 1,
+  rateLimit,
+  databaseUrl: givenUrl,
+}: InstallationOptions = {}): Promise<Installation> {
   const announce = (line: string) => console.error(line);
-  const sweep = () => endServers(dataDir);
-  process.once('exit', sweep);
-  const servers = await startEmbedded({ dataDir, mysql: true, redis: true, install: 'auto', announce });
+  const servers = await startServers({ mysql: givenUrl === undefined, redis: true });
+  const given = givenUrl === undefined ? null : await createDatabase(givenUrl);
   const secretKey = randomBytes(32).toString('base64');
   // Below the ports that Linux gives to outgoing connections, of which a benchmark has many.
   const port = String(20_000 + Math.floor(Math.random() * 12_000));
   const env = {
-    DATABASE_URL: servers.databaseUrl ?? '',
+    DATABASE_URL: given?.url ?? servers.databaseUrl ?? '',
     REDIS_URL: servers.redisUrl ?? '',
     SECRET_KEY: secretKey,
     ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
     LOG_LEVEL: 'warn',
     PORT: port,
     NODE_ENV: 'production',
+    ...(rateLimit === undefined ? {} : { RATE_LIMIT: String(rateLimit) }),
   };
   const runtime = await openRuntime(
     readConfig(env),
     { databaseUrl: env.DATABASE_URL, redisUrl: env.REDIS_URL, secretKey },
     { log: createLog('warn'), announce, migrations: 'run' },
   );
+  const [version] = await runtime.database.query<{ version: string }[]>('SELECT VERSION() AS version');
   const receiver = startProcess('./receiver.js');
   const receiverUrl = `http://127.0.0.1:${(await receiver.receive<{ port: number }>()).port}`;
   const deliveryRoles = Array.from({ length: deliveries }, (_, i) => `delivery ${i + 1}`);
@@ -62,16 +77,17 @@ export async function startInstallation({ deliveries = 1 } = {}): Promise<Instal
     name,
     process: startProcess('../src/main.js', { env, args: ['--roles', name.split(' ')[0] ?? ''] }),
   }));
-  const pids = Object.fromEntries([
-    ...roles.map(({ name, process }) => [name, process.child.pid ?? 0]),
-    ...(await Promise.all(['redis', 'mysql'].map(async (name) => [name, await serverPid(dataDir, name)]))),
-  ]);
+  const pids = {
+    ...Object.fromEntries(roles.map(({ name, process }) => [name, process.child.pid ?? 0])),
+    ...(await serverPids(servers, givenUrl)),
+  };
   const url = `http://127.0.0.1:${port}`;
   await answering(`${url}/readyz`);
 
   return {
     url,
     databaseUrl: env.DATABASE_URL,
+    server: nameServer(version?.version ?? ''),
     runtime,
     receiver: { ...receiver, url: receiverUrl },
     async customer() {
@@ -99,27 +115,18 @@ export async function startInstallation({ deliveries = 1 } = {}): Promise<Instal
     async end() {
       await Promise.all([...roles.map(({ process }) => process), receiver].map((it) => it.end()));
       await runtime.close();
-      await servers.stop();
-      await rm(dataDir, { recursive: true, force: true });
-      process.off('exit', sweep);
+      await given?.drop();
+      await servers.end();
     },
   };
 }
 
-/** For a run that fails: its servers would stay, and nobody would ever end them. */
-function endServers(dataDir: string): void {
-  for (const name of ['redis', 'mysql']) {
-    try {
-      process.kill(JSON.parse(readFileSync(join(dataDir, `${name}.json`), 'utf8')).pid, 'SIGKILL');
-    } catch {
-      // It had not started, or has ended.
-    }
-  }
-  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
-}
-
-async function serverPid(dataDir: string, name: string): Promise<number> {
-  return JSON.parse(await readFile(join(dataDir, `${name}.json`), 'utf8')).pid;
+async function serverPids(servers: Servers, givenUrl: string | undefined): Promise<Record<string, number>> {
+  const found = {
+    redis: await servers.pidOf('redis'),
+    mysql: givenUrl === undefined ? await servers.pidOf('mysql') : await findServerPid(givenUrl),
+  };
+  return Object.fromEntries(Object.entries(found).filter((it): it is [string, number] => it[1] !== null));
 }
 
 async function answering(url: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { monotonic } from './clock.ts';
 import { type Installation, pause } from './installation.ts';
 import { makeMovements, toNdjson } from './movements.ts';
 
@@ -6,13 +7,6 @@ export interface Subscribed {
   id: string;
   path: string;
   secret: string;
-}
-
-interface Counts {
-  count: number;
-  distinct: number;
-  verified: number;
-  wrong: number;
 }
 
 /** Makes a webhook for all movements of one account, over the API. @param path on the receiver. */
@@ -26,8 +20,8 @@ export async function subscribe(
     endpoint: receiver.url + path,
     event: 'NEW_TRANSACTION',
     account,
-  })) as { webhook: { id: string; secret: string } };
-  return { id: webhook.id, path, secret: webhook.secret };
+  })) as { webhook: { id: number | string; secret: string } };
+  return { id: String(webhook.id), path, secret: webhook.secret };
 }
 
 /** One more account of the customer. @returns its id. */
@@ -36,8 +30,8 @@ export async function addAccount({ call }: Installation, key: string): Promise<s
     bank: 'Garanti BBVA',
     title: 'Ana Hesap',
     currency: 'TRY',
-  })) as { account: { id: string } };
-  return account.id;
+  })) as { account: { id: number | string } };
+  return String(account.id);
 }
 
 /**
@@ -64,7 +58,7 @@ const A_PRIME = 7_368_787;
 /** Sends one NDJSON body in. @returns the import's id. */
 export async function send({ call }: Installation, key: string, body: string): Promise<string> {
   const answer = await call(key, 'POST', '/v1/imports', body, 'application/x-ndjson');
-  return (answer.import as { id: string }).id;
+  return String((answer.import as { id: number | string }).id);
 }
 
 /** Waits until an import is done. @throws when it failed, or did not store as many rows as it should. */
@@ -86,57 +80,120 @@ export async function untilDone(
   }
 }
 
-/** The newest delivery there is: those of a load are the ones after it. */
-export async function newestDelivery({ runtime }: Installation): Promise<string> {
+/** Where the deliveries of some webhooks stand before a load. */
+export interface Mark {
+  webhookIds: readonly string[];
+  /** What their cursors count. */
+  delivered: number;
+  /** The newest movement: those of the load are the ones after it. */
+  newest: string;
+}
+
+/** Call it before a load, for `untilDelivered`. The receiver counts anew from here. */
+export async function markDeliveries(
+  { receiver, runtime }: Installation,
+  webhookIds: readonly string[],
+): Promise<Mark> {
+  receiver.send({ reset: true });
+  const { delivered } = await countDelivered(runtime, webhookIds);
   const [row] = await runtime.database.query<{ id: string }[]>(
-    'SELECT COALESCE(MAX(id), 0) AS id FROM deliveries',
+    'SELECT COALESCE(MAX(id), 0) AS id FROM transactions',
   );
-  return row?.id ?? '0';
+  return { webhookIds, delivered, newest: row?.id ?? '0' };
+}
+
+async function countDelivered({ database }: Installation['runtime'], webhookIds: readonly string[]) {
+  const [row] = await database.query<{ delivered: string; failed: string; matched: string }[]>(
+    `SELECT SUM(c.delivered_count) AS delivered, SUM(c.failed_count) AS failed, SUM(b.matched_count) AS matched
+     FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id IN (?)`,
+    [webhookIds],
+  );
+  const [delivered, failed, matched] = [row?.delivered, row?.failed, row?.matched].map(Number);
+  return {
+    delivered: delivered ?? Number.NaN,
+    pending: (matched ?? Number.NaN) - (delivered ?? 0) - (failed ?? 0),
+  };
+}
+
+/** What the receiver knows of the POSTs since its last reset. */
+export interface Received {
+  count: number;
+  distinct: number;
+  verified: number;
+  wrong: number;
+  /** When the last one came in. Monotonic milliseconds. */
+  lastAt: number;
+  /** When each one to /timed… came in, by the movement's id. Monotonic milliseconds. */
+  arrivals: Record<string, number>;
+}
+
+export function askReceiver({ receiver }: Pick<Installation, 'receiver'>): Promise<Received> {
+  const answer = receiver.receive<Received>();
+  receiver.send({ ask: true });
+  return answer;
+}
+
+/** When nothing has been received for so long, what is missing is lost. Milliseconds. */
+const PATIENCE = 60_000;
+
+/**
+ * Waits until so many POSTs have reached the receiver since its last reset.
+ * @param every how often it is asked, in milliseconds.
+ * @throws when one came twice or was not signed rightly, or when nothing more comes.
+ */
+export async function untilReceived(
+  installation: Pick<Installation, 'receiver'>,
+  total: number,
+  { every = 20 } = {},
+): Promise<Received> {
+  for (let [count, since] = [-1, monotonic()]; ; ) {
+    const received = await askReceiver(installation);
+    if (received.count >= total) {
+      requireEqual({ expected: total, received: received.count, distinct: received.distinct });
+      requireEqual({ expected: 0, 'wrong signatures': received.wrong });
+      return received;
+    }
+    if (received.count > count) [count, since] = [received.count, monotonic()];
+    if (monotonic() > since + PATIENCE) throw new Error(`only ${count} of ${total} POSTs were received`);
+    await pause(every);
+  }
 }
 
 /**
- * Waits until so many deliveries have reached the receiver, which was reset before, and are committed with their attempts.
- * @param after the newest delivery before the load.
- * @throws when one came twice, was not signed rightly or is not in the ledger.
+ * Waits until so many deliveries have reached the receiver and their results are committed.
+ * @throws when one came twice, was not signed rightly, or is not among the results.
  */
-export async function untilDelivered(
-  { receiver, runtime }: Installation,
-  after: string,
-  total: number,
-): Promise<void> {
-  const counts = async () => {
-    receiver.send({ ask: true });
-    return receiver.receive<Counts>();
-  };
-  while ((await counts()).count < total) await pause(20);
-  for (;;) {
-    const [row] = await runtime.database.query<{ n: string }[]>(
-      `SELECT COUNT(*) AS n FROM deliveries WHERE id > ? AND status = 'pending'`,
-      [after],
-    );
-    if (Number(row?.n) === 0) break;
-    await pause(5);
+export async function untilDelivered(installation: Installation, mark: Mark, total: number): Promise<void> {
+  const { webhookIds, newest } = mark;
+  const received = await untilReceived(installation, total);
+  for (const since = monotonic(); ; await pause(5)) {
+    const { delivered } = await countDelivered(installation.runtime, webhookIds);
+    if (delivered - mark.delivered >= total) break;
+    if (monotonic() > since + PATIENCE) {
+      throw new Error(`only ${delivered - mark.delivered} of ${total} deliveries have a result`);
+    }
   }
-  const { count, distinct, verified, wrong } = await counts();
-  const [stored] = await runtime.database.query<{ delivered: string; attempts: string }[]>(
-    `SELECT COUNT(*) AS delivered, COUNT(a.delivery_id) AS attempts FROM deliveries d
-     LEFT JOIN attempts a ON a.delivery_id = d.id AND a.outcome = 'delivered'
-     WHERE d.id > ? AND d.status = 'delivered'`,
-    [after],
+  await checkDelivered(installation, mark, total);
+  if (received.verified === 0) throw new Error(`no signature of ${total} deliveries was verified`);
+  const [stored] = await installation.runtime.database.query<{ count: string }[]>(
+    `SELECT COUNT(*) AS count FROM deliveries
+     WHERE webhook_id IN (?) AND transaction_id > ? AND status = 'delivered' AND attempts = 1`,
+    [webhookIds, newest],
   );
-  const right =
-    count === total &&
-    distinct === total &&
-    wrong === 0 &&
-    (verified > 0 || total < VERIFIED_EVERY) &&
-    Number(stored?.delivered) === total &&
-    Number(stored?.attempts) === total;
-  if (!right) {
-    throw new Error(
-      `counts do not match: ${JSON.stringify({ total, count, distinct, verified, wrong, stored })}`,
-    );
-  }
+  requireEqual({ expected: total, 'rows in deliveries': Number(stored?.count) });
 }
 
-/** As in receiver.ts. */
-const VERIFIED_EVERY = 1_000;
+/** @throws when the receiver, after all are delivered, or the webhooks' own numbers say something else. */
+async function checkDelivered(installation: Installation, mark: Mark, total: number): Promise<void> {
+  const { count, distinct, wrong } = await askReceiver(installation);
+  const { delivered, pending } = await countDelivered(installation.runtime, mark.webhookIds);
+  requireEqual({ expected: total, received: count, distinct, delivered: delivered - mark.delivered });
+  requireEqual({ expected: 0, pending, 'wrong signatures': wrong });
+}
+
+/** @throws naming all of them when they are not the same. */
+export function requireEqual(counts: Record<string, number>): void {
+  if (new Set(Object.values(counts)).size > 1) {
+    throw new Error(`counts do not match: ${JSON.stringify(counts)}`);
+  }
+}

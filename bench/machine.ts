@@ -1,29 +1,27 @@
 import { cpus } from 'node:os';
-import { findMysql, findRedis } from '../src/embedded/binaries.ts';
+import { findRedis } from '../src/embedded/binaries.ts';
 import { runCommand } from '../src/embedded/command.ts';
 
-/** On what was measured: figures of two machines compare only as ratios. */
+/** The machine and its programs; figures of two machines compare only as ratios. The database server: see Result. */
 export interface Machine {
   cpu: { model: string; count: number };
   node: string;
   redis: string;
-  mysql: string;
 }
 
 export async function describeMachine(): Promise<Machine> {
-  const [redis, mysql] = await Promise.all([findRedis(), findMysql()]);
+  const redis = await findRedis();
   const all = cpus();
   return {
     cpu: { model: all[0]?.model.trim() ?? 'unknown', count: all.length },
     node: process.versions.node,
-    redis: await versionOf(redis, [], /v=(\S+)/),
-    mysql: await versionOf(mysql?.server ?? null, ['--no-defaults'], /Ver (\S+)/),
+    redis: await versionOf(redis),
   };
 }
 
-/** Where Docker runs the servers there is no program to ask. */
-async function versionOf(program: string | null, args: string[], pattern: RegExp): Promise<string> {
+/** Where Docker runs Redis there is no program to ask. */
+async function versionOf(program: string | null): Promise<string> {
   if (program === null) return 'in Docker';
-  const { stdout } = await runCommand(program, [...args, '--version']);
-  return pattern.exec(stdout)?.[1] ?? 'unknown';
+  const { stdout } = await runCommand(program, ['--version']);
+  return /v=(\S+)/.exec(stdout)?.[1] ?? 'unknown';
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import type { Figure, Scale } from './figure.ts';
+import type { Figure, Scale, Start } from './figure.ts';
+import { backlog } from './figures/backlog.ts';
 import { deliveries } from './figures/deliveries.ts';
 import { growth } from './figures/growth.ts';
 import { imports } from './figures/imports.ts';
@@ -7,7 +8,9 @@ import { latency } from './figures/latency.ts';
 import { listing } from './figures/listing.ts';
 import { memory } from './figures/memory.ts';
 import { hanging, neighbours } from './figures/neighbours.ts';
+import { replay } from './figures/replay.ts';
 import { scaleOut } from './figures/scale-out.ts';
+import { singleMovements } from './figures/single-movements.ts';
 import { startInstallation } from './installation.ts';
 import { profileInto } from './processes.ts';
 import { renderProfiles } from './profile.ts';
@@ -18,10 +21,13 @@ import { type Result, summarise } from './summary.ts';
 const FIGURES: Record<string, Figure> = {
   imports,
   deliveries,
+  'single-movements': singleMovements,
   neighbours,
   hanging,
+  backlog,
   latency,
   listing,
+  replay,
   memory,
   growth,
   'scale-out': scaleOut,
@@ -35,14 +41,21 @@ const { values } = parseArgs({
     smoke: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
     profile: { type: 'string' },
+    'database-url': { type: 'string' },
   },
 });
 const scale: Scale = values.smoke ? 'smoke' : values.large ? 'large' : 'normal';
-const names = values.only?.split(',') ?? Object.keys(FIGURES).filter((name) => FIGURES[name]?.byDefault);
-const unknown = names.find((name) => FIGURES[name] === undefined);
+const databaseUrl = values['database-url'] ?? (process.env.BENCH_DATABASE_URL || undefined);
+const possible = Object.keys(FIGURES).filter(
+  (name) => databaseUrl === undefined || FIGURES[name]?.onGivenServer === true,
+);
+const names = values.only?.split(',') ?? possible;
+const unknown = names.find((name) => !possible.includes(name));
 if (unknown !== undefined) {
-  console.error(`--only does not know ${unknown}. It takes, with commas between:`);
-  for (const [name, { about }] of Object.entries(FIGURES)) console.error(`  ${name.padEnd(12)} ${about}`);
+  console.error(
+    `--only does not know ${unknown}${databaseUrl === undefined ? '' : ' on a database server of yours'}. It takes, with commas between:`,
+  );
+  for (const name of possible) console.error(`  ${name.padEnd(17)} ${FIGURES[name]?.about}`);
   process.exit(1);
 }
 
@@ -57,12 +70,13 @@ if (values.profile !== undefined) profileInto(values.profile);
 process.setMaxListeners(0);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-const shared = createSharedInstallation();
+const start: Start = (options) => startInstallation({ databaseUrl, ...options });
+const shared = createSharedInstallation(start);
 const results: Result[] = [];
 for (const name of names) {
   const figure = FIGURES[name] as Figure;
   console.error(`${name}: ${figure.about}`);
-  const prepared = await figure.prepare(scale, scale === 'smoke' ? shared.start : startInstallation);
+  const prepared = await figure.prepare(scale, scale === 'smoke' ? shared.start : start);
   try {
     // The first round warms up: just-in-time compilation, pools, buffers.
     if (scale !== 'smoke' && figure.rounds === undefined) await prepared.round();
@@ -71,7 +85,7 @@ for (const name of names) {
     for (let i = 0; i < count; i += 1) {
       rounds.push(await prepared.round());
     }
-    results.push(...summarise(name, rounds));
+    results.push(...summarise(name, prepared.server, rounds));
   } finally {
     await prepared.end();
   }

@@ -32,9 +32,10 @@ const PANELS = [
 
 /** An SVG: for each ratio that is wanted to be something a bar, a whisker from its least to its greatest, and a mark at what is wanted. */
 export function drawPicture(results: readonly Result[]): string {
+  const servers = new Set(results.map(({ server }) => server));
   const panels = PANELS.map(({ title, kind }) => ({
     title,
-    rows: results.flatMap((result) => judge(result, kind)),
+    rows: results.flatMap((result) => judge(result, kind, servers.size > 1)),
   })).filter(({ rows }) => rows.length > 0);
   const tops = panels.map((_, at) =>
     panels.slice(0, at).reduce((top, { rows }) => top + TITLE + rows.length * ROW + AXIS, MARGIN),
@@ -88,12 +89,12 @@ export function drawPicture(results: readonly Result[]): string {
   return svg;
 }
 
-function judge(result: Result, kind: 'atLeast' | 'atMost'): Judged[] {
-  const { name, baseline, wanted, met } = result;
+function judge(result: Result, kind: 'atLeast' | 'atMost', severalServers: boolean): Judged[] {
+  const { name, baseline, wanted, met, server } = result;
   if (baseline === undefined || wanted === undefined || !(kind in wanted)) return [];
   return [
     {
-      label: `${name}, against ${baseline.name}`,
+      label: `${name}, against ${baseline.name}${severalServers ? `, ${server}` : ''}`,
       ratio: baseline.ratio,
       wanted: 'atLeast' in wanted ? wanted.atLeast : wanted.atMost,
       text: `${showRatio(baseline.ratio)}  ${showWanted(wanted)}: ${met ? 'met' : 'not met'}`,

@@ -5,11 +5,11 @@ import { monotonic } from './clock.ts';
 
 /**
  * The subscriber of the benchmarks, a process of its own: answers 200 at once and counts. Of every thousandth POST to a
- * path whose secret it was told it verifies the signature, so that a fast nonsense cannot pass for a result.
+ * path whose secret it was told it verifies the signature, beginning with the first, so that a fast nonsense cannot pass for a result.
  * POSTs to /hang… are never answered, those to /slow… after 20 ms; of those to /timed… it keeps when they came in, by the
  * movement's id.
  * Messages from the parent: { secrets: { path: secret } }, { reset: true }, { ask: true }; to the parent: { port },
- * { count, distinct, verified, wrong, arrivals: { movement: milliseconds } }.
+ * { count, distinct, verified, wrong, lastAt, arrivals: { movement: milliseconds } }, see load.ts.
  */
 const VERIFY_EVERY = 1_000;
 const SLOW = 20;
@@ -17,6 +17,7 @@ const SLOW = 20;
 let count = 0;
 let verified = 0;
 let wrong = 0;
+let lastAt = 0;
 let ids = new Set<string>();
 let secrets: Record<string, string> = {};
 let arrivals: Record<string, number> = {};
@@ -27,13 +28,14 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     if (request.url?.startsWith('/hang')) return;
     count += 1;
+    lastAt = monotonic();
     const { headers } = request;
     if (request.url?.startsWith('/timed')) {
-      arrivals[String(headers['ledgerbell-transaction-id'])] = monotonic();
+      arrivals[String(headers['ledgerbell-transaction-id'])] = lastAt;
     }
     ids.add(`${request.url}${headers['webhook-id']}`);
     const secret = secrets[request.url ?? ''];
-    if (secret !== undefined && count % VERIFY_EVERY === 0) {
+    if (secret !== undefined && count % VERIFY_EVERY === 1) {
       try {
         new Webhook(secret).verify(Buffer.concat(parts).toString(), headers as Record<string, string>);
         verified += 1;
@@ -49,10 +51,10 @@ const server = createServer((request, response) => {
 process.on('message', (message: { secrets?: Record<string, string>; reset?: boolean; ask?: boolean }) => {
   if (message.secrets !== undefined) secrets = message.secrets;
   if (message.reset) {
-    count = verified = wrong = 0;
+    count = verified = wrong = lastAt = 0;
     ids = new Set();
     arrivals = {};
   }
-  if (message.ask) process.send?.({ count, distinct: ids.size, verified, wrong, arrivals });
+  if (message.ask) process.send?.({ count, distinct: ids.size, verified, wrong, lastAt, arrivals });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeMachine } from './machine.ts';
 import { drawPicture } from './picture.ts';
-import type { Report, Result } from './summary.ts';
+import { mergeResults, type Report, type Result } from './summary.ts';
 import { renderMarkdown, renderTerminal } from './table.ts';
 
 const RESULTS = 'bench/results';
@@ -21,7 +21,7 @@ const TABLE = { begin: '<!-- table: npm run bench -->', end: '<!-- end of the ta
 /**
  * Prints the table, or JSON.
  * @param keep writes bench/results/<date>.json, the picture and the table of docs/performance.md as well, below the working
- * directory.
+ * directory. What an earlier run of the same day measured on another database server stays in them.
  */
 export async function writeReport(
   results: readonly Result[],
@@ -35,9 +35,17 @@ export async function writeReport(
   console.log(json ? JSON.stringify(report, null, 2) : renderTerminal(report).join('\n'));
   if (!keep) return;
   await mkdir(RESULTS, { recursive: true });
-  await writeFile(join(RESULTS, `${report.date}.json`), `${JSON.stringify(report, null, 2)}\n`);
-  await writeFile(PICTURE, drawPicture(results));
-  await writeFile(PAGE, replaceTable(await readFile(PAGE, 'utf8'), [...PICTURED, ...renderMarkdown(report)]));
+  const path = join(RESULTS, `${report.date}.json`);
+  const merged = { ...report, results: mergeResults(await readResults(path), results) };
+  await writeFile(path, `${JSON.stringify(merged, null, 2)}\n`);
+  await writeFile(PICTURE, drawPicture(merged.results));
+  await writeFile(PAGE, replaceTable(await readFile(PAGE, 'utf8'), [...PICTURED, ...renderMarkdown(merged)]));
+}
+
+/** Of an earlier run of the same day, perhaps on another database server. */
+async function readResults(path: string): Promise<readonly Result[]> {
+  const text = await readFile(path, 'utf8').catch(() => null);
+  return text === null ? [] : (JSON.parse(text) as Report).results;
 }
 
 /** @throws when the page has lost one of the two lines between which its table stands. */

@@ -1,15 +1,9 @@
-import { storeHistory } from './history.ts';
+import type { Wanted } from './figure.ts';
 import { type Installation, startInstallation } from './installation.ts';
 import { addAccount, type Subscribed, subscribe } from './load.ts';
-import {
-  advanceImportLocks,
-  copyWebhook,
-  segmentsMade,
-  storeBacklog,
-  storeDelivered,
-} from './surroundings.ts';
+import { copyWebhook, segmentsMade, storeBacklog, storeDelivered, storeReadHistory } from './surroundings.ts';
 
-/** Webhooks that are told of each movement of an account: the same number in all installations. */
+/** Webhooks that match each movement of an account: the same number in all installations. */
 export const PER_ACCOUNT = 10;
 
 /** How full an installation is. */
@@ -23,6 +17,8 @@ export interface Size {
   idle: number;
   /** Pending deliveries of others. */
   backlog: number;
+  /** What is wanted of its rates and of its time, against the smallest. */
+  wanted: { rate: Wanted; time: Wanted };
 }
 
 /** An installation that is filled. */
@@ -30,9 +26,11 @@ export interface Site {
   size: Size;
   installation: Installation;
   key: string;
-  /** Nobody is told of its movements. */
+  /** No webhook matches its movements. */
   quiet: string;
   watched: string[];
+  /** The webhooks of the watched accounts. */
+  webhookIds: string[];
   /** Its one webhook's receiver keeps when movements come in. */
   timed: string;
   /** What Redis held when nothing had been done yet, in bytes. */
@@ -51,31 +49,43 @@ export async function fillSite(size: Size): Promise<Site> {
   while (watched.length < size.accounts) watched.push(await addAccount(installation, key));
   const own = (accountId: string) => ({ customerId: owner.id, accountId });
 
-  await storeHistory(database, [quiet, timed, ...watched].map(own), size.stored);
+  await storeReadHistory(database, [quiet, timed, ...watched].map(own), size.stored);
   const clock = await subscribe(installation, key, { path: '/timed', account: timed });
   const webhooks = await subscribeTimes(installation, key, watched[0] ?? '', PER_ACCOUNT);
-  for (const webhook of webhooks) await copyWebhook(database, webhook, watched.slice(1).map(own));
+  const webhookIds = webhooks.map(({ id }) => id);
+  for (const webhook of webhooks) {
+    webhookIds.push(...(await copyWebhook(database, webhook, watched.slice(1).map(own))));
+  }
   receiver.send({ secrets: Object.fromEntries(webhooks.map(({ path, secret }) => [path, secret])) });
   await storeDelivered(database, clock, owner.id);
 
   const other = await customer();
   const elsewhere = { customerId: other.customer.id, accountId: other.accountId };
+  if (size.backlog > 0) {
+    const pending = await subscribeTimes(installation, other.api_key, other.accountId, PER_ACCOUNT);
+    await storeReadHistory(database, [elsewhere], size.backlog / pending.length);
+    await storeBacklog(installation, pending, elsewhere.customerId);
+  }
   const idle = own(await addAccount(installation, key));
   await copyWebhook(
     database,
     clock,
     Array.from({ length: size.idle }, (_, i) => (i % 2 === 0 ? idle : elsewhere)),
   );
-  if (size.backlog > 0) {
-    const owing = await subscribeTimes(installation, other.api_key, other.accountId, PER_ACCOUNT);
-    await storeHistory(database, [elsewhere], size.backlog / owing.length);
-    await storeBacklog(installation, owing, elsewhere.customerId);
-  }
-  await advanceImportLocks(database);
   await segmentsMade(database);
-  await database.query('ANALYZE TABLE transactions, deliveries, attempts, webhooks, pumps');
-  return { size, installation, key, quiet, watched, timed, emptyRedis };
+  await database.query(`ANALYZE TABLE ${FILLED.join(', ')}`);
+  return { size, installation, key, quiet, watched, webhookIds, timed, emptyRedis };
 }
+
+const FILLED = [
+  'transactions',
+  'deliveries',
+  'retries',
+  'webhooks',
+  'webhook_filters',
+  'webhook_backlogs',
+  'webhook_cursors',
+];
 
 async function subscribeTimes(
   installation: Installation,

@@ -1,5 +1,6 @@
-import type { Measured } from './figure.ts';
+import type { Measured, MeasuredTimes, Round, Wanted } from './figure.ts';
 import type { Machine } from './machine.ts';
+import { percentilesOf } from './percentile.ts';
 
 export interface Spread {
   median: number;
@@ -10,13 +11,17 @@ export interface Spread {
 /** One measured thing over all rounds. */
 export interface Result {
   figure: string;
+  /** The database server that it was measured on: 'MariaDB 10.11.14'. */
+  server: string;
   name: string;
   unit: string;
   rounds: number;
+  /** It is one percentile of the samples of all rounds, since a single round has too few. */
+  pooled?: true;
   value: Spread;
-  /** `ratio` is of the two values of one round each: the machine's moods hit both. */
+  /** `ratio` is of the two values of one round each: what slows down the machine hits both. */
   baseline?: { name: string; value: Spread; ratio: Spread };
-  wanted?: Measured['wanted'];
+  wanted?: Wanted;
   /** Whether the median is as wanted; absent when nothing is wanted. */
   met?: boolean;
 }
@@ -28,30 +33,32 @@ export interface Report extends Machine {
   results: readonly Result[];
 }
 
-/** Brings the rounds of one figure together, by what was measured and what it is held against. */
-export function summarise(figure: string, rounds: readonly Measured[][]): Result[] {
-  const keyOf = ({ name, baseline }: Measured) => JSON.stringify([name, baseline?.name]);
+/**
+ * Brings the rounds of one figure together, by what was measured and what it is held against. A percentile for which there are
+ * too few samples is left out.
+ */
+export function summarise(figure: string, server: string, rounds: readonly Round[]): Result[] {
+  const keyOf = ({ name, baseline }: Round[number]) => JSON.stringify([name, baseline?.name]);
   const keys = [...new Set(rounds.flat().map(keyOf))];
-  return keys.map((key) => {
+  return keys.flatMap((key) => {
     const all = rounds.flat().filter((it) => keyOf(it) === key);
-    const [{ name, unit, baseline, wanted }] = all as [Measured];
-    const value = spread(all.map((it) => it.value));
-    const ratio = spread(all.map((it) => it.value / (it.baseline?.value ?? Number.NaN)));
+    const found = read(all);
+    if (found === null) return [];
+    const { values, baselines, pooled } = found;
+    const [{ name, unit, baseline, wanted }] = all as [Round[number]];
+    const value = spread(values);
+    const ratio = spread(values.map((it, round) => it / (baselines[round] ?? Number.NaN)));
     return {
       figure,
+      server,
       name,
       unit,
       rounds: all.length,
+      ...(pooled ? { pooled } : {}),
       value,
       ...(baseline === undefined
         ? {}
-        : {
-            baseline: {
-              name: baseline.name,
-              value: spread(all.flatMap((it) => it.baseline?.value ?? [])),
-              ratio,
-            },
-          }),
+        : { baseline: { name: baseline.name, value: spread(baselines), ratio } }),
       ...(wanted === undefined
         ? {}
         : { wanted, met: isMet((baseline === undefined ? value : ratio).median, wanted) }),
@@ -59,7 +66,37 @@ export function summarise(figure: string, rounds: readonly Measured[][]): Result
   });
 }
 
-const isMet = (median: number, wanted: NonNullable<Measured['wanted']>): boolean =>
+/** The values of each round and of its baseline, or of all rounds pooled; null when there are too few samples. */
+function read(
+  all: readonly Round[number][],
+): { values: readonly number[]; baselines: readonly number[]; pooled: boolean } | null {
+  const times = all.filter((it): it is MeasuredTimes => 'times' in it);
+  const [first] = times;
+  if (first === undefined) {
+    const measured = all as readonly Measured[];
+    const baselines = measured.flatMap(({ baseline }) => baseline?.value ?? []);
+    return { values: measured.map(({ value }) => value), baselines, pooled: false };
+  }
+  const sides = [times.map((it) => it.times)];
+  if (first.baseline !== undefined) sides.push(times.map(({ baseline }) => baseline?.times ?? []));
+  const found = percentilesOf(sides, first.part);
+  if (found === null) return null;
+  const [values = [], baselines = []] = found.values;
+  return { values, baselines, pooled: found.pooled };
+}
+
+/**
+ * The results of this run, with those that an earlier run of the same day has from other database servers. Rows of one figure
+ * stand together.
+ */
+export function mergeResults(earlier: readonly Result[], results: readonly Result[]): Result[] {
+  const servers = new Set(results.map(({ server }) => server));
+  const all = [...earlier.filter(({ server }) => !servers.has(server)), ...results];
+  const figures = [...new Set(all.map(({ figure }) => figure))];
+  return figures.flatMap((figure) => all.filter((result) => result.figure === figure));
+}
+
+const isMet = (median: number, wanted: Wanted): boolean =>
   'atLeast' in wanted ? median >= wanted.atLeast : median <= wanted.atMost;
 
 function spread(values: readonly number[]): Spread {

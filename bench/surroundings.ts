@@ -1,43 +1,84 @@
 import type { DataSource } from 'typeorm';
 import { findWaiting } from '../src/listing/segment-maker.ts';
-import { addDeliveryJobs } from '../src/queues/jobs.ts';
+import { wakeWebhooks } from '../src/queues/wake.ts';
+import { type Owner, storeHistory } from './history.ts';
 import { type Installation, pause } from './installation.ts';
 import type { Subscribed } from './load.ts';
 
+/** Rows of one INSERT, and movements of one INSERT … SELECT. */
 const ROWS = 1_000;
+const PAGE = 100_000;
 
 /** A webhook's settings that a copy takes over; its sealed secret opens for the copy as well. */
 const SETTINGS = 'title, endpoint, event, secret, encoding, hash_encoding, max_in_flight';
 
+/** The rows that each webhook needs beside its own: it matches what is stored from now on. */
+const COMPLETE = [
+  `INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, previous_through, matched_after)
+   SELECT w.id, w.customer_id, l.last_transaction_id, l.last_transaction_id, l.last_transaction_id
+   FROM webhooks w JOIN import_locks l ON l.customer_id = w.customer_id WHERE w.id IN (?)`,
+  `INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, recorded_through)
+   SELECT w.id, w.customer_id, l.last_transaction_id, l.last_transaction_id
+   FROM webhooks w JOIN import_locks l ON l.customer_id = w.customer_id WHERE w.id IN (?)`,
+  `INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id)
+   SELECT w.id, l.last_transaction_id, w.customer_id, w.event, w.account_id
+   FROM webhooks w JOIN import_locks l ON l.customer_id = w.customer_id WHERE w.id IN (?)`,
+  `UPDATE import_locks SET filters_version = filters_version + 1
+   WHERE customer_id IN (SELECT customer_id FROM webhooks WHERE id IN (?))`,
+];
+
 /**
- * Webhooks like one that the API made, straight into the tables: one for each entry.
- * @param to whose they are, and the account whose movements they are told of.
+ * Webhooks like one that the API made, straight into the tables: one for each entry. Nothing may be imported meanwhile.
+ * @param to whose they are, and the account whose movements they match.
+ * @returns their ids.
  */
 export async function copyWebhook(
   database: DataSource,
   { id }: Subscribed,
   to: readonly { customerId: string; accountId: string }[],
-): Promise<void> {
+): Promise<string[]> {
   const [settings] = await database.query<object[]>(`SELECT ${SETTINGS} FROM webhooks WHERE id = ?`, [id]);
+  const ids: string[] = [];
   for (let from = 0; from < to.length; from += ROWS) {
-    await database.query(`INSERT INTO webhooks (customer_id, account_id, ${SETTINGS}) VALUES ?`, [
-      to
-        .slice(from, from + ROWS)
-        .map(({ customerId, accountId }) => [customerId, accountId, ...Object.values(settings ?? {})]),
-    ]);
+    const rows = to
+      .slice(from, from + ROWS)
+      .map(({ customerId, accountId }) => [customerId, accountId, ...Object.values(settings ?? {})]);
+    const [newest] = await database.query<{ id: string }[]>('SELECT MAX(id) AS id FROM webhooks');
+    await database.query(`INSERT INTO webhooks (customer_id, account_id, ${SETTINGS}) VALUES ?`, [rows]);
+    const made = await database.query<{ id: string }[]>('SELECT id FROM webhooks WHERE id > ?', [newest?.id]);
+    const madeIds = made.map((webhook) => webhook.id);
+    for (const statement of COMPLETE) await database.query(statement, [madeIds]);
+    ids.push(...madeIds);
   }
-  await database.query(
-    'INSERT INTO pumps (webhook_id) SELECT w.id FROM webhooks w LEFT JOIN pumps p ON p.webhook_id = w.id WHERE p.webhook_id IS NULL',
-  );
+  return ids;
 }
 
-/** What was stored past the importer counts as read: imports, fan-outs and segments go on behind it. */
-export async function advanceImportLocks(database: DataSource): Promise<void> {
+/**
+ * What was stored past the importer counts as stored: imports, new webhooks and segments begin behind it.
+ * @param customerIds default: all customers.
+ */
+export async function advanceImportLocks(
+  database: DataSource,
+  customerIds?: readonly string[],
+): Promise<void> {
   await database.query(
     `UPDATE import_locks l SET last_date_readed = NOW(6),
        last_transaction_id = (SELECT COALESCE(MAX(id), 0) FROM transactions t WHERE t.customer_id = l.customer_id),
-       movements = (SELECT COUNT(*) FROM transactions t FORCE INDEX (transactions_customer_page) WHERE t.customer_id = l.customer_id)`,
+       movements = (
+         SELECT COUNT(*) FROM transactions t FORCE INDEX (transactions_customer_page) WHERE t.customer_id = l.customer_id)
+     ${customerIds === undefined ? '' : 'WHERE l.customer_id IN (?)'}`,
+    customerIds === undefined ? [] : [customerIds],
   );
+}
+
+/** storeHistory, for customers that the service works with afterwards. No webhook has matched these movements: see makePending. */
+export async function storeReadHistory(
+  database: DataSource,
+  owners: readonly Owner[],
+  rows: number,
+): Promise<void> {
+  await storeHistory(database, owners, rows);
+  await advanceImportLocks(database, [...new Set(owners.map(({ customerId }) => customerId))]);
 }
 
 /** Until maintenance has made all segments that the stored movements fill: a hundred every 10 s. */
@@ -45,36 +86,114 @@ export async function segmentsMade(database: DataSource): Promise<void> {
   while ((await findWaiting(database)).length > 0) await pause(100);
 }
 
-/** All movements of the customer were delivered to this webhook, at the first attempt. */
-export async function storeDelivered(
-  database: DataSource,
-  { id }: Subscribed,
-  customerId: string,
-): Promise<void> {
-  for (let newest = '0'; ; ) {
-    const [page] = await database.query<{ last: string | null }[]>(
-      `SELECT MAX(id) AS last FROM (SELECT id FROM transactions WHERE customer_id = ? AND id > ? ORDER BY id LIMIT 100000) t`,
-      [customerId, newest],
-    );
-    if (page?.last == null) return;
-    await database.query(
-      `INSERT INTO deliveries (webhook_id, transaction_id, status, attempts, due_at, finished_at)
-       SELECT ?, id, 'delivered', 1, NULL, NOW(6) FROM transactions WHERE customer_id = ? AND id > ? AND id <= ? ORDER BY id`,
-      [id, customerId, newest, page.last],
-    );
-    await database.query(
-      `INSERT INTO attempts (delivery_id, number, outcome, status_code, started_at, duration_ms)
-       SELECT id, 1, 'delivered', 200, NOW(6), 3 FROM deliveries WHERE webhook_id = ? AND transaction_id > ? AND transaction_id <= ?`,
-      [id, newest, page.last],
-    );
-    newest = page.last;
-  }
+/** As if the webhooks had been made before their customers' first movement, and had matched none so far. */
+export async function rewind(database: DataSource, webhookIds: readonly string[]): Promise<void> {
+  await database.query('UPDATE webhook_filters SET from_id = 0 WHERE webhook_id IN (?)', [webhookIds]);
+  await database.query(
+    'UPDATE webhook_cursors SET sent_through = 0, recorded_through = 0 WHERE webhook_id IN (?)',
+    [webhookIds],
+  );
+  await database.query(
+    'UPDATE webhook_backlogs SET matched_through = 0, previous_through = 0, matched_after = 0 WHERE webhook_id IN (?)',
+    [webhookIds],
+  );
+  await database.query(
+    `UPDATE import_locks SET filters_version = filters_version + 1
+     WHERE customer_id IN (SELECT customer_id FROM webhooks WHERE id IN (?))`,
+    [webhookIds],
+  );
 }
 
 /**
- * Each webhook owes all movements of the customer, and none of it can be sent for the next hours: the first third is
- * paused, the second fails and its endpoint is left alone, and of the last each delivery has failed and waits for its next
- * attempt. The queue has heard of it.
+ * The movements that were stored past the importer since the webhooks last matched one become pending deliveries, as if one
+ * chunk of an import had stored them. All of them are movements that the webhooks match.
+ * @returns how many deliveries that are.
+ */
+export async function makePending(database: DataSource, webhookIds: readonly string[]): Promise<number> {
+  const found = await database.query<{ webhook_id: string; count: string; newest: string }[]>(
+    `SELECT b.webhook_id, COUNT(*) AS count, MAX(t.id) AS newest
+     FROM webhook_backlogs b
+     JOIN transactions t FORCE INDEX (transactions_customer_page)
+       ON t.customer_id = b.customer_id AND t.id > b.matched_through
+     WHERE b.webhook_id IN (?) GROUP BY b.webhook_id`,
+    [webhookIds],
+  );
+  for (const { webhook_id: id, count, newest } of found) {
+    await database.query(
+      `UPDATE webhook_backlogs SET previous_through = matched_through, matched_after = matched_through,
+         matched_count = matched_count + ?, matched_through = ? WHERE webhook_id = ?`,
+      [Number(count), newest, id],
+    );
+  }
+  return found.reduce((sum, { count }) => sum + Number(count), 0);
+}
+
+/** What one attempt came to, as `deliveries` keeps it. */
+const RESULTS = {
+  delivered: "'delivered', 1, 'delivered', 200, NOW(6), 3, NULL",
+  failed: "'pending', 1, 'failed', 500, NOW(6), 3, 'the endpoint answered 500'",
+};
+
+/** Each movement of the customer has had one attempt. */
+async function storeResults(
+  database: DataSource,
+  webhookId: string,
+  customerId: string,
+  result: keyof typeof RESULTS,
+): Promise<void> {
+  for (let newest = '0'; ; ) {
+    const [page] = await database.query<{ last: string | null }[]>(
+      `SELECT MAX(id) AS last FROM (SELECT id FROM transactions WHERE customer_id = ? AND id > ? ORDER BY id LIMIT ${PAGE}) t`,
+      [customerId, newest],
+    );
+    if (page?.last == null) break;
+    await database.query(
+      `INSERT INTO deliveries (webhook_id, transaction_id, customer_id, status, attempts, outcome, status_code, started_at,
+         duration_ms, error)
+       SELECT ?, id, customer_id, ${RESULTS[result]} FROM transactions
+       WHERE customer_id = ? AND id > ? AND id <= ? ORDER BY id`,
+      [webhookId, customerId, newest, page.last],
+    );
+    newest = page.last;
+  }
+  await database.query(
+    `UPDATE webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id
+     SET c.sent_through = b.matched_through, c.recorded_through = b.matched_through,
+       c.delivered_count = ${result === 'delivered' ? 'b.matched_count' : '0'} WHERE c.webhook_id = ?`,
+    [webhookId],
+  );
+}
+
+/**
+ * All movements of the customer matched this new webhook, and were delivered to it at the first attempt. Its own filter counts
+ * for those that come.
+ */
+export async function storeDelivered(
+  database: DataSource,
+  { id }: Pick<Subscribed, 'id'>,
+  customerId: string,
+): Promise<void> {
+  const filter = await database.query<{ from_id: string; event: string; account_id: string | null }[]>(
+    'SELECT from_id, event, account_id FROM webhook_filters WHERE webhook_id = ?',
+    [id],
+  );
+  await rewind(database, [id]);
+  await database.query('UPDATE webhook_filters SET account_id = NULL WHERE webhook_id = ?', [id]);
+  for (const { from_id: from, event, account_id: account } of filter) {
+    await database.query(
+      `INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id) VALUES (?, ?, ?, ?, ?)
+       ON DUPLICATE KEY UPDATE account_id = VALUES(account_id)`,
+      [id, from, customerId, event, account],
+    );
+  }
+  await makePending(database, [id]);
+  await storeResults(database, id, customerId, 'delivered');
+}
+
+/**
+ * For each webhook all movements of the customer that it has not matched yet are pending, and none of them can be sent for the
+ * next hours: the first third is paused, the circuit of the second is open, and of the last each delivery has failed once and
+ * waits for its next attempt. The queue has heard of it.
  */
 export async function storeBacklog(
   { runtime }: Installation,
@@ -82,27 +201,28 @@ export async function storeBacklog(
   customerId: string,
 ): Promise<void> {
   const { database, queues } = runtime;
-  for (const [at, { id }] of webhooks.entries()) {
-    const kind = ['paused', 'failing', 'waiting'][Math.floor((at * 3) / webhooks.length)];
-    const [attempts, due] =
-      kind === 'waiting'
-        ? [1, 'NOW(6) + INTERVAL 2 HOUR + INTERVAL id % 36000 SECOND']
-        : [0, "'1970-01-01 00:00:00'"];
-    if (kind === 'paused') await database.query("UPDATE webhooks SET status = 'paused' WHERE id = ?", [id]);
-    if (kind === 'failing') {
-      await database.query(
-        'UPDATE pumps SET consecutive_failures = 10, pauses = 10, failing_since = NOW(6), paused_until = NOW(6) + INTERVAL 2 HOUR WHERE webhook_id = ?',
-        [id],
-      );
-    }
+  const ids = webhooks.map(({ id }) => id);
+  const third = (at: number) =>
+    ids.slice(Math.ceil((at * ids.length) / 3), Math.ceil(((at + 1) * ids.length) / 3));
+  const [paused, failing, waiting] = [third(0), third(1), third(2)];
+  await database.query("UPDATE webhooks SET status = 'paused' WHERE id IN (?)", [paused]);
+  await database.query(
+    `UPDATE webhook_cursors c JOIN webhooks w ON w.id = c.webhook_id
+     SET c.health_revision = w.revision, c.consecutive_failures = 10, c.circuit_openings = 10, c.in_flight_limit = 1,
+       c.failing_since = NOW(6), c.failing_days = 1, c.circuit_open_until = NOW(6) + INTERVAL 2 HOUR
+     WHERE c.webhook_id IN (?)`,
+    [failing],
+  );
+  await makePending(database, ids);
+  for (const id of waiting) {
+    await storeResults(database, id, customerId, 'failed');
     await database.query(
-      `INSERT INTO deliveries (webhook_id, transaction_id, attempts, failures, due_at)
-       SELECT ?, id, ?, ?, ${due} FROM transactions WHERE customer_id = ? ORDER BY id`,
-      [id, attempts, attempts, customerId],
+      `INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
+       SELECT webhook_id, transaction_id, customer_id,
+         NOW(6) + INTERVAL 2 HOUR + INTERVAL transaction_id % 36000 SECOND, 1, 1
+       FROM deliveries WHERE webhook_id = ? ORDER BY transaction_id`,
+      [id],
     );
   }
-  await addDeliveryJobs(
-    queues,
-    webhooks.map(({ id }) => id),
-  );
+  await wakeWebhooks(queues, ids);
 }

@@ -1,18 +1,18 @@
 import { renderTable } from '../src/cli/terminal.ts';
 import type { Report, Result, Spread } from './summary.ts';
 
-const HEADING = ['', 'measured', 'baseline', 'ratio', 'wanted', 'met'];
+const HEADING = ['', 'measured', 'baseline', 'ratio', 'wanted', 'met', 'server'];
 const NUMBERS = [1, 2, 3, 4];
 
 /** For a terminal: two lines a result, its numbers and what they are, under the name of its figure. */
 export function renderTerminal(report: Report): string[] {
   const rows = report.results.flatMap((result, at) => {
-    const { name, unit, baseline } = result;
-    const numbers = [show(result.value), ...columnsOf(result)];
+    const { name, baseline, server } = result;
+    const numbers = [show(result.value), ...columnsOf(result), server];
     return [
       ...(report.results[at - 1]?.figure === result.figure ? [] : [[result.figure]]),
       [`  ${name}`, ...numbers],
-      [`    ${unit}${baseline === undefined ? '' : `, against ${baseline.name}`}`],
+      [`    ${unitOf(result)}${baseline === undefined ? '' : `, against ${baseline.name}`}`],
     ];
   });
   return [describe(report), '', ...renderTable([HEADING, ...rows], { right: NUMBERS })];
@@ -24,25 +24,29 @@ export function renderMarkdown(report: Report): string[] {
   return [
     describe(report),
     '',
-    line(['what', 'measured', 'against', 'baseline', 'ratio', 'wanted', 'met']),
-    line(['---', '---:', '---', '---:', '---:', '---:', '---']),
+    line(['what', 'measured', 'against', 'baseline', 'ratio', 'wanted', 'met', 'server']),
+    line(['---', '---:', '---', '---:', '---:', '---:', '---', '---']),
     ...report.results.map((result) => {
       const [baseline = '', ...rest] = columnsOf(result);
       return line([
-        `${result.name}, ${result.unit}`,
+        `${result.name}, ${unitOf(result)}`,
         show(result.value),
         result.baseline?.name ?? '–',
         baseline,
         ...rest,
+        result.server,
       ]);
     }),
   ];
 }
 
-function describe({ date, cpu, node, redis, mysql, results }: Report): string {
+function describe({ date, cpu, node, redis, results }: Report): string {
   const rounds = [...new Set(results.map((result) => result.rounds))].sort((a, b) => b - a);
-  return `${date}: ${cpu.count} × ${cpu.model}, Node ${node}, Redis ${redis}, MySQL ${mysql}. Medians (least to greatest); rounds: ${rounds.join(' or ')}.`;
+  const servers = [...new Set(results.map(({ server }) => server))];
+  return `${date}: ${cpu.count} × ${cpu.model}, Node ${node}, Redis ${redis}, ${servers.join(', ')}. Medians (least to greatest); rounds: ${rounds.join(' or ')}.`;
 }
+
+const unitOf = ({ unit, pooled }: Result): string => (pooled ? `${unit}, all rounds pooled` : unit);
 
 const columnsOf = ({ baseline, wanted, met }: Result): string[] => [
   baseline === undefined ? '–' : show(baseline.value),

@@ -1,10 +1,10 @@
 import { Client } from 'undici';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
-import { FIRST_DAY, type Owner, storeHistory } from '../history.ts';
+import { FIRST_DAY, type Owner } from '../history.ts';
 import type { Installation } from '../installation.ts';
 import { choosePages, type Page, type Pages } from '../listing-pages.ts';
 import { type Process, startProcess } from '../processes.ts';
-import { advanceImportLocks, segmentsMade } from '../surroundings.ts';
+import { segmentsMade, storeReadHistory } from '../surroundings.ts';
 
 const ACCOUNTS = 10;
 /** Accounts of other customers, whose movements lie between. */
@@ -17,7 +17,6 @@ const FOREIGN_ACCOUNTS = 3;
 export const listing: Figure = {
   about:
     'pages of 1,000 movements a second over HTTP, against mysql2 and JSON.stringify; deep pages against the first',
-  byDefault: true,
   async prepare(scale: Scale, start) {
     const installation = await start();
     const rows = sized(scale, { smoke: 6_000, normal: 1_100_000, large: 10_000_000 });
@@ -33,6 +32,7 @@ export const listing: Figure = {
     for (const page of [...pages.plain, pages.deep, pages.numbered(FIRST_DAY)])
       await checkEqual(context, page);
     return {
+      server: installation.server,
       round: () => round(context, pages, sized(scale, { smoke: 1, normal: 5 })),
       async end() {
         await client.destroy();
@@ -56,12 +56,11 @@ async function fill({ call, customer, runtime }: Installation, rows: number) {
   };
   const { key, owners } = await add(ACCOUNTS);
   const { owners: others } = await add(FOREIGN_ACCOUNTS);
-  await storeHistory(
+  await storeReadHistory(
     runtime.database,
     [...owners, ...others],
     (rows * (ACCOUNTS + FOREIGN_ACCOUNTS)) / ACCOUNTS,
   );
-  await advanceImportLocks(runtime.database);
   await segmentsMade(runtime.database);
   return { key, owners };
 }

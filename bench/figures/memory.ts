@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import type { Installation } from '../installation.ts';
-import { addAccount, newestDelivery, subscribe, untilDelivered, untilDone } from '../load.ts';
+import { addAccount, markDeliveries, subscribe, untilDelivered, untilDone } from '../load.ts';
 import { makeMovements, toNdjson } from '../movements.ts';
 import { forgetPeak, memoryOf } from '../usage.ts';
 
@@ -12,22 +12,22 @@ const BLOCK = 1_000;
 /** Of ten movements the last is equal to the one before, if nothing but its content tells it apart. */
 const EQUAL_EVERY = 10;
 
-/** What one movement in that many is notified of; the rest is stored only, so that the figure does not take all day. */
+/** A webhook matches one movement in so many; the rest is only stored, so that the figure does not take all day. */
 const NOTIFIED_EVERY = 10;
 
 /**
  * The most memory that each process has resident while one NDJSON body of a million movements comes in, is stored, and a
- * webhook is told of a tenth of it: once with a unique_id in each movement, once without any, which is when the importer
+ * tenth of it is delivered to a webhook: once with a unique_id in each movement, once without any, which is when the importer
  * has to count equal ones. The client makes the body as it is read and never holds it.
  */
 export const memory: Figure = {
   about: 'peak memory of each process while one NDJSON stream of 1,000,000 movements goes in',
-  byDefault: true,
   rounds: 1,
   async prepare(scale: Scale, start) {
     const installation = await start();
     const rows = sized(scale, { smoke: 5_000, normal: 1_000_000 });
     return {
+      server: installation.server,
       round: async () => [
         ...(await stream(installation, rows, 'with unique_id')),
         ...(await stream(installation, rows, 'without unique_id')),
@@ -45,9 +45,12 @@ async function stream(
   const { pids, receiver, runtime, url } = installation;
   const { api_key: key, accountId: notified, customer } = await installation.customer();
   const quiet = await addAccount(installation, key);
-  const { path, secret } = await subscribe(installation, key, { path: `/${notified}`, account: notified });
-  const before = await newestDelivery(installation);
-  receiver.send({ secrets: { [path]: secret }, reset: true });
+  const { id, path, secret } = await subscribe(installation, key, {
+    path: `/${notified}`,
+    account: notified,
+  });
+  receiver.send({ secrets: { [path]: secret } });
+  const mark = await markDeliveries(installation, [id]);
   for (const role of ROLES) await forgetPeak(pids[role] ?? 0);
 
   const answer = await request(`${url}/v1/imports`, {
@@ -55,10 +58,10 @@ async function stream(
     headers: { Authentication: key, 'content-type': 'application/x-ndjson' },
     body: Readable.from(lines(rows, notified, quiet, kind === 'with unique_id')),
   });
-  const body = (await answer.body.json()) as { import: { id: string } };
+  const body = (await answer.body.json()) as { import: { id: number | string } };
   if (answer.statusCode !== 202) throw new Error(`the stream was refused: ${JSON.stringify(body)}`);
-  await untilDone(installation, key, body.import.id, rows);
-  await untilDelivered(installation, before, rows / NOTIFIED_EVERY);
+  await untilDone(installation, key, String(body.import.id), rows);
+  await untilDelivered(installation, mark, rows / NOTIFIED_EVERY);
   if (kind === 'without unique_id') {
     const [counted] = await runtime.database.query<{ second: string; more: string }[]>(
       `SELECT SUM(unique_id LIKE 'content:%:2') AS second, SUM(unique_id NOT LIKE 'content:%:1') AS more

@@ -1,9 +1,9 @@
-import { addDeliveryJobs } from '../../src/queues/jobs.ts';
+import { wakeWebhooks } from '../../src/queues/wake.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
-import { storeHistory } from '../history.ts';
 import { type Installation, startInstallation } from '../installation.ts';
-import { newestDelivery, type Subscribed, subscribe, untilDelivered } from '../load.ts';
+import { addAccount, markDeliveries, requireEqual, subscribe, untilDelivered } from '../load.ts';
+import { makePending, storeReadHistory } from '../surroundings.ts';
 import { cpuOf } from '../usage.ts';
 
 /** Delivery processes. A smoke run tries out whether several work together. */
@@ -16,27 +16,29 @@ const WEBHOOKS = 64;
 interface Site {
   processes: number;
   installation: Installation;
-  webhooks: Subscribed[];
+  key: string;
+  customerId: string;
+  webhookIds: string[];
 }
 
 /**
- * Deliveries per second with 1, 2 and 4 delivery processes, to receivers that take 20 ms: 64 webhooks owe the same, all
- * of it due at once, until every result is committed. Baseline: one process. The processor time of each process beside
+ * Deliveries per second with 1, 2 and 4 delivery processes, to receivers that take 20 ms: 64 webhooks have the same backlog, all
+ * of it due, until every result is committed. Baseline: one process. The processor time of each process beside
  * it tells what stops the growth.
  */
 export const scaleOut: Figure = {
   about: 'deliveries/s with 1, 2 and 4 delivery processes and receivers that take 20 ms; where it stops',
-  byDefault: true,
   async prepare(scale: Scale) {
     const sites: Site[] = [];
-    const owed = sized(scale, { smoke: 20, normal: 500 });
+    const pending = sized(scale, { smoke: 20, normal: 500 });
     for (const processes of sized(scale, PROCESSES)) sites.push(await fill(processes));
     return {
+      server: sites[0]?.installation.server ?? '',
       async round() {
         const measured: Measured[] = [];
         let one: number | undefined;
         for (const site of sites) {
-          const { rate, cpu } = await drain(site, owed);
+          const { rate, cpu } = await deliverAll(site, pending);
           measured.push(...show(site.processes, rate, one), ...cpu);
           one ??= rate;
         }
@@ -49,42 +51,51 @@ export const scaleOut: Figure = {
   },
 };
 
-/** 64 paused webhooks, with which nothing happens until they are told to go on. */
+/** 64 paused webhooks, with which nothing happens until they are made active. */
 async function fill(processes: number): Promise<Site> {
   const installation = await startInstallation({ deliveries: processes });
   const { customer, receiver } = installation;
-  const { api_key: key, accountId } = await customer();
-  const webhooks: Subscribed[] = [];
+  const { api_key: key, customer: owner } = await customer();
+  const secrets: Record<string, string> = {};
+  const webhookIds: string[] = [];
   for (let i = 0; i < WEBHOOKS; i += 1) {
-    webhooks.push(await subscribe(installation, key, { path: `/slow/${i}`, account: accountId }));
+    const { id, path, secret } = await subscribe(installation, key, { path: `/slow/${i}`, account: 'all' });
+    webhookIds.push(id);
+    secrets[path] = secret;
   }
-  receiver.send({ secrets: Object.fromEntries(webhooks.map(({ path, secret }) => [path, secret])) });
-  return { processes, installation, webhooks };
+  receiver.send({ secrets });
+  return { processes, installation, key, customerId: owner.id, webhookIds };
 }
 
-/** Each webhook comes to owe so many, all at once; measured from when they are told to go on. */
-async function drain({ processes, installation, webhooks }: Site, owed: number) {
+/** Each webhook gets a backlog of so many; measured from when they are made active. */
+async function deliverAll(site: Site, pending: number) {
+  const { processes, installation, key, customerId, webhookIds } = site;
   const { pids, receiver, runtime } = installation;
   const { database, queues } = runtime;
-  const ids = webhooks.map(({ id }) => id);
   const setStatus = (status: string) =>
-    database.query('UPDATE webhooks SET status = ?, revision = revision + 1 WHERE id IN (?)', [status, ids]);
-  const before = await newestDelivery(installation);
+    database.query('UPDATE webhooks SET status = ?, revision = revision + 1 WHERE id IN (?)', [
+      status,
+      webhookIds,
+    ]);
+  const total = pending * WEBHOOKS;
   await setStatus('paused');
-  await owe(installation, webhooks, owed);
-  receiver.send({ reset: true });
+  const mark = await markDeliveries(installation, webhookIds);
+  // An account of its own for each round, since the history begins with the same unique_id.
+  const accountId = await addAccount(installation, key);
+  await storeReadHistory(database, [{ customerId, accountId }], pending);
+  requireEqual({ expected: total, pending: await makePending(database, webhookIds) });
 
   const watched = Object.entries({ ...pids, receiver: receiver.child.pid ?? 0 });
   const readCpu = () => Promise.all(watched.map(([, pid]) => cpuOf(pid)));
   await setStatus('active');
   const cpuBefore = await readCpu();
   const started = monotonic();
-  await addDeliveryJobs(queues, ids);
-  await untilDelivered(installation, before, owed * WEBHOOKS);
+  await wakeWebhooks(queues, webhookIds);
+  await untilDelivered(installation, mark, total);
   const seconds = (monotonic() - started) / 1_000;
   const cpuAfter = await readCpu();
   return {
-    rate: (owed * WEBHOOKS) / seconds,
+    rate: total / seconds,
     cpu: watched.flatMap(([name], at): Measured[] =>
       IDLE.includes(name)
         ? []
@@ -101,18 +112,6 @@ async function drain({ processes, installation, webhooks }: Site, owed: number) 
 
 /** Have nothing to do here. */
 const IDLE = ['api', 'maintenance'];
-
-/** Movements of their own for each round: a webhook is told of a movement once. */
-async function owe({ customer, runtime }: Installation, webhooks: readonly Subscribed[], owed: number) {
-  const { customer: owner, accountId } = await customer();
-  await storeHistory(runtime.database, [{ customerId: owner.id, accountId }], owed);
-  for (const { id } of webhooks) {
-    await runtime.database.query(
-      'INSERT INTO deliveries (webhook_id, transaction_id) SELECT ?, id FROM transactions WHERE customer_id = ?',
-      [id, owner.id],
-    );
-  }
-}
 
 function show(processes: number, rate: number, one: number | undefined): Measured[] {
   const name = `deliveries to slow receivers, ${countOf(processes)}`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Measured } from '../../bench/figure.ts';
+import type { Measured, MeasuredTimes } from '../../bench/figure.ts';
 import { drawPicture } from '../../bench/picture.ts';
 import { replaceTable } from '../../bench/report.ts';
-import { type Report, summarise } from '../../bench/summary.ts';
+import { mergeResults, type Report, summarise } from '../../bench/summary.ts';
 import { renderMarkdown, renderTerminal } from '../../bench/table.ts';
 
 const measured = (value: number, baseline: number, rest: Partial<Measured> = {}): Measured => ({
@@ -13,21 +13,23 @@ const measured = (value: number, baseline: number, rest: Partial<Measured> = {})
   ...rest,
 });
 
+const SERVER = 'MariaDB 10.11.19';
+
 const report = (results: Report['results']): Report => ({
   date: '2026-01-15',
   cpu: { model: 'Model X', count: 2 },
   node: '20.20.0',
   redis: '7.0.15',
-  mysql: '10.11.19-MariaDB',
   results,
 });
 
 describe('summarise', () => {
   it('takes median, least and greatest over the rounds, and of ratios within one round', () => {
     const rounds = [[measured(50, 100)], [measured(90, 100)], [measured(100, 400)]];
-    expect(summarise('deliveries', rounds)).toEqual([
+    expect(summarise('deliveries', SERVER, rounds)).toEqual([
       {
         figure: 'deliveries',
+        server: SERVER,
         name: 'deliveries, 2 webhooks',
         unit: 'deliveries/s',
         rounds: 3,
@@ -42,13 +44,13 @@ describe('summarise', () => {
   });
 
   it('takes the mean of the two in the middle when the rounds are even in number', () => {
-    const [result] = summarise('f', [[measured(10, 10)], [measured(20, 10)]]);
+    const [result] = summarise('f', SERVER, [[measured(10, 10)], [measured(20, 10)]]);
     expect(result?.value.median).toBe(15);
   });
 
   it('keeps apart what is held against two baselines', () => {
     const round = [measured(50, 100), measured(50, 25, { baseline: { name: 'jobs', value: 25 } })];
-    const ratios = summarise('f', [round, round]).map(({ baseline }) => [
+    const ratios = summarise('f', SERVER, [round, round]).map(({ baseline }) => [
       baseline?.name,
       baseline?.ratio.median,
     ]);
@@ -64,22 +66,93 @@ describe('summarise', () => {
     { value: 150, wanted: { atMost: 1.5 }, met: true },
     { value: 151, wanted: { atMost: 1.5 }, met: false },
   ])('judges the ratio $value/100 against $wanted as $met', ({ value, wanted, met }) => {
-    expect(summarise('f', [[measured(value, 100, { wanted })]])[0]?.met).toBe(met);
+    expect(summarise('f', SERVER, [[measured(value, 100, { wanted })]])[0]?.met).toBe(met);
   });
 
   it('judges the value itself where there is no baseline', () => {
     const memory = { name: 'peak', unit: 'MB', value: 301, wanted: { atMost: 300 } };
-    expect(summarise('memory', [[memory]])[0]).toMatchObject({ met: false });
-    expect(summarise('memory', [[{ ...memory, value: 300 }]])[0]).toMatchObject({ met: true });
+    expect(summarise('memory', SERVER, [[memory]])[0]).toMatchObject({ met: false });
+    expect(summarise('memory', SERVER, [[{ ...memory, value: 300 }]])[0]).toMatchObject({ met: true });
   });
 
   it('says nothing of met where nothing is wanted', () => {
-    expect(summarise('f', [[measured(1, 2)]])[0]).not.toHaveProperty('met');
+    expect(summarise('f', SERVER, [[measured(1, 2)]])[0]).not.toHaveProperty('met');
+  });
+});
+
+describe('summarise, of percentiles', () => {
+  const times = (count: number, wanted?: MeasuredTimes['wanted']): MeasuredTimes => ({
+    name: 'latency, p99',
+    unit: 'ms',
+    part: 0.99,
+    times: Array.from({ length: count }, (_, i) => 2 * (i + 1)),
+    baseline: { name: 'a relay', times: Array.from({ length: count }, (_, i) => i + 1) },
+    ...(wanted === undefined ? {} : { wanted }),
+  });
+
+  it('takes the percentile of each round that has enough samples', () => {
+    const [result] = summarise('f', SERVER, [[times(1_000, { atMost: 2 })], [times(2_000)]]);
+    expect(result).toMatchObject({
+      rounds: 2,
+      value: { min: 1_980, max: 3_960 },
+      baseline: { value: { min: 990, max: 1_980 }, ratio: { median: 2, min: 2, max: 2 } },
+      met: true,
+    });
+    expect(result).not.toHaveProperty('pooled');
+  });
+
+  it('pools all rounds where one alone has too few samples, and says so', () => {
+    const results = summarise('f', SERVER, [[times(500)], [times(500)]]);
+    expect(results).toMatchObject([
+      {
+        rounds: 2,
+        pooled: true,
+        value: { median: 990, min: 990, max: 990 },
+        baseline: { ratio: { median: 2 } },
+      },
+    ]);
+    expect(renderMarkdown(report(results)).at(-1)).toContain('| latency, p99, ms, all rounds pooled | 990 |');
+  });
+
+  it('pools both sides when only one has too few samples', () => {
+    const uneven = { ...times(1_000), times: times(600).times };
+    expect(summarise('f', SERVER, [[uneven], [uneven]])).toMatchObject([
+      { pooled: true, value: { median: 1_188 }, baseline: { value: { median: 990 } } },
+    ]);
+  });
+
+  it('leaves out what has too few samples in all rounds together', () => {
+    expect(summarise('f', SERVER, [[times(499)], [times(500)]])).toEqual([]);
+    expect(
+      summarise('f', SERVER, [[{ ...times(5_000), baseline: { name: 'a relay', times: [1] } }]]),
+    ).toEqual([]);
+  });
+});
+
+describe('mergeResults', () => {
+  it('keeps what an earlier run measured on other servers, beside the rows of the same figure', () => {
+    const on = (server: string, figure: string, value: number) =>
+      summarise(figure, server, [[measured(value, 100)]]);
+    const earlier = [
+      ...on('MariaDB 10.11.19', 'imports', 1),
+      ...on('MariaDB 10.11.19', 'deliveries', 2),
+      ...on('MySQL 9.7.0', 'imports', 3),
+    ];
+    const merged = mergeResults(earlier, [
+      ...on('MySQL 9.7.0', 'imports', 4),
+      ...on('MySQL 9.7.0', 'deliveries', 5),
+    ]);
+    expect(merged.map(({ figure, server, value }) => [figure, server, value.median])).toEqual([
+      ['imports', 'MariaDB 10.11.19', 1],
+      ['imports', 'MySQL 9.7.0', 4],
+      ['deliveries', 'MariaDB 10.11.19', 2],
+      ['deliveries', 'MySQL 9.7.0', 5],
+    ]);
   });
 });
 
 describe('the table', () => {
-  const results = summarise('deliveries', [
+  const results = summarise('deliveries', SERVER, [
     [measured(12_345, 20_000, { wanted: { atLeast: 0.6 } })],
     [measured(10_000, 20_000, { wanted: { atLeast: 0.6 } })],
     [measured(13_000, 20_000, { wanted: { atLeast: 0.6 } })],
@@ -88,16 +161,26 @@ describe('the table', () => {
   it('shows medians with least and greatest, the ratio, what is wanted and whether it is met', () => {
     const lines = renderTerminal(report(results));
     expect(lines.find((line) => line.includes('deliveries, 2 webhooks'))).toMatch(
-      /12,345 \(10,000 to 13,000\) +20,000 +0\.62 \(0\.50 to 0\.65\) +≥ 0\.6 +yes$/,
+      /12,345 \(10,000 to 13,000\) +20,000 +0\.62 \(0\.50 to 0\.65\) +≥ 0\.6 +yes +MariaDB 10\.11\.19$/,
     );
     expect(lines[0]).toContain('rounds: 3');
   });
 
   it('is a row of as many cells as its heading in Markdown, with a dash for what there is not', () => {
-    const memory = summarise('memory', [[{ name: 'peak', unit: 'MB', value: 120 }]]);
+    const memory = summarise('memory', SERVER, [[{ name: 'peak', unit: 'MB', value: 120 }]]);
     const rows = renderMarkdown(report([...results, ...memory])).filter((line) => line.startsWith('|'));
-    expect(rows.map((row) => row.split(' | ').length)).toEqual([7, 7, 7, 7]);
-    expect(rows.at(-1)).toBe('| peak, MB | 120 | – | – | – | – | – |');
+    expect(rows.map((row) => row.split(' | ').length)).toEqual([8, 8, 8, 8]);
+    expect(rows.at(-1)).toBe('| peak, MB | 120 | – | – | – | – | – | MariaDB 10.11.19 |');
+  });
+
+  it('names the server of each row, and all of them above the table', () => {
+    const onMysql = summarise('deliveries', 'MySQL 9.7.0', [[measured(9_000, 20_000)]]);
+    const lines = renderTerminal(report([...results, ...onMysql]));
+    expect(lines[0]).toContain('MariaDB 10.11.19, MySQL 9.7.0.');
+    expect(lines.filter((line) => line.includes('deliveries, 2 webhooks'))).toEqual([
+      expect.stringMatching(/MariaDB 10\.11\.19$/),
+      expect.stringMatching(/MySQL 9\.7\.0$/),
+    ]);
   });
 
   it('takes the place of the one in the page, and leaves the rest of the page as it is', () => {
@@ -112,13 +195,23 @@ describe('the table', () => {
 });
 
 describe('the picture', () => {
+  it('names the server of each bar when there are several', () => {
+    const wanted = { atLeast: 0.6 };
+    const one = summarise('deliveries', SERVER, [[measured(50, 100, { wanted })]]);
+    const other = summarise('deliveries', 'MySQL 9.7.0', [[measured(50, 100, { wanted })]]);
+    expect(drawPicture(one)).not.toContain(SERVER);
+    expect(drawPicture([...one, ...other])).toContain(
+      'deliveries, 2 webhooks, against a bare loop, MySQL 9.7.0',
+    );
+  });
+
   it('is an SVG whose text is text, with a panel for what should be long and one for what should be short', () => {
     const svg = drawPicture([
-      ...summarise('deliveries', [[measured(50, 100, { wanted: { atLeast: 0.6 } })]]),
-      ...summarise('latency', [
+      ...summarise('deliveries', SERVER, [[measured(50, 100, { wanted: { atLeast: 0.6 } })]]),
+      ...summarise('latency', SERVER, [
         [measured(15, 10, { name: 'latency <p99> & "more"', wanted: { atMost: 3 } })],
       ]),
-      ...summarise('deliveries', [[measured(1, 2, { name: 'nothing is wanted of this' })]]),
+      ...summarise('deliveries', SERVER, [[measured(1, 2, { name: 'nothing is wanted of this' })]]),
     ]);
     const texts = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
     expect(texts).toContain('deliveries, 2 webhooks, against a bare loop');

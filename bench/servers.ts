@@ -1,0 +1,45 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ServerUrls, startEmbedded } from '../src/embedded/servers.ts';
+
+export interface Servers extends ServerUrls {
+  /** The process id of a server, where it is a process of this machine. */
+  pidOf(name: 'mysql' | 'redis'): Promise<number | null>;
+  end(): Promise<void>;
+}
+
+/** Embedded servers in a fresh directory. `end` leaves nothing behind, and neither does a run that fails. */
+export async function startServers(wanted: { mysql: boolean; redis: boolean }): Promise<Servers> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-bench-'));
+  const kill = () => killServers(dataDir);
+  process.once('exit', kill);
+  const announce = (line: string) => console.error(line);
+  const { stop, ...urls } = await startEmbedded({ dataDir, ...wanted, install: 'auto', announce });
+  return {
+    ...urls,
+    pidOf: (name) =>
+      readFile(join(dataDir, `${name}.json`), 'utf8').then(
+        (record) => (JSON.parse(record) as { pid: number }).pid,
+        () => null,
+      ),
+    async end() {
+      await stop();
+      await rm(dataDir, { recursive: true, force: true });
+      process.off('exit', kill);
+    },
+  };
+}
+
+/** For a run that fails: nobody else would ever end its servers. */
+function killServers(dataDir: string): void {
+  for (const name of ['redis', 'mysql']) {
+    try {
+      process.kill(JSON.parse(readFileSync(join(dataDir, `${name}.json`), 'utf8')).pid, 'SIGKILL');
+    } catch {
+      // It had not started, or has ended.
+    }
+  }
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
+}

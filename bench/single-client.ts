@@ -1,0 +1,74 @@
+import { type Dispatcher, Pool } from 'undici';
+import { monotonic } from './clock.ts';
+import { makeMovements } from './movements.ts';
+
+/**
+ * Who sends single movements, a process of its own so that nothing else holds it up: one movement per POST /v1/imports, over
+ * so many connections, the next one as soon as the one before is answered. All bodies are made before the first request.
+ * Message from the parent, any number of times: Orders; to the parent, when all are answered: Sent.
+ */
+export interface Orders {
+  origin: string;
+  connections: number;
+  /** The movements are for these accounts in turn. Without a key: to the baseline, which does not ask for one. */
+  accounts: readonly { accountId: string; key?: string | undefined }[];
+  movements: number;
+  /** Tells one round's movements from another's. */
+  run: string;
+}
+
+export interface Sent {
+  /** Monotonic milliseconds. */
+  startedAt: number;
+  /** Milliseconds from each request to its answer. */
+  waits: number[];
+}
+
+process.on('message', async (orders: Orders) => {
+  const { origin, connections } = orders;
+  const requests = prepare(orders);
+  const pool = new Pool(origin, { connections });
+  const waits: number[] = [];
+  let next = 0;
+  const startedAt = monotonic();
+  const sendNext = async () => {
+    for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
+      const sentAt = monotonic();
+      await post(pool, request);
+      waits.push(monotonic() - sentAt);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, sendNext));
+  await pool.close();
+  process.send?.({ startedAt, waits } satisfies Sent);
+});
+
+function prepare({ accounts, movements, run }: Orders): Dispatcher.DispatchOptions[] {
+  return makeMovements(movements, '', run).map((movement, i) => {
+    const { accountId, key } = accounts[i % accounts.length] ?? { accountId: '' };
+    return {
+      method: 'POST',
+      path: '/v1/imports',
+      headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authentication: key }) },
+      body: Buffer.from(JSON.stringify({ transactions: [{ ...movement, account_id: accountId }] })),
+    };
+  });
+}
+
+/** With undici's dispatch, which costs half of its request. @throws when the movement is refused. */
+const post = (pool: Pool, options: Dispatcher.DispatchOptions) =>
+  new Promise<void>((resolve, reject) => {
+    let status = 0;
+    pool.dispatch(options, {
+      onRequestStart() {},
+      onResponseStart(_controller, statusCode) {
+        status = statusCode;
+      },
+      onResponseData() {},
+      onResponseEnd() {
+        if (status === 202) resolve();
+        else reject(new Error(`a single movement was answered ${status}`));
+      },
+      onResponseError: (_controller, error) => reject(error),
+    });
+  });
