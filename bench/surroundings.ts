@@ -86,7 +86,7 @@ export async function segmentsMade(database: DataSource): Promise<void> {
   while ((await findWaiting(database)).length > 0) await pause(100);
 }
 
-/** As if the webhooks had been made before their customers' first movement, and had matched none so far. */
+/** As if these new webhooks had been made before their customers' first movement, and had matched none so far. */
 export async function rewind(database: DataSource, webhookIds: readonly string[]): Promise<void> {
   await database.query('UPDATE webhook_filters SET from_id = 0 WHERE webhook_id IN (?)', [webhookIds]);
   await database.query(

@@ -40,7 +40,7 @@ export const singleMovements: Figure = {
   about: 'movements/s that come one per request, from request to subscriber, against a BullMQ job for each',
   onGivenServer: true,
   async prepare(scale: Scale, start) {
-    const installation = await start(...(scale === 'smoke' ? [] : [{ rateLimit: 0 }]));
+    const installation = scale === 'smoke' ? await start() : await start({ rateLimit: 0 });
     const { customers, movements } = sized(scale, SIZES);
     const groups: Group[] = [];
     for (const count of customers) {
