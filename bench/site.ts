@@ -81,6 +81,7 @@ const FILLED = [
   'transactions',
   'deliveries',
   'retries',
+  'attempts',
   'webhooks',
   'webhook_filters',
   'webhook_backlogs',

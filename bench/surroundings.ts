@@ -12,6 +12,11 @@ const PAGE = 100_000;
 /** A webhook's settings that a copy takes over; its sealed secret opens for the copy as well. */
 const SETTINGS = 'title, endpoint, event, secret, encoding, hash_encoding, max_in_flight';
 
+/** What the importer and delivery runs keep of the customers' filters is read again. */
+const FILTERS_CHANGED = `
+  UPDATE import_locks SET filters_version = filters_version + 1
+  WHERE customer_id IN (SELECT customer_id FROM webhooks WHERE id IN (?))`;
+
 /** The rows that each webhook needs beside its own: it matches what is stored from now on. */
 const COMPLETE = [
   `INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, previous_through, matched_after)
@@ -23,8 +28,7 @@ const COMPLETE = [
   `INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id)
    SELECT w.id, l.last_transaction_id, w.customer_id, w.event, w.account_id
    FROM webhooks w JOIN import_locks l ON l.customer_id = w.customer_id WHERE w.id IN (?)`,
-  `UPDATE import_locks SET filters_version = filters_version + 1
-   WHERE customer_id IN (SELECT customer_id FROM webhooks WHERE id IN (?))`,
+  FILTERS_CHANGED,
 ];
 
 /**
@@ -88,20 +92,14 @@ export async function segmentsMade(database: DataSource): Promise<void> {
 
 /** As if these new webhooks had been made before their customers' first movement, and had matched none so far. */
 export async function rewind(database: DataSource, webhookIds: readonly string[]): Promise<void> {
-  await database.query('UPDATE webhook_filters SET from_id = 0 WHERE webhook_id IN (?)', [webhookIds]);
-  await database.query(
-    'UPDATE webhook_cursors SET sent_through = 0, recorded_through = 0 WHERE webhook_id IN (?)',
-    [webhookIds],
-  );
-  await database.query(
-    'UPDATE webhook_backlogs SET matched_through = 0, previous_through = 0, matched_after = 0 WHERE webhook_id IN (?)',
-    [webhookIds],
-  );
-  await database.query(
-    `UPDATE import_locks SET filters_version = filters_version + 1
-     WHERE customer_id IN (SELECT customer_id FROM webhooks WHERE id IN (?))`,
-    [webhookIds],
-  );
+  const statements = [
+    'UPDATE webhook_filters SET from_id = 0 WHERE webhook_id IN (?)',
+    `UPDATE webhook_backlogs b JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
+     SET b.matched_through = 0, b.previous_through = 0, b.matched_after = 0, c.sent_through = 0, c.recorded_through = 0
+     WHERE b.webhook_id IN (?)`,
+    FILTERS_CHANGED,
+  ];
+  for (const statement of statements) await database.query(statement, [webhookIds]);
 }
 
 /**
@@ -128,22 +126,28 @@ export async function makePending(database: DataSource, webhookIds: readonly str
   return found.reduce((sum, { count }) => sum + Number(count), 0);
 }
 
-/** What one attempt came to, as `deliveries` keeps it. */
+/** What the only attempt came to, as `deliveries` keeps it. */
 const RESULTS = {
   delivered: "'delivered', 1, 'delivered', 200, NOW(6), 3, NULL",
-  failed: "'pending', 1, 'failed', 500, NOW(6), 3, 'the endpoint answered 500'",
+  failed: "'pending', 1, 'failed', 500, NOW(6), 3, 'HTTP 500'",
 };
 
-/** Each movement of the customer has had one attempt. */
+/**
+ * Each movement of the customer matched the webhook and has had one attempt. The cursor and the backlog move in one statement, at
+ * the end: no delivery run ever finds something to send.
+ */
 async function storeResults(
   database: DataSource,
   webhookId: string,
   customerId: string,
   result: keyof typeof RESULTS,
 ): Promise<void> {
-  for (let newest = '0'; ; ) {
-    const [page] = await database.query<{ last: string | null }[]>(
-      `SELECT MAX(id) AS last FROM (SELECT id FROM transactions WHERE customer_id = ? AND id > ? ORDER BY id LIMIT ${PAGE}) t`,
+  let newest = '0';
+  let stored = 0;
+  for (;;) {
+    const [page] = await database.query<{ last: string | null; count: string }[]>(
+      `SELECT MAX(id) AS last, COUNT(*) AS count
+       FROM (SELECT id FROM transactions WHERE customer_id = ? AND id > ? ORDER BY id LIMIT ${PAGE}) t`,
       [customerId, newest],
     );
     if (page?.last == null) break;
@@ -155,74 +159,70 @@ async function storeResults(
       [webhookId, customerId, newest, page.last],
     );
     newest = page.last;
+    stored += Number(page.count);
   }
   await database.query(
-    `UPDATE webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id
-     SET c.sent_through = b.matched_through, c.recorded_through = b.matched_through,
-       c.delivered_count = ${result === 'delivered' ? 'b.matched_count' : '0'} WHERE c.webhook_id = ?`,
-    [webhookId],
+    `UPDATE webhook_backlogs b JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
+     SET b.matched_through = ?, b.matched_count = ?, c.sent_through = ?, c.recorded_through = ?, c.delivered_count = ?
+     WHERE b.webhook_id = ?`,
+    [newest, stored, newest, newest, result === 'delivered' ? stored : 0, webhookId],
   );
 }
 
-/**
- * All movements of the customer matched this new webhook, and were delivered to it at the first attempt. Its own filter counts
- * for those that come.
- */
+/** All movements of the customer matched this new webhook, and were delivered to it. Its filter counts for those that come. */
 export async function storeDelivered(
   database: DataSource,
   { id }: Pick<Subscribed, 'id'>,
   customerId: string,
 ): Promise<void> {
-  const filter = await database.query<{ from_id: string; event: string; account_id: string | null }[]>(
-    'SELECT from_id, event, account_id FROM webhook_filters WHERE webhook_id = ?',
-    [id],
+  await database.query(
+    `INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event) VALUES (?, 0, ?, 'NEW_TRANSACTION')
+     ON DUPLICATE KEY UPDATE account_id = NULL`,
+    [id, customerId],
   );
-  await rewind(database, [id]);
-  await database.query('UPDATE webhook_filters SET account_id = NULL WHERE webhook_id = ?', [id]);
-  for (const { from_id: from, event, account_id: account } of filter) {
-    await database.query(
-      `INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id) VALUES (?, ?, ?, ?, ?)
-       ON DUPLICATE KEY UPDATE account_id = VALUES(account_id)`,
-      [id, from, customerId, event, account],
-    );
-  }
-  await makePending(database, [id]);
+  await database.query(FILTERS_CHANGED, [[id]]);
   await storeResults(database, id, customerId, 'delivered');
 }
 
+/** The first attempt of each delivery of the webhook has failed, and the next one is due within ten hours, in two at the soonest. */
+const WAIT = [
+  `INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
+   SELECT webhook_id, transaction_id, customer_id,
+     NOW(6) + INTERVAL 2 HOUR + INTERVAL transaction_id % 36000 SECOND, 1, 1
+   FROM deliveries WHERE webhook_id = ? ORDER BY transaction_id`,
+  `INSERT INTO attempts (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, error)
+   SELECT webhook_id, transaction_id, 1, customer_id, outcome, status_code, started_at, duration_ms, error
+   FROM deliveries WHERE webhook_id = ? ORDER BY transaction_id`,
+];
+
 /**
- * For each webhook all movements of the customer that it has not matched yet are pending, and none of them can be sent for the
- * next hours: the first third is paused, the circuit of the second is open, and of the last each delivery has failed once and
- * waits for its next attempt. The queue has heard of it.
+ * For each webhook all movements of the customer are pending, and none of them can be sent for the next hours: the first third is
+ * paused, the circuit of the second is open, and of the last each delivery has failed once and waits for its next attempt.
+ * The queue has heard of it.
+ * @param webhooks made before the customer's first movement.
  */
 export async function storeBacklog(
   { runtime }: Installation,
   webhooks: readonly Subscribed[],
   customerId: string,
 ): Promise<void> {
-  const { database, queues } = runtime;
+  const { database } = runtime;
   const ids = webhooks.map(({ id }) => id);
   const third = (at: number) =>
     ids.slice(Math.ceil((at * ids.length) / 3), Math.ceil(((at + 1) * ids.length) / 3));
   const [paused, failing, waiting] = [third(0), third(1), third(2)];
   await database.query("UPDATE webhooks SET status = 'paused' WHERE id IN (?)", [paused]);
   await database.query(
-    `UPDATE webhook_cursors c JOIN webhooks w ON w.id = c.webhook_id
-     SET c.health_revision = w.revision, c.consecutive_failures = 10, c.circuit_openings = 10, c.in_flight_limit = 1,
-       c.failing_since = NOW(6), c.failing_days = 1, c.circuit_open_until = NOW(6) + INTERVAL 2 HOUR
-     WHERE c.webhook_id IN (?)`,
+    `UPDATE webhook_cursors
+     SET consecutive_failures = 10, circuit_openings = 10, in_flight_limit = 1, failing_since = NOW(6), failing_days = 1,
+       circuit_open_until = NOW(6) + INTERVAL 2 HOUR
+     WHERE webhook_id IN (?)`,
     [failing],
   );
-  await makePending(database, ids);
+  await makePending(database, [...paused, ...failing]);
   for (const id of waiting) {
     await storeResults(database, id, customerId, 'failed');
-    await database.query(
-      `INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
-       SELECT webhook_id, transaction_id, customer_id,
-         NOW(6) + INTERVAL 2 HOUR + INTERVAL transaction_id % 36000 SECOND, 1, 1
-       FROM deliveries WHERE webhook_id = ? ORDER BY transaction_id`,
-      [id],
-    );
+    for (const statement of WAIT) await database.query(statement, [id]);
   }
-  await wakeWebhooks(queues, ids);
+  await wakeWebhooks(runtime.queues, ids);
 }
