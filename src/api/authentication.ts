@@ -33,8 +33,7 @@ export function authenticate(
     const { address } = getConnInfo(c).remote;
     const find = () => callers.find(hash, () => findCaller(database, hash));
     const caller = await attempt({ hash, address, find });
-    if (caller === null)
-      throw unauthenticated('The API key is not known: it may have been mistyped, or deleted.');
+    if (caller === null) throw unknownKey();
     c.set('caller', caller);
     await next();
   });
@@ -60,3 +59,7 @@ function bearer(header: string | undefined, { schemeRequired = false } = {}): st
 const unauthenticated = (detail: string) =>
   // RFC 9110, section 11.6.1: a 401 names the scheme that would be accepted.
   new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="ledgerbell"' } });
+
+/** 401 for a key that is not known, also for one that was deleted while its request was under way. */
+export const unknownKey = () =>
+  unauthenticated('The API key is not known: it may have been mistyped, or deleted.');

@@ -16,9 +16,15 @@ export interface Upload {
 
 /** `replayed`: the same key and body came before; the import is the one of then. */
 export type Replay = { outcome: 'replayed'; importId: string } | { outcome: 'in progress' | 'key reused' };
-export type Staged = { outcome: 'staged'; importId: string } | Replay;
+export type Staged = { outcome: 'staged'; importId: string } | { outcome: 'api key deleted' } | Replay;
 
+const ER_BAD_NULL_ERROR = 1048;
 const ER_DUP_ENTRY = 1062;
+
+/** The API key was deleted after the request was authenticated. */
+export class ApiKeyDeletedError extends Error {
+  override name = 'ApiKeyDeletedError';
+}
 
 /** Keys are honoured for 24 h; an older one is free again. */
 const EXPIRE_KEY = `
@@ -26,10 +32,14 @@ const EXPIRE_KEY = `
   WHERE customer_id = ? AND idempotency_key = ? AND received_at < NOW(6) - INTERVAL 24 HOUR`;
 const FIND_KEY = `
   SELECT id, status, HEX(body_hash) AS body_hash FROM imports WHERE customer_id = ? AND idempotency_key = ?`;
-/** With a hash the body is whole, and the import is queued; without one it is still to come. */
+/**
+ * With a hash the body is whole, and the import is queued; without one it is still to come. The API key is locked until the
+ * import is committed. Deleting a key locks it as well, and is refused while the key has an unfinished import.
+ */
 const OPEN = `
   INSERT INTO imports (customer_id, api_key_id, format, received, idempotency_key, body_hash, status)
-  VALUES (?, ?, ?, ?, ?, UNHEX(?), IF(body_hash IS NULL, 'receiving', 'queued'))`;
+  VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE), ?, ?, ?, UNHEX(?),
+    IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PIECE = 'INSERT INTO import_pieces (import_id, seq, bytes) VALUES (?, ?, ?)';
 const CLOSE = `UPDATE imports SET status = 'queued', body_hash = UNHEX(?), received_at = NOW(6) WHERE id = ?`;
 
@@ -42,6 +52,8 @@ const CLOSE = `UPDATE imports SET status = 'queued', body_hash = UNHEX(?), recei
  *
  * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header: the same key with another body is `key reused`,
  * the same key while the first request is still being read is `in progress`.
+ *
+ * An API key that was deleted while the body came in is `api key deleted`, and nothing is kept.
  */
 export async function stageImport(database: DataSource, upload: Upload): Promise<Staged> {
   const { customerId, idempotencyKey } = upload;
@@ -55,7 +67,8 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
     if (second.done) return await stageWhole(database, upload, first.done ? Buffer.alloc(0) : first.value);
     return await stagePieces(database, upload, [first.value as Buffer, second.value], pieces);
   } catch (error) {
-    if (idempotencyKey === null || !isDuplicate(error)) throw error;
+    if (error instanceof ApiKeyDeletedError) return { outcome: 'api key deleted' };
+    if (idempotencyKey === null || !isErrno(error, ER_DUP_ENTRY)) throw error;
     // Two requests with one key at the same time: the other one was first.
     const other = await findKey(database, customerId, idempotencyKey);
     if (other === undefined || other.status === 'receiving' || !second.done)
@@ -98,7 +111,7 @@ async function stagePieces(
   head: Buffer[],
   tail: AsyncIterable<Buffer>,
 ): Promise<Staged> {
-  const importId = await openImport(database, upload, null);
+  const importId = await inTransaction(database, (sql) => openImport(sql, upload, null));
   try {
     const hash = createHash('sha256');
     let seq = 0;
@@ -123,21 +136,22 @@ async function stagePieces(
 /**
  * Makes an import. With the SHA-256 of its body it is queued; without one its body is still to come.
  * @returns its id.
+ * @throws {ApiKeyDeletedError} when its API key is gone.
  */
 export async function openImport(
   sql: Sql,
   { customerId, apiKeyId, format, received, idempotencyKey }: Omit<Upload, 'body'>,
   bodyHash: string | null,
 ): Promise<string> {
-  const { insertId } = await sql.query<WriteResult>(OPEN, [
-    customerId,
-    apiKeyId,
-    format,
-    received,
-    idempotencyKey,
-    bodyHash,
-  ]);
-  return String(insertId);
+  const values = [customerId, apiKeyId, format, received, idempotencyKey, bodyHash];
+  try {
+    const { insertId } = await sql.query<WriteResult>(OPEN, values);
+    return String(insertId);
+  } catch (error) {
+    // Only the API key's id can be NULL in this statement.
+    if (isErrno(error, ER_BAD_NULL_ERROR)) throw new ApiKeyDeletedError('the API key has been deleted');
+    throw error;
+  }
 }
 
 interface KeyHolder {
@@ -157,5 +171,5 @@ function judge({ id, body_hash }: KeyHolder, hash: string): Replay {
     : { outcome: 'key reused' };
 }
 
-const isDuplicate = (error: unknown): boolean =>
-  error instanceof Error && 'errno' in error && error.errno === ER_DUP_ENTRY;
+const isErrno = (error: unknown, errno: number): boolean =>
+  error instanceof Error && 'errno' in error && error.errno === errno;

@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { createAccount, largeImport } from '../support/movements.ts';
+import { createAccount, largeImport, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 // No importer: a large import stays queued until the test itself ends it.
 const service = useService({ roles: ['api'] });
@@ -91,4 +94,85 @@ describe('API keys', () => {
     await service.runtime.database.query("UPDATE imports SET status = 'done' WHERE id = ?", [body.import.id]);
     expect((await remove(key, id)).status).toBe(200);
   });
+
+  it.each([
+    ['application/json', 0],
+    ['application/x-ndjson', 0],
+    ['application/x-ndjson', 1_500],
+  ])(
+    'deleted while an upload with them comes in make it 401, and nothing is kept: %s, %i rows before',
+    async (type, before) => {
+      const { api_key: key, customer } = await service.customer();
+      const account = await createAccount(service, key);
+      const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
+      const row = JSON.stringify(movement(account.id));
+      const body = type === 'application/json' ? `{"transactions":[${row}]}` : `${row}\n`;
+      const upload = startUpload(apikey, type);
+      // Less than the two parts after which the import gets its row.
+      upload.write(`${row}\n`.repeat(before) + body.slice(0, 10));
+      await until('the upload has begun', () => upload.socket?.bytesWritten);
+      // The key is looked up before the body is read, and so before the key of this later request.
+      await service.call('GET', '/v1/accounts', { key: apikey });
+      expect((await remove(key, id)).status).toBe(200);
+      upload.end(body.slice(10));
+      const [answer] = (await once(upload, 'response')) as [IncomingMessage];
+      expect(answer.statusCode).toBe(401);
+      answer.resume();
+      expect(await importsOf(customer.id)).toEqual([]);
+    },
+  );
+
+  it.each(['application/json', 'application/x-ndjson'])(
+    'being deleted while an upload is stored make it 401: %s',
+    async (type) => {
+      const { database } = service.runtime;
+      const { api_key: key, customer } = await service.customer();
+      const account = await createAccount(service, key);
+      const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
+      const row = JSON.stringify(movement(account.id));
+      const deletion = database.createQueryRunner();
+      await deletion.startTransaction();
+      await deletion.query('DELETE FROM api_keys WHERE id = ?', [id]);
+      const answer = service.call('POST', '/v1/imports', {
+        key: apikey,
+        type,
+        body: type === 'application/json' ? `{"transactions":[${row}]}` : row,
+      });
+      await until('the import waits for the key', async () => {
+        const waiting = await database.query<object[]>(
+          `SELECT id FROM information_schema.processlist
+           WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%INSERT INTO imports%'`,
+        );
+        return waiting.length > 0;
+      });
+      await deletion.commitTransaction();
+      await deletion.release();
+      expectProblem(await answer, 401);
+      expect(await importsOf(customer.id)).toEqual([]);
+    },
+  );
+
+  it('stay while a long upload with them comes in', async () => {
+    const { api_key: key, customer } = await service.customer();
+    const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
+    const upload = startUpload(apikey, 'application/x-ndjson');
+    upload.write('\n'.repeat(3 * 1024 * 1024));
+    await until('it has its row', async () => (await importsOf(customer.id)).length === 1);
+    expectProblem(await remove(key, id), 409);
+    upload.end();
+    const [answer] = (await once(upload, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(202);
+    answer.resume();
+  });
 });
+
+const startUpload = (key: string, type: string) =>
+  request(`${service.url}/v1/imports`, {
+    method: 'POST',
+    headers: { Authentication: key, 'Content-Type': type },
+  });
+
+const importsOf = (customerId: string) =>
+  service.runtime.database.query<object[]>('SELECT id, status FROM imports WHERE customer_id = ?', [
+    customerId,
+  ]);

@@ -15,6 +15,7 @@ import { Movement } from '../../importing/movement.ts';
 import { type Staged, stageImport } from '../../importing/stage.ts';
 import { queueImports } from '../../queues/jobs.ts';
 import type { Runtime } from '../../runtime.ts';
+import { unknownKey } from '../authentication.ts';
 import {
   check,
   invalidFaults,
@@ -155,6 +156,8 @@ function requireAccepted(accepted: NonNullable<Awaited<ReturnType<StoreInline>>>
     case 'staged':
     case 'replayed':
       return accepted.importId;
+    case 'api key deleted':
+      throw unknownKey();
     case 'in progress':
       throw new Problem(
         'conflict',
