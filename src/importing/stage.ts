@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { dropUpload, HEARTBEAT_EVERY, UPLOAD_IS_DEAD } from './dead-uploads.ts';
 import type { FormatName } from './formats/index.ts';
 import { cutIntoPieces } from './pieces.ts';
 
@@ -16,10 +17,19 @@ export interface Upload {
 
 /** `replayed`: the same key and body came before; the import is the one of then. */
 export type Replay = { outcome: 'replayed'; importId: string } | { outcome: 'in progress' | 'key reused' };
-export type Staged = { outcome: 'staged'; importId: string } | { outcome: 'api key deleted' } | Replay;
+export type Staged =
+  | { outcome: 'staged'; importId: string }
+  | { outcome: 'api key deleted' | 'dropped' }
+  | Replay;
 
 const ER_BAD_NULL_ERROR = 1048;
 const ER_DUP_ENTRY = 1062;
+const ER_NO_REFERENCED_ROW_2 = 1452;
+
+/** The import of an upload was dropped while its body still came in. */
+class UploadDroppedError extends Error {
+  override name = 'UploadDroppedError';
+}
 
 /** The API key was deleted after the request was authenticated. */
 export class ApiKeyDeletedError extends Error {
@@ -31,7 +41,8 @@ const EXPIRE_KEY = `
   UPDATE imports SET idempotency_key = NULL
   WHERE customer_id = ? AND idempotency_key = ? AND received_at < NOW(6) - INTERVAL 24 HOUR`;
 const FIND_KEY = `
-  SELECT id, status, HEX(body_hash) AS body_hash FROM imports WHERE customer_id = ? AND idempotency_key = ?`;
+  SELECT id, status, HEX(body_hash) AS body_hash, ${UPLOAD_IS_DEAD} AS is_dead FROM imports
+  WHERE customer_id = ? AND idempotency_key = ?`;
 /**
  * With a hash the body is whole, and the import is queued; without one it is still to come. The API key is locked until the
  * import is committed. Deleting a key locks it as well, and is refused while the key has an unfinished import.
@@ -41,7 +52,10 @@ const OPEN = `
   VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE), ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PIECE = 'INSERT INTO import_pieces (import_id, seq, bytes) VALUES (?, ?, ?)';
-const CLOSE = `UPDATE imports SET status = 'queued', body_hash = UNHEX(?), received_at = NOW(6) WHERE id = ?`;
+/** While the body comes in, `received_at` is the heartbeat of its upload. */
+const HEARTBEAT = `UPDATE imports SET received_at = NOW(6) WHERE id = ? AND status = 'receiving'`;
+const CLOSE = `
+  UPDATE imports SET status = 'queued', body_hash = UNHEX(?), received_at = NOW(6) WHERE id = ? AND status = 'receiving'`;
 
 /**
  * Keeps the bytes of an import in MySQL. When this resolves to `staged`, they are committed, and the import is queued in
@@ -53,7 +67,8 @@ const CLOSE = `UPDATE imports SET status = 'queued', body_hash = UNHEX(?), recei
  * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header: the same key with another body is `key reused`,
  * the same key while the first request is still being read is `in progress`.
  *
- * An API key that was deleted while the body came in is `api key deleted`, and nothing is kept.
+ * An API key that was deleted while the body came in is `api key deleted`, and nothing is kept. `dropped` says that MySQL
+ * heard nothing of the upload for so long that somebody took it for dead: nothing is kept, and it may be sent again.
  */
 export async function stageImport(database: DataSource, upload: Upload): Promise<Staged> {
   const { customerId, idempotencyKey } = upload;
@@ -68,6 +83,7 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
     return await stagePieces(database, upload, [first.value as Buffer, second.value], pieces);
   } catch (error) {
     if (error instanceof ApiKeyDeletedError) return { outcome: 'api key deleted' };
+    if (error instanceof UploadDroppedError) return { outcome: 'dropped' };
     if (idempotencyKey === null || !isErrno(error, ER_DUP_ENTRY)) throw error;
     // Two requests with one key at the same time: the other one was first.
     const other = await findKey(database, customerId, idempotencyKey);
@@ -91,6 +107,7 @@ export async function findReplay(
   await database.query(EXPIRE_KEY, [customerId, idempotencyKey]);
   const earlier = await findKey(database, customerId, idempotencyKey);
   if (earlier === undefined) return null;
+  if (Number(earlier.is_dead) === 1 && (await dropUpload(database, earlier.id))) return null;
   if (earlier.status === 'receiving') return { outcome: 'in progress' };
   const hash = createHash('sha256');
   for await (const part of body) hash.update(part);
@@ -112,6 +129,7 @@ async function stagePieces(
   tail: AsyncIterable<Buffer>,
 ): Promise<Staged> {
   const importId = await inTransaction(database, (sql) => openImport(sql, upload, null));
+  const stopHeartbeat = keepAlive(database, importId);
   try {
     const hash = createHash('sha256');
     let seq = 0;
@@ -122,15 +140,34 @@ async function stagePieces(
     };
     for (const piece of head) await add(piece);
     for await (const piece of tail) await add(piece);
-    await database.query(CLOSE, [hash.digest('hex'), importId]);
+    const { affectedRows } = await database.query<WriteResult>(CLOSE, [hash.digest('hex'), importId]);
+    if (affectedRows === 0) throw new UploadDroppedError('the import was dropped');
     return { outcome: 'staged', importId };
   } catch (error) {
+    // A part of an import that is gone.
+    if (isErrno(error, ER_NO_REFERENCED_ROW_2)) throw new UploadDroppedError('the import was dropped');
     // Only while it is `receiving`: if the answer to CLOSE was lost, the import may have been queued.
     await database
       .query(`DELETE FROM imports WHERE id = ? AND status = 'receiving'`, [importId])
       .catch(() => {});
     throw error;
+  } finally {
+    stopHeartbeat();
   }
+}
+
+/** Renews the heartbeat of an upload, however slowly its client sends. @returns what ends it. */
+function keepAlive(database: DataSource, importId: string): () => void {
+  let renewing = false;
+  const timer = setInterval(async () => {
+    // While MySQL hangs, one statement waits for it and not one every 3 s.
+    if (renewing) return;
+    renewing = true;
+    // The next one makes up for one that failed.
+    await database.query(HEARTBEAT, [importId]).catch(() => {});
+    renewing = false;
+  }, HEARTBEAT_EVERY);
+  return () => clearInterval(timer);
 }
 
 /**
@@ -158,6 +195,7 @@ interface KeyHolder {
   id: string;
   status: string;
   body_hash: string | null;
+  is_dead: number;
 }
 
 async function findKey(sql: Sql, customerId: string, key: string): Promise<KeyHolder | undefined> {

@@ -1,5 +1,6 @@
 import { reconcileDeliveries } from '../delivering/reconcile.ts';
-import { dropBrokenUploads, reconcileImports } from '../importing/reconcile.ts';
+import { dropDeadUploads } from '../importing/dead-uploads.ts';
+import { reconcileImports } from '../importing/reconcile.ts';
 import { makeSegments } from '../listing/segment-maker.ts';
 import { addDeliveryJobs, queueImports } from '../queues/jobs.ts';
 import type { MaintenanceJob } from '../queues/queues.ts';
@@ -19,7 +20,7 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
   const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', async () => {
     const imports = await reconcileImports(database, (ids) => queueImports(queues, ids));
     const webhooks = await reconcileDeliveries(database, (ids) => addDeliveryJobs(queues, ids));
-    const dropped = await dropBrokenUploads(database);
+    const dropped = await dropDeadUploads(database);
     // The last of all: nothing waits for it.
     const segments = await makeSegments(database);
     log.debug({ imports, webhooks, dropped, segments }, 'reconciled');

@@ -158,6 +158,14 @@ function requireAccepted(accepted: NonNullable<Awaited<ReturnType<StoreInline>>>
       return accepted.importId;
     case 'api key deleted':
       throw unknownKey();
+    case 'dropped':
+      throw new Problem(
+        'unavailable',
+        'The upload was interrupted, and nothing of it was kept: send it again.',
+        {
+          headers: { 'Retry-After': '1' },
+        },
+      );
     case 'in progress':
       throw new Problem(
         'conflict',
