@@ -4,20 +4,23 @@ import { inTransaction, type Sql, type WriteResult } from './transaction.ts';
 
 export interface NewAccount {
   customerId: string;
-  /** By id, or by name: a name that is new is added to the banks. */
+  /** One of the customer's banks by id, or a bank by name: a name that is new is added to the customer's banks. */
   bank: { id: string } | { name: string };
   title: string;
   currency: string;
   iban: string | null;
 }
 
-/** Makes an account. @returns null when there is no bank of that id. */
+/** Makes an account. @returns null when the customer has no bank of that id. */
 export function createAccount(
   database: DataSource,
   { customerId, bank, title, currency, iban }: NewAccount,
 ): Promise<Account | null> {
   return inTransaction(database, async (sql) => {
-    const bankId = 'id' in bank ? await existingBank(sql, bank.id) : await bankOfName(sql, bank.name);
+    const bankId =
+      'id' in bank
+        ? await existingBank(sql, customerId, bank.id)
+        : await bankOfName(sql, customerId, bank.name);
     if (bankId === null) return null;
     const { insertId } = await sql.query<WriteResult>(
       'INSERT INTO accounts (customer_id, bank_id, title, currency, iban) VALUES (?, ?, ?, ?, ?)',
@@ -31,13 +34,18 @@ function findAccount(database: DataSource, id: string): Promise<Account> {
   return database.getRepository(Account).findOneOrFail({ where: { id }, relations: { bank: true } });
 }
 
-async function existingBank(sql: Sql, id: string): Promise<string | null> {
-  const [bank] = await sql.query<{ id: string }[]>('SELECT id FROM banks WHERE id = ?', [id]);
+const BANK_OF_ID = 'SELECT id FROM banks WHERE id = ? AND customer_id = ?';
+/** Index: banks_name. */
+const BANK_OF_NAME = 'SELECT id FROM banks WHERE customer_id = ? AND name = ?';
+const ADD_BANK = 'INSERT INTO banks (customer_id, name) VALUES (?, ?) ON DUPLICATE KEY UPDATE id = id';
+
+async function existingBank(sql: Sql, customerId: string, id: string): Promise<string | null> {
+  const [bank] = await sql.query<{ id: string }[]>(BANK_OF_ID, [id, customerId]);
   return bank?.id ?? null;
 }
 
-async function bankOfName(sql: Sql, name: string): Promise<string | null> {
-  await sql.query('INSERT INTO banks (name) VALUES (?) ON DUPLICATE KEY UPDATE id = id', [name]);
-  const [bank] = await sql.query<{ id: string }[]>('SELECT id FROM banks WHERE name = ?', [name]);
+async function bankOfName(sql: Sql, customerId: string, name: string): Promise<string | null> {
+  await sql.query(ADD_BANK, [customerId, name]);
+  const [bank] = await sql.query<{ id: string }[]>(BANK_OF_NAME, [customerId, name]);
   return bank?.id ?? null;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { NewCustomer } from '../../src/database/customers.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
@@ -69,10 +70,28 @@ describe('accounts', () => {
     expect(new Set(made.map(({ id }) => id)).size).toBe(3);
     const { status, body } = await service.call('GET', '/v1/banks', { key });
     expect(status).toBe(200);
-    expect(Object.keys(body)).toEqual(['banks']);
-    expect(body.banks.filter(({ name }: { name: string }) => name === 'Kuveyt Türk')).toEqual([
-      { id: expect.stringMatching(/^\d+$/), name: 'Kuveyt Türk' },
-    ]);
+    expect(body).toEqual({ banks: [{ id: expect.stringMatching(/^\d+$/), name: 'Kuveyt Türk' }] });
+  });
+
+  it('name banks as their own customer spells them, and not as another one did first', async () => {
+    const [one, two] = [await service.customer('Bir'), await service.customer('İki')];
+    const bankOf = async ({ api_key: key }: NewCustomer, bank: string) =>
+      (await service.call('POST', '/v1/accounts', { key, body: { ...ACCOUNT, bank } })).body.account.bank;
+    const theirs = await bankOf(one, 'AKBANK');
+    const mine = await bankOf(two, 'Akbank');
+    expect([theirs.name, mine.name]).toEqual(['AKBANK', 'Akbank']);
+    expect(mine.id).not.toBe(theirs.id);
+    for (const [{ api_key: key }, bank] of [
+      [one, theirs],
+      [two, mine],
+    ]) {
+      expect((await service.call('GET', '/v1/banks', { key })).body).toEqual({ banks: [bank] });
+    }
+    const answer = await service.call('POST', '/v1/accounts', {
+      key: two.api_key,
+      body: { ...ACCOUNT, bank: undefined, bank_id: theirs.id },
+    });
+    expect(expectProblem(answer, 422)).toEqual(['bank_id']);
   });
 
   it.each([

@@ -52,7 +52,7 @@ describe('/docs in a browser', () => {
     await page.locator('.auth-container input').first().fill(key);
     await page.locator('.auth-btn-wrapper button.authorize').first().click();
     await page.locator('button.btn-done').first().click();
-    const banks = page.locator('.opblock-get', { hasText: 'List the banks' });
+    const banks = page.locator('.opblock-get', { hasText: 'List your banks' });
     await banks.locator('.opblock-summary-control').click();
     await banks.locator('button.execute').click();
     const answer = banks.locator('.live-responses-table .response-col_status').last();

@@ -218,8 +218,8 @@ describe('a small import that cannot be stored at once', () => {
     await holder.startTransaction();
     await holder.query('SELECT 1 FROM accounts WHERE id = ? FOR UPDATE', [accountId]);
     // InnoDB rolls back the one that has changed less.
-    const ballast = Array.from({ length: 200 }, (_, i) => [`ballast ${i}`]);
-    await holder.query('INSERT INTO banks (name) VALUES ?', [ballast]);
+    const ballast = Array.from({ length: 200 }, (_, i) => [customerId, `ballast ${i}`]);
+    await holder.query('INSERT INTO banks (customer_id, name) VALUES ?', [ballast]);
     const answer = send(key, [movement(accountId)]);
     await storing();
     await holder.query('SELECT 1 FROM import_locks WHERE customer_id = ? FOR UPDATE', [customerId]);

@@ -23,15 +23,15 @@ let session: QueryRunner;
 let middle: string;
 
 beforeAll(async () => {
-  await database.query("INSERT INTO banks (id, name) VALUES (1, 'Banka')");
   await database.query(
     "INSERT INTO customers (id, name, api_secret) VALUES (1, 'Büyük', '-'), (2, 'Küçük', '-')",
   );
+  await database.query("INSERT INTO banks (id, customer_id, name) VALUES (1, 1, 'Banka'), (2, 2, 'Banka')");
   const owners = ACCOUNTS.map((accountId) => ({ customerId: accountId.charAt(0), accountId }));
   for (const accountId of new Set(ACCOUNTS)) {
     await database.query(
-      "INSERT INTO accounts (id, customer_id, bank_id, title, currency) VALUES (?, ?, 1, 'Hesap', 'TRY')",
-      [accountId, accountId.charAt(0)],
+      "INSERT INTO accounts (id, customer_id, bank_id, title, currency) VALUES (?, ?, ?, 'Hesap', 'TRY')",
+      [accountId, accountId.charAt(0), accountId.charAt(0)],
     );
   }
   await storeHistory(database, owners, ROWS);

@@ -41,7 +41,10 @@ export const worldPlan = (mark: string): fc.Arbitrary<WorldPlan> =>
   });
 
 /** Ids by the name of their collection in a path of the API; deliveries by webhook. */
-export type Objects = Record<'accounts' | 'webhooks' | 'deliveries' | 'imports' | 'apikeys', string[]>;
+export type Objects = Record<
+  'accounts' | 'banks' | 'webhooks' | 'deliveries' | 'imports' | 'apikeys',
+  string[]
+>;
 
 /** Its ids in a collection. @throws when a path names one that is not made here. */
 export function idsOf(objects: Objects, collection: string): string[] {
@@ -70,7 +73,9 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
   const { customer, api_key: key, api_secret } = await service.customer(mark);
   const accounts: string[] = [];
   for (let i = 0; i < plan.accounts; i += 1) {
-    accounts.push((await createAccount(service, key, { title: `${mark} hesap ${i}` })).id);
+    accounts.push(
+      (await createAccount(service, key, { title: `${mark} hesap ${i}`, bank: `${mark} Bank ${i}` })).id,
+    );
   }
   const [first = ''] = accounts;
   const limited = await createApiKey(database, {
@@ -194,6 +199,7 @@ async function findObjects(
   }
   return {
     accounts: [...accountIds],
+    banks: await ids('SELECT id FROM banks WHERE customer_id = ? ORDER BY id', [customerId]),
     webhooks,
     deliveries,
     imports: await ids(

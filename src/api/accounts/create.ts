@@ -16,7 +16,7 @@ export const createAccount = ({ config, database }: Runtime) =>
       tag: 'Accounts',
       summary: 'Add an account',
       description:
-        'The bank is named by bank_id, or by its name in bank; a name that is new is added to the banks.',
+        'The bank is named by bank_id, or by its name in bank; a name that is new is added to your banks.',
       body: { 'application/json': NewAccount },
       answer: { schema: v.object({ account: AccountView }), description: 'The account.' },
       problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
@@ -34,7 +34,7 @@ export const createAccount = ({ config, database }: Runtime) =>
       });
       if (account === null)
         throw invalid([
-          { path: 'bank_id', message: 'must be the id of a bank, as GET /v1/banks lists them' },
+          { path: 'bank_id', message: 'must be the id of one of your banks, as GET /v1/banks lists them' },
         ]);
       return c.json({ account: viewAccount(account, config.zone) });
     },

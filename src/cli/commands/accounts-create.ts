@@ -21,7 +21,7 @@ export const createAccountCommand = (context: CommandContext) =>
   new Command('create')
     .description('add an account to a customer')
     .requiredOption('--customer <id>', 'whose account', parseId)
-    .requiredOption('--bank <name>', 'at which bank; a new name is added to the banks')
+    .requiredOption('--bank <name>', "at which bank; a new name is added to the customer's banks")
     .requiredOption('--title <title>', 'what the account is called')
     .requiredOption('--currency <code>', 'ISO 4217, such as TRY')
     .option('--iban <iban>', 'with or without spaces')

@@ -1,10 +1,13 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
-/** Banks are shared by all customers: a name is not a secret. */
+/** A bank as its customer names it; customers share none. */
 @Entity({ name: 'banks', synchronize: false })
 export class Bank {
   @PrimaryGeneratedColumn({ type: 'bigint', unsigned: true })
   id!: string;
+
+  @Column({ name: 'customer_id', type: 'bigint', unsigned: true })
+  customerId!: string;
 
   @Column({ type: 'varchar', length: 200 })
   name!: string;

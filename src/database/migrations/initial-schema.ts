@@ -46,10 +46,13 @@ const STATEMENTS = [
     CONSTRAINT api_keys_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 
+  // Each customer has its own: how another one spells a bank's name must never show.
   `CREATE TABLE banks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
     name VARCHAR(200) NOT NULL,
-    UNIQUE KEY banks_name (name)
+    UNIQUE KEY banks_name (customer_id, name),
+    CONSTRAINT banks_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 
   `CREATE TABLE accounts (

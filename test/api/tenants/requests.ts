@@ -21,9 +21,6 @@ export const NOBODYS = '999999999999';
 export const nobodysIn = (collection: string): string =>
   collection === 'deliveries' ? `${NOBODYS}-${NOBODYS}` : NOBODYS;
 
-/** Banks belong to all customers together. */
-const SHARED = new Set(['bank_id']);
-
 /** A path with an id in each of its places, and what its listings need. */
 export function fill(operation: Operation, idFor: (collection: string) => string): string {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => idFor(collectionOf(operation.path, name)));
@@ -47,7 +44,7 @@ const ALSO_REQUIRED = 'bank';
 /** The least body that an operation accepts, with `more` in it. */
 export function leastBody(schema: JsonSchema, more: object = {}): object {
   const { properties = {}, required = [] } = schema;
-  const names = ALSO_REQUIRED in properties ? [...required, ALSO_REQUIRED] : required;
+  const names = ALSO_REQUIRED in properties && !('bank_id' in more) ? [...required, ALSO_REQUIRED] : required;
   const least = names.map((name) => [name, leastValue(properties[name] ?? {}, name)]);
   return { ...Object.fromEntries(least), ...more };
 }
@@ -63,11 +60,10 @@ function leastValue(schema: JsonSchema, name: string): unknown {
 /** Whether a schema is that of an id, which is known by the rule for its digits. */
 const isId = ({ pattern }: JsonSchema) => pattern?.startsWith('^[1-9]\\d') === true;
 
-/** The body in as many ways as there are members that name another object, with `id` in one of them. */
-function bodiesNaming(id: string, schema: JsonSchema): object[] {
+/** The body in as many ways as there are members that name another object, with an id in one of them. */
+function bodiesNaming(idFor: (collection: string) => string, schema: JsonSchema): object[] {
   const values = (it: JsonSchema, name: string): unknown[] => {
-    if (SHARED.has(name)) return [];
-    if (isId(it)) return [id];
+    if (isId(it)) return [idFor(name === 'bank_id' ? 'banks' : 'accounts')];
     if (it.anyOf !== undefined) return it.anyOf.flatMap((option) => values(option, name));
     if (it.items !== undefined) return values(it.items, name).map((value) => [value]);
     return Object.entries(it.properties ?? {}).flatMap(([member, inner]) =>
@@ -93,7 +89,7 @@ export function requestsAbout(
       ...(schema === null ? {} : { body: leastBody(schema, title) }),
     };
     const ownPath = fill(operation, (collection) => idsOf(actor.own, collection)[0] ?? nobodysIn(collection));
-    const byBody = schema === null ? [] : bodiesNaming(idFor('accounts'), schema);
+    const byBody = schema === null ? [] : bodiesNaming(idFor, schema);
     return [
       ...(operation.path.includes('{') ? [byPath] : []),
       ...byBody.map((body) => ({ operation, target: ownPath, body })),

@@ -11,6 +11,7 @@ const ROWS: Record<string, string> = {
   api_keys: 'SELECT * FROM api_keys WHERE customer_id = ? ORDER BY id',
   api_key_accounts:
     'SELECT a.* FROM api_key_accounts a JOIN api_keys k ON k.id = a.api_key_id WHERE k.customer_id = ? ORDER BY 1, 2',
+  banks: 'SELECT * FROM banks WHERE customer_id = ? ORDER BY id',
   accounts: 'SELECT * FROM accounts WHERE customer_id = ? ORDER BY id',
   transactions: 'SELECT * FROM transactions WHERE customer_id = ? ORDER BY id',
   imports: 'SELECT * FROM imports WHERE customer_id = ? ORDER BY id',
@@ -29,7 +30,7 @@ const ROWS: Record<string, string> = {
 };
 
 /** Tables whose rows belong to no customer. */
-const NOBODYS = ['banks', 'installation', 'migrations'];
+const NOBODYS = ['installation', 'migrations'];
 
 /**
  * All that the database holds of a customer: the rows of each table, as one text and in numbers. Fails when there is a table
