@@ -12,6 +12,7 @@ import { startEmbedded } from './embedded/servers.ts';
 import type { Log } from './log.ts';
 import { connectHasty, connectPatient } from './queues/connection.ts';
 import { openQueues, type Queues } from './queues/queues.ts';
+import { abandonStart, type Stop, stopInReverse } from './stopping.ts';
 
 const SECOND = 1_000;
 const START_TIMEOUT = 60 * SECOND;
@@ -49,7 +50,11 @@ export interface Servers {
 }
 
 /** The configured servers, or embedded ones for those that are not configured. */
-export async function findServers(config: Config, announce: (line: string) => void): Promise<Servers> {
+export async function findServers(
+  config: Config,
+  announce: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<Servers> {
   const { databaseUrl, redisUrl, dataDir, install } = config;
   const embedded = await startEmbedded({
     dataDir,
@@ -57,13 +62,18 @@ export async function findServers(config: Config, announce: (line: string) => vo
     redis: redisUrl === undefined,
     install,
     announce,
+    signal,
   });
-  return {
-    databaseUrl: required(databaseUrl ?? embedded.databaseUrl),
-    redisUrl: required(redisUrl ?? embedded.redisUrl),
-    secretKey: config.secretKey ?? (await loadOrCreateSecretKey(dataDir)),
-    stop: embedded.stop,
-  };
+  try {
+    return {
+      databaseUrl: required(databaseUrl ?? embedded.databaseUrl),
+      redisUrl: required(redisUrl ?? embedded.redisUrl),
+      secretKey: config.secretKey ?? (await loadOrCreateSecretKey(dataDir)),
+      stop: embedded.stop,
+    };
+  } catch (error) {
+    return await abandonStart(error, embedded.stop);
+  }
 }
 
 function required(url: string | undefined): string {
@@ -73,6 +83,7 @@ function required(url: string | undefined): string {
 
 /**
  * Connects to MySQL and Redis, waiting up to 60 s for one that is not up yet, and makes sure of the schema.
+ * @param signal gives up waiting; nothing stays open.
  * @param migrations run: bring the schema up to date. expect: wait until somebody else has (`ledgerbell migrate`).
  */
 export async function openRuntime(
@@ -84,12 +95,14 @@ export async function openRuntime(
     migrations,
     prefix = DEFAULT_PREFIX,
     startTimeout = START_TIMEOUT,
+    signal,
   }: {
     log: Log;
     announce: (line: string) => void;
     migrations: 'run' | 'expect';
     prefix?: string;
     startTimeout?: number;
+    signal?: AbortSignal | undefined;
   },
 ): Promise<Runtime & { close(): Promise<void> }> {
   const waitFor = <T>(what: string, attempt: () => Promise<T>) => {
@@ -99,6 +112,7 @@ export async function openRuntime(
       minTimeout: 200,
       maxTimeout: 2 * SECOND,
       maxRetryTime: startTimeout,
+      ...(signal === undefined ? {} : { signal }),
       onFailedAttempt: ({ error }) => {
         const line = `Waiting for ${what}: ${error.message || ('code' in error ? error.code : error.name)}`;
         if (line !== said) announce(line);
@@ -107,12 +121,19 @@ export async function openRuntime(
     });
   };
 
-  const database = createDataSource(servers.databaseUrl);
-  await waitFor('MySQL', () => database.initialize());
-  const redis = connectHasty(servers.redisUrl);
   const secrets = createSecretBox(servers.secretKey);
+  const database = createDataSource(servers.databaseUrl);
+  const redis = connectHasty(servers.redisUrl);
   const workerConnections: Redis[] = [];
+  const started: Stop[] = [
+    () => (database.isInitialized ? database.destroy() : undefined),
+    () => {
+      for (const connection of [redis, ...workerConnections]) connection.disconnect();
+    },
+  ];
+  const close = () => stopInReverse(started);
   try {
+    await waitFor('MySQL', () => database.initialize());
     await waitFor('Redis', async () => {
       if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(2 * SECOND) });
       await redis.ping();
@@ -125,13 +146,15 @@ export async function openRuntime(
         }
       });
     }
+    signal?.throwIfAborted();
     await checkSecretKey(database, secrets);
+    signal?.throwIfAborted();
   } catch (error) {
-    redis.disconnect();
-    await database.destroy();
-    throw error;
+    return await abandonStart(error, close);
   }
   const queues = openQueues(redis, prefix);
+  // While Redis is away there is nobody to say goodbye to.
+  started.push(() => queues.close().catch(() => {}));
   return {
     config,
     database,
@@ -145,10 +168,6 @@ export async function openRuntime(
     },
     prefix,
     log,
-    async close() {
-      await queues.close().catch(() => {});
-      for (const connection of [redis, ...workerConnections]) connection.disconnect();
-      await database.destroy();
-    },
+    close,
   };
 }

@@ -5,6 +5,7 @@ import { startImporterWorker } from './importing/worker.ts';
 import type { Log } from './log.ts';
 import { startMaintenanceWorker } from './maintenance/worker.ts';
 import { findServers, openRuntime, type Role, type Runtime } from './runtime.ts';
+import { abandonStart, type Stop, stopInReverse, stopTogether } from './stopping.ts';
 
 export const ROLES = ['api', 'importer', 'delivery', 'maintenance'] as const;
 export type RoleName = (typeof ROLES)[number];
@@ -13,12 +14,16 @@ export interface Service {
   /** Where the API answers; empty when it is not among the roles. */
   url: string;
   runtime: Runtime;
-  /** Finishes or gives back what is in hand, then closes everything, embedded servers last. May be called again. */
+  /**
+   * Finishes or gives back what is in hand, then closes everything, embedded servers last. May be called again. What cannot
+   * be stopped keeps nothing else from being stopped; it rejects with that at the end.
+   */
   stop(): Promise<void>;
 }
 
 /**
  * Starts the given roles in this process, on the configured servers or embedded ones.
+ * @param signal gives up the start, which then rejects with its reason.
  * @throws when a server cannot be had or reached within a minute, or the port is taken; nothing is left running then.
  */
 export async function startService({
@@ -27,6 +32,7 @@ export async function startService({
   log,
   announce,
   prefix,
+  signal,
 }: {
   config: Config;
   roles: readonly RoleName[];
@@ -35,31 +41,30 @@ export async function startService({
   announce: (line: string) => void;
   /** What BullMQ's keys start with, for several installations on one Redis. */
   prefix?: string;
+  signal?: AbortSignal;
 }): Promise<Service> {
-  const servers = await findServers(config, announce);
-  // In the order of starting; stopped in the opposite one, so that what others work with goes last.
-  const started: (() => Promise<void>)[] = [() => servers.stop()];
+  // In the order of starting: what others work with is stopped last.
+  const started: Stop[] = [];
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= (async () => {
-      for (const end of started.reverse()) await end();
-    })();
+    stopping ??= stopInReverse(started);
     return stopping;
   };
 
   try {
+    const servers = await findServers(config, announce, signal);
+    started.push(() => servers.stop());
     const migrations = config.databaseUrl === undefined ? 'run' : 'expect';
     const runtime = await openRuntime(config, servers, {
       log,
       announce,
       migrations,
+      signal,
       ...(prefix === undefined ? {} : { prefix }),
     });
     started.push(() => runtime.close());
     const running: Role[] = [];
-    started.push(async () => {
-      await Promise.all(running.map((role) => role.stop()));
-    });
+    started.push(() => stopTogether(running.map((role) => () => role.stop())));
     if (roles.includes('importer')) running.push(startImporterWorker(runtime));
     if (roles.includes('delivery')) running.push(startDeliveryWorker(runtime));
     if (roles.includes('maintenance')) running.push(startMaintenanceWorker(runtime));
@@ -69,9 +74,9 @@ export async function startService({
       running.push(api);
       url = api.url;
     }
+    signal?.throwIfAborted();
     return { url, runtime, stop };
   } catch (error) {
-    await stop();
-    throw error;
+    return await abandonStart(error, stop);
   }
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { access, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -73,6 +73,18 @@ async function call(url: string, key: string, path: string, body?: object) {
     status: response.status,
     body: (await response.json()) as { import: { id: string }; accounts: unknown[] },
   };
+}
+
+/** What runs with its working directory there: servers, and what makes their data directories. */
+async function processesIn(directory: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    if (`${cwd}/`.startsWith(`${directory}/`)) {
+      found.push(`${pid} ${await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')}`);
+    }
+  }
+  return found;
 }
 
 describe('npm start', () => {
@@ -157,6 +169,51 @@ describe('the running service', () => {
     await service.end('SIGKILL');
     service = start({ DATA_DIR: dataDir });
     expect((await call(await service.url(), key, '/v1/accounts')).body.accounts).toHaveLength(1);
+  });
+});
+
+describe('SIGTERM during the start', () => {
+  const there = (directory: string, path: string) =>
+    access(join(directory, path)).then(
+      () => true,
+      () => false,
+    );
+  const names = (directory: string) => readdir(directory).catch(() => [] as string[]);
+
+  it.each([
+    [
+      'while the data directory of MySQL is made',
+      async (directory: string) =>
+        (await names(directory)).some((name) => name.startsWith('mysql.unfinished')),
+      {},
+    ],
+    ['while MySQL starts', (directory: string) => there(directory, 'mysql.json'), {}],
+    ['while Redis starts', (directory: string) => there(directory, 'redis.json'), {}],
+    ['when both answer', async (directory: string) => (await findRunning(directory)) !== null, {}],
+    ['while the tables are made', (directory: string) => there(directory, 'mysql/ledgerbell/banks.ibd'), {}],
+    [
+      'while it waits for a Redis that is away',
+      async (_: string, service: ServiceProcess) => /Waiting for Redis/.test(service.said),
+      { REDIS_URL: 'redis://127.0.0.1:1' },
+    ],
+  ])('%s leaves no server running', async (moment, isReached, env: Record<string, string>) => {
+    const directory = await newDirectory();
+    const service = start({ DATA_DIR: directory, ...env });
+    await until(moment, () => isReached(directory, service));
+    expect(await service.end('SIGTERM'), service.said).toBe(0);
+    expect(await processesIn(directory)).toEqual([]);
+    expect((await names(directory)).filter((name) => /\.(json|sock)$|unfinished/.test(name))).toEqual([]);
+    expect(service.said).not.toMatch(/cannot/);
+  });
+
+  it('that MySQL does not heed kills it when the ten seconds are over', async () => {
+    const directory = await newDirectory();
+    const service = start({ DATA_DIR: directory });
+    await service.url();
+    const { pid } = JSON.parse(await readFile(join(directory, 'mysql.json'), 'utf8'));
+    process.kill(pid, 'SIGSTOP');
+    expect(await service.end('SIGTERM')).toBe(1);
+    await until('nothing left', async () => (await processesIn(directory)).length === 0);
   });
 });
 

@@ -36,6 +36,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     roles: ROLES,
     log: createLog(config.logLevel),
     announce: (line) => screen.line(line),
+    signal,
   });
   const subscribers: Subscriber[] = [];
   try {

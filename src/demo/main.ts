@@ -1,15 +1,16 @@
 import { parseArgs } from 'node:util';
-import { explain } from '../cli/failure.ts';
+import { explain, Failure } from '../cli/failure.ts';
 import { readConfig } from '../config.ts';
 import { runDemo } from './demo.ts';
 import { createScreen } from './screen.ts';
 import { chooseSettings } from './settings.ts';
 
 const interruption = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());
+const interrupt = () => interruption.abort(new Failure('Interrupted.'));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
 
 // Whoever reads the output may have seen enough (`| head`).
-process.stdout.on('error', () => interruption.abort());
+process.stdout.on('error', interrupt);
 
 const screen = createScreen(process.stdout);
 try {

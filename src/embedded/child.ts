@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
 import { lastLines } from './command.ts';
+import { killWithProcess } from './exit-guard.ts';
 import { readIfThere, writePrivate } from './private-file.ts';
 import { endProcess, identify, isAlive, ProcessIdentity } from './process-identity.ts';
 import { discardSocket, removeSocket } from './socket.ts';
@@ -31,7 +32,10 @@ export interface ServerProcess {
 
 export interface RunningServer {
   url: string;
-  /** SIGTERM, SIGKILL after 20 s, and its record is gone. May be called again. */
+  /**
+   * SIGTERM, SIGKILL after 20 s, and its record is gone. May be called again. Should this process end before it has been
+   * called, or before it is done, the server is killed.
+   */
   stop(): Promise<void>;
 }
 
@@ -40,13 +44,15 @@ const ChildRecord = v.object({ ...ProcessIdentity.entries, socket: v.string() })
 /**
  * Starts the server and keeps it running: when it dies it is started again after a pause (half a second, doubled up to
  * 30 s while it fails), and that is announced.
- * @throws {Error} when it ends, or does not answer within 60 s; with the end of its log.
+ * @param signal gives up waiting for its answer.
+ * @throws {Error} when it ends, or does not answer within 60 s; with the end of its log. It has ended then.
  */
 export async function runServer(
   dataDir: string,
   server: ServerProcess,
-  announce: (line: string) => void,
+  { announce, signal }: { announce: (line: string) => void; signal?: AbortSignal | undefined },
 ): Promise<RunningServer> {
+  signal?.throwIfAborted();
   const stopping = new AbortController();
   let child = launch(dataDir, server);
 
@@ -86,7 +92,7 @@ export async function runServer(
   }
 
   try {
-    await child.ready();
+    await child.ready(signal);
   } catch (error) {
     forget(dataDir, server.name);
     throw error;
@@ -124,10 +130,13 @@ function launch(dataDir: string, server: ServerProcess) {
     stdio: ['pipe', output, output],
   });
   closeSync(output);
-  const ended = once(child, 'exit').then(
-    ([code, signal]) => (signal === null ? `exit code ${code}` : `signal ${signal}`),
-    (error: unknown) => String(error),
-  );
+  const release = child.pid === undefined ? () => {} : killWithProcess(child.pid);
+  const ended = once(child, 'exit')
+    .then(
+      ([code, signal]) => (signal === null ? `exit code ${code}` : `signal ${signal}`),
+      (error: unknown) => String(error),
+    )
+    .finally(release);
   const identity = child.pid === undefined ? null : identify(child.pid);
   if (identity !== null) {
     writePrivate(
@@ -138,7 +147,7 @@ function launch(dataDir: string, server: ServerProcess) {
   child.stdin?.on('error', () => {});
   child.stdin?.end('go\n');
 
-  async function ready(): Promise<void> {
+  async function ready(signal?: AbortSignal): Promise<void> {
     const gone = new AbortController();
     let reason = `${server.title} does not answer within ${START_LIMIT / SECOND} s`;
     ended.then((how) => {
@@ -151,11 +160,12 @@ function launch(dataDir: string, server: ServerProcess) {
         factor: 1,
         minTimeout: 50,
         maxRetryTime: START_LIMIT,
-        signal: gone.signal,
+        signal: signal === undefined ? gone.signal : AbortSignal.any([gone.signal, signal]),
       });
     } catch (error) {
       const failure = reason;
       await end();
+      signal?.throwIfAborted();
       const said = readFileSync(log).subarray(logStart).toString();
       throw new Error(`${failure}. The last lines of its log ${log}:\n${lastLines(said)}`, { cause: error });
     }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pRetry from 'p-retry';
+import { abandonStart } from '../stopping.ts';
 import type { RunningServer } from './child.ts';
 import { lastLines, runCommand } from './command.ts';
 import { pingMysql } from './mysql.ts';
@@ -25,12 +26,14 @@ export async function dockerAnswers(path?: string): Promise<boolean> {
 /**
  * Runs one service of the project's docker-compose.yml for this DATA_DIR alone, on a free port of 127.0.0.1. Docker
  * keeps it running; its data is in a volume and survives `stop`.
- * @throws {Error} with the last lines of what docker compose said.
+ * @param signal gives up waiting for its answer.
+ * @throws {Error} with the last lines of what docker compose said. It has been removed then.
  */
 export async function runInDocker(
   dataDir: string,
   service: Service,
   passwords: Record<Service, string>,
+  signal?: AbortSignal,
 ): Promise<RunningServer> {
   const environment = join(dataDir, 'docker.env');
   writePrivate(environment, renderEnvironment(passwords));
@@ -46,17 +49,23 @@ export async function runInDocker(
     return result.stdout.trim();
   }
 
-  await compose('up', '--detach', '--wait', service);
-  const { scheme, port, database, ping } = ACCESS[service];
-  const address = await compose('port', service, String(port));
-  const url = `${scheme}:${passwords[service]}@${address}/${database}`;
-  await pRetry(() => ping(url), { retries: 60, factor: 1, minTimeout: SECOND, maxRetryTime: 60 * SECOND });
-  return {
-    url,
-    async stop() {
-      await compose('rm', '--stop', '--force', service);
-    },
-  };
+  const stop = async () => void (await compose('rm', '--stop', '--force', service));
+  try {
+    await compose('up', '--detach', '--wait', service);
+    const { scheme, port, database, ping } = ACCESS[service];
+    const address = await compose('port', service, String(port));
+    const url = `${scheme}:${passwords[service]}@${address}/${database}`;
+    await pRetry(() => ping(url), {
+      retries: 60,
+      factor: 1,
+      minTimeout: SECOND,
+      maxRetryTime: 60 * SECOND,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return { url, stop };
+  } catch (error) {
+    return await abandonStart(error, stop);
+  }
 }
 
 const ACCESS = {

@@ -12,15 +12,21 @@ import { writePrivate } from './private-file.ts';
 /**
  * What to run for the embedded MySQL or MariaDB, after making its data directory (DATA_DIR/mysql) if there is none.
  * @param socket Absolute path of the Unix socket, its only way in.
+ * @param signal gives up making the data directory; nothing is left of it.
  * @throws {Error} with the last lines of the installer when the first data directory cannot be made.
  */
 export async function prepareMysql(
   dataDir: string,
-  { binaries, socket, password }: { binaries: MysqlBinaries; socket: string; password: string },
+  {
+    binaries,
+    socket,
+    password,
+    signal,
+  }: { binaries: MysqlBinaries; socket: string; password: string; signal?: AbortSignal | undefined },
 ): Promise<ServerProcess> {
   const dataDirectory = join(dataDir, 'mysql');
   const asRoot = process.getuid?.() === 0;
-  await initialise(dataDir, dataDirectory, binaries, asRoot);
+  await initialise(dataDir, dataDirectory, { binaries, asRoot, signal });
   const temporaryDirectory = join(dataDir, 'mysql-temporary');
   await mkdir(temporaryDirectory, { recursive: true, mode: 0o700 });
 
@@ -75,8 +81,7 @@ const UNFINISHED = 'mysql.unfinished-';
 async function initialise(
   dataDir: string,
   dataDirectory: string,
-  binaries: MysqlBinaries,
-  asRoot: boolean,
+  { binaries, asRoot, signal }: { binaries: MysqlBinaries; asRoot: boolean; signal: AbortSignal | undefined },
 ): Promise<void> {
   for (const left of readdirSync(dataDir).filter((name) => name.startsWith(UNFINISHED))) {
     // The installer of a killed service may still be writing there, until it misses what is removed.
@@ -104,10 +109,14 @@ async function initialise(
           '--auth-root-authentication-method=normal',
         ]
       : [binaries.server, ...options, '--initialize-insecure'];
-  const { ok, output } = await runCommand('env', [`TMPDIR=${temporary}`, ...command], { cwd: dataDir });
+  const { ok, output } = await runCommand('env', [`TMPDIR=${temporary}`, ...command], {
+    cwd: dataDir,
+    signal,
+  });
   await rm(temporary, { recursive: true, force: true });
   if (!ok) {
     await rm(unfinished, { recursive: true, force: true });
+    signal?.throwIfAborted();
     throw new Error(
       `The first data directory of MySQL could not be made. The last lines:\n${lastLines(output)}`,
     );

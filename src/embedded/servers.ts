@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
+import { abandonStart, stopInReverse, stopTogether } from '../stopping.ts';
 import { endOrphan, type RunningServer, runServer } from './child.ts';
 import { runInDocker } from './docker.ts';
 import { prepareMysql } from './mysql.ts';
@@ -29,6 +30,8 @@ export interface EmbeddedOptions {
   install: 'auto' | 'never';
   /** Takes one-line messages for a person. */
   announce: (line: string) => void;
+  /** Gives up the start: what has been started is stopped, and the start rejects with its reason. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -51,20 +54,21 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   let stopped: Promise<void> | undefined;
 
   async function stopAll(): Promise<void> {
-    const results = await Promise.allSettled(running.map((server) => server.stop()));
-    release(record);
-    rethrowFirst(results);
+    // The directory is free when the servers are gone.
+    await stopInReverse([() => release(record), () => stopTogether(running.map(({ stop }) => stop))]);
   }
 
   try {
     await Promise.all([endOrphan(dataDir, 'mysql'), endOrphan(dataDir, 'redis')]);
-    const starts = startEach(dataDir, await provide(options), options.announce);
+    options.signal?.throwIfAborted();
+    const starts = startEach(dataDir, await provide(options), options);
     const results = await Promise.allSettled(
       starts.map(async (start) => {
         running.push(await start);
       }),
     );
     rethrowFirst(results);
+    options.signal?.throwIfAborted();
     const urls = urlsOf(running);
     publish(record, urls);
     return {
@@ -75,9 +79,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       },
     };
   } catch (error) {
-    // The reason why it did not start says more than a failure to clean up after it.
-    await stopAll().catch(() => {});
-    throw error;
+    return await abandonStart(error, stopAll);
   }
 }
 
@@ -101,25 +103,28 @@ function ownerRecord(dataDir: string): string {
 function startEach(
   dataDir: string,
   { mysql, redis }: Provision,
-  announce: (line: string) => void,
+  { announce, signal }: EmbeddedOptions,
 ): Promise<RunningServer>[] {
   const passwords = { mysql: keptPassword(dataDir, 'mysql'), redis: keptPassword(dataDir, 'redis') };
 
   async function startMysql(binaries: Exclude<Provision['mysql'], undefined>): Promise<RunningServer> {
     if (binaries === 'docker') {
-      return runInDocker(dataDir, 'mysql', passwords);
+      return runInDocker(dataDir, 'mysql', passwords, signal);
     }
     const socket = chooseSocket(dataDir, 'mysql');
-    const server = await prepareMysql(dataDir, { binaries, socket, password: passwords.mysql });
-    return runServer(dataDir, server, announce);
+    const server = await prepareMysql(dataDir, { binaries, socket, password: passwords.mysql, signal });
+    return runServer(dataDir, server, { announce, signal });
   }
 
   async function startRedis(binary: string): Promise<RunningServer> {
     if (binary === 'docker') {
-      return runInDocker(dataDir, 'redis', passwords);
+      return runInDocker(dataDir, 'redis', passwords, signal);
     }
     const socket = chooseSocket(dataDir, 'redis');
-    return runServer(dataDir, prepareRedis(dataDir, { binary, socket, password: passwords.redis }), announce);
+    return runServer(dataDir, prepareRedis(dataDir, { binary, socket, password: passwords.redis }), {
+      announce,
+      signal,
+    });
   }
 
   return [
