@@ -12,7 +12,10 @@ export function findRedis(path?: string): Promise<string | null> {
   return findFirst(['redis-server', 'valkey-server'], path);
 }
 
-/** MariaDB before MySQL; a MariaDB without the program that makes its first data directory counts as missing. */
+/**
+ * MariaDB or MySQL, whichever comes first in PATH; MariaDB where both are in the same directory. A MariaDB without the
+ * program that makes its first data directory counts as missing.
+ */
 export async function findMysql(path?: string): Promise<MysqlBinaries | null> {
   const server = await findFirst(['mariadbd', 'mysqld'], path);
   if (server === null) {
@@ -26,13 +29,25 @@ export async function findMysql(path?: string): Promise<MysqlBinaries | null> {
   return installer === null ? null : { flavor: 'mariadb', server, installer };
 }
 
+/** `set -f`: a directory with a `*` in its name stands for itself alone. */
+const SEARCH = `
+  set -f; IFS=:
+  for directory in $LOOKED_IN; do
+    for name; do
+      program="$directory/$name"
+      if [ -f "$program" ] && [ -x "$program" ]; then echo "$program"; exit; fi
+    done
+  done
+  exit 1`;
+
 /**
- * The first of `names` that can be run. The shell looks it up in the PATH it inherits.
+ * The first directory in PATH that has one of `names`, and in it the first of them, as a path. The shell looks it up in
+ * the PATH it inherits.
  * @param path Looked up instead, and nowhere else.
  */
 export async function findFirst(names: readonly string[], path?: string): Promise<string | null> {
   const more = path === undefined ? `:${SERVER_DIRECTORIES}` : '';
-  const script = `PATH="$PATH${more}"; for name; do command -v "$name" && exit; done; exit 1`;
+  const script = `LOOKED_IN="$PATH${more}"; ${SEARCH}`;
   const { ok, stdout } = await runCommand('/bin/sh', ['-c', script, 'sh', ...names], { path });
   return ok ? stdout.trim() : null;
 }

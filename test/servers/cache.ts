@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { claim, DataDirInUseError, release } from '../../src/embedded/ownership.ts';
+
+const SYSTEM = '/var/cache/ledgerbell-servers';
+
+/**
+ * The folders that may hold what was installed, the one to install into first. TEST_SERVERS_CACHE names another one.
+ * What root has installed is there for everybody.
+ */
+export function cacheFolders(): [string, ...string[]] {
+  const { TEST_SERVERS_CACHE } = process.env;
+  if (TEST_SERVERS_CACHE) return [TEST_SERVERS_CACHE];
+  if (process.getuid?.() === 0) return [SYSTEM];
+  return [join(homedir(), '.cache', 'ledgerbell-servers'), SYSTEM];
+}
+
+/** The folder of what was installed under this name, or null. */
+export function findInstalled(name: string, folders: readonly string[] = cacheFolders()): string | null {
+  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
+}
+
+/**
+ * The folder `name` of the cache. Where it is missing, `build` fills an empty folder that gets its name when `build` is done:
+ * a folder of that name is complete. Of several processes one builds, and the others wait.
+ * @param build Its first argument is the folder to fill, its second the path that folder has at the end.
+ */
+export async function installOnce(
+  name: string,
+  build: (folder: string, home: string) => Promise<void>,
+  { folders = cacheFolders(), signal }: { folders?: [string, ...string[]]; signal?: AbortSignal } = {},
+): Promise<string> {
+  const installed = findInstalled(name, folders);
+  if (installed !== null) return installed;
+  const [cache] = folders;
+  await mkdir(cache, { recursive: true });
+  return withLock(join(cache, `${name}.lock`), signal, async () => {
+    const home = join(cache, name);
+    if (existsSync(home)) return home;
+    const unfinished = `${name}.unfinished-`;
+    for (const left of (await readdir(cache)).filter((entry) => entry.startsWith(unfinished))) {
+      await remove(join(cache, left));
+    }
+    const folder = await mkdtemp(join(cache, unfinished));
+    try {
+      await build(folder, home);
+      signal?.throwIfAborted();
+      await chmod(folder, 0o755);
+      await rename(folder, home);
+    } catch (error) {
+      await remove(folder);
+      throw error;
+    }
+    return home;
+  });
+}
+
+const remove = (folder: string) =>
+  rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+
+async function withLock<T>(path: string, signal: AbortSignal | undefined, work: () => Promise<T>) {
+  for (;;) {
+    try {
+      claim(path);
+      break;
+    } catch (error) {
+      if (!(error instanceof DataDirInUseError)) throw error;
+      await sleep(200, undefined, signal === undefined ? {} : { signal });
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    release(path);
+  }
+}

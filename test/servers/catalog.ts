@@ -1,0 +1,60 @@
+/** A server that the suite can run on, and where Debian has it. */
+export interface ServerPackage {
+  /** Which of the two servers of the product it takes the place of. */
+  role: 'mysql' | 'redis';
+  product: 'MySQL' | 'MariaDB' | 'Redis' | 'Valkey';
+  /** What its version begins with. */
+  version: string;
+  suite: string;
+  packages: readonly string[];
+  /** What the embedded servers look for in PATH: Debian's programs of these names. */
+  programs: readonly string[];
+  /** Programs that those start. */
+  helpers?: readonly string[];
+  /** Options for `programs`, after all others: they are not where they were compiled for. */
+  options?: (home: string) => readonly string[];
+}
+
+const databaseOptions = (home: string) => [`--basedir=${home}`, `--plugin-dir=${home}/lib/mysql/plugin`];
+
+export const SERVERS = {
+  'mysql-9': {
+    role: 'mysql',
+    product: 'MySQL',
+    version: '9.',
+    suite: 'sid',
+    packages: ['mysql-server-core'],
+    programs: ['mysqld'],
+    options: databaseOptions,
+  },
+  'mariadb-11.8': {
+    role: 'mysql',
+    product: 'MariaDB',
+    version: '11.8.',
+    suite: 'trixie',
+    packages: ['mariadb-server-core', 'mariadb-client-core'],
+    programs: ['mariadbd', 'mariadb-install-db'],
+    helpers: ['my_print_defaults', 'resolveip'],
+    options: databaseOptions,
+  },
+  'redis-8': {
+    role: 'redis',
+    product: 'Redis',
+    version: '8.',
+    suite: 'trixie',
+    packages: ['redis-server'],
+    programs: ['redis-server'],
+  },
+  'valkey-9': {
+    role: 'redis',
+    product: 'Valkey',
+    version: '9.',
+    suite: 'sid',
+    packages: ['valkey-server'],
+    programs: ['valkey-server'],
+  },
+} as const satisfies Record<string, ServerPackage>;
+
+export type ServerName = keyof typeof SERVERS;
+
+export const isServerName = (name: string): name is ServerName => Object.hasOwn(SERVERS, name);
