@@ -39,13 +39,30 @@ it('states charset and collation on every table', async () => {
 
 it('works in UTC, strictly, and reads commits, whatever the server’s defaults', async () => {
   const [session] = await database.query<object[]>(
-    'SELECT @@session.time_zone AS zone, @@session.sql_mode AS mode, @@session.tx_isolation AS isolation',
+    'SELECT @@session.time_zone AS zone, @@session.sql_mode AS mode',
   );
   expect(session).toMatchObject({
     zone: '+00:00',
-    isolation: 'READ-COMMITTED',
     mode: expect.stringContaining('STRICT_ALL_TABLES'),
   });
+  // MySQL and MariaDB name it differently, and newer MariaDBs know both names.
+  const isolation = await database.query<{ Value: string }[]>(
+    "SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')",
+  );
+  expect(new Set(isolation.map(({ Value }) => Value))).toEqual(new Set(['READ-COMMITTED']));
+});
+
+it('counts as affected what was inserted or changed, not what was found', async () => {
+  const session = database.createQueryRunner();
+  try {
+    await session.query('CREATE TEMPORARY TABLE counted (id INT PRIMARY KEY, n INT)');
+    const affected = async (statement: string) => (await session.query(statement)).affectedRows;
+    expect(await affected('INSERT INTO counted VALUES (1, 1), (2, 2)')).toBe(2);
+    expect(await affected('INSERT INTO counted VALUES (1, 5), (3, 3) ON DUPLICATE KEY UPDATE n = n')).toBe(1);
+    expect(await affected('UPDATE counted SET n = 2')).toBe(2);
+  } finally {
+    await session.release();
+  }
 });
 
 it('lets a statement that hangs fail as if the server were away', async () => {
@@ -61,11 +78,10 @@ it('lets a statement that hangs fail as if the server were away', async () => {
 it('sends long bytes as they are, and fails likewise when these hang before they are executed', async () => {
   const impatient = await createDataSource(url, { poolSize: 1, statementTimeout: 200 }).initialize();
   const bytes = randomBytes(100_000);
-  const [row] = await impatient.query<{ bytes: Buffer; size: string }[]>(
-    'SELECT ? AS bytes, CAST(? AS UNSIGNED) AS size',
-    [bytes, String(bytes.length)],
-  );
-  expect([row?.bytes.equals(bytes), row?.size]).toEqual([true, String(bytes.length)]);
+  await impatient.query('CREATE TABLE sent (bytes MEDIUMBLOB NOT NULL)');
+  await impatient.query('INSERT INTO sent VALUES (?)', [bytes]);
+  const [row] = await impatient.query<{ bytes: Buffer }[]>('SELECT bytes FROM sent');
+  expect(row?.bytes.equals(bytes)).toBe(true);
 
   // Behind a change of the table that waits for a reader, not even a statement about it can be prepared.
   const reader = database.createQueryRunner();

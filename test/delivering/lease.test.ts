@@ -109,11 +109,12 @@ describe('the lease of a webhook', () => {
     if (lease === null) throw new Error('the lease is held');
     const almostOver = "UPDATE pumps SET lease_until = '2000-01-01' WHERE webhook_id = ?";
     const isPast = async () => {
-      const [row] = await database.query<{ past: number }[]>(
+      const [row] = await database.query<{ past: string }[]>(
         'SELECT lease_until < NOW(6) AS past FROM pumps WHERE webhook_id = ?',
         [owedOne],
       );
-      return row?.past === 1;
+      // MariaDB answers a number, MySQL a BIGINT, which comes as text.
+      return Number(row?.past) === 1;
     };
     await database.query(almostOver, [owedOne]);
     await renewLeases(database, [{ ...lease, token: 'a former one' }]);
