@@ -1,7 +1,7 @@
 import { chmod, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findRedis } from '../../src/embedded/binaries.ts';
+import { findMysql, findRedis } from '../../src/embedded/binaries.ts';
 import { aptCommands } from '../../src/embedded/installation.ts';
 import { provide } from '../../src/embedded/provision.ts';
 import { temporaryDirectory } from './directory.ts';
@@ -35,6 +35,29 @@ test('only what is missing is named, and nothing that is not wanted is looked fo
   expect(await provide({ ...options, mysql: false, redis: true })).toEqual({
     redis: join(path, 'valkey-server'),
   });
+});
+
+test('of MySQL and MariaDB the one that comes first in PATH is taken, and MariaDB where both are in one directory', async () => {
+  const [one, two] = [await temporaryDirectory(), await temporaryDirectory()];
+  const mysql = { flavor: 'mysql', server: join(one, 'mysqld') };
+  const mariadb = {
+    flavor: 'mariadb',
+    server: join(two, 'mariadbd'),
+    installer: join(two, 'mariadb-install-db'),
+  };
+  await executable(mysql.server, 'echo "mysqld  Ver 9.7.4 for Linux"');
+  await executable(mariadb.server, 'echo "mariadbd  Ver 11.8.6-MariaDB"');
+  await executable(mariadb.installer, 'exit 0');
+  expect(await findMysql(`${one}:${two}`)).toEqual(mysql);
+  expect(await findMysql(`${two}:${one}`)).toEqual(mariadb);
+  expect(await findMysql(`/nowhere:${two}`)).toEqual(mariadb);
+
+  await symlink(mariadb.server, join(two, 'mysqld'));
+  expect(await findMysql(two)).toEqual(mariadb);
+
+  // Neither a directory nor a file that cannot be run is a server.
+  await chmod(mysql.server, 0o644);
+  expect(await findMysql(`${one}:${two}`)).toEqual(mariadb);
 });
 
 test('a Docker engine that answers is used for what is missing, and that is announced', async () => {
