@@ -39,7 +39,9 @@ export function installServer(name: ServerName, { announce, signal }: Progress):
       }
       const proxies = await proxySettings();
       const mirror = await findMirror(server.suite, proxies);
-      announce(`Installing ${name} from Debian ${server.suite} into ${home}: about 600 MB, a minute or two.`);
+      announce(
+        `Installing ${name} from Debian ${server.suite} into ${home}: some 300 to 600 MB, a minute or two.`,
+      );
       const root = join(folder, 'root');
       await debootstrap(
         [`--include=${server.packages.join(',')}`, server.suite, root, mirror],
