@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { findWaiting } from '../src/listing/segment-maker.ts';
-import { wakeWebhooks } from '../src/queues/wake.ts';
+import { addDeliveryJobs } from '../src/queues/jobs.ts';
 import { type Owner, storeHistory } from './history.ts';
 import { type Installation, pause } from './installation.ts';
 import type { Subscribed } from './load.ts';
@@ -224,5 +224,5 @@ export async function storeBacklog(
     await storeResults(database, id, customerId, 'failed');
     for (const statement of WAIT) await database.query(statement, [id]);
   }
-  await wakeWebhooks(runtime.queues, ids);
+  await addDeliveryJobs(runtime.queues, ids);
 }

@@ -1,4 +1,4 @@
-import { wakeWebhooks } from '../../src/queues/wake.ts';
+import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import type { Owner } from '../history.ts';
@@ -104,7 +104,7 @@ async function startBacklog(
   await rewind(database, [id]);
   requireEqual({ expected: pending, pending: await makePending(database, [id]) });
   const started = monotonic();
-  await wakeWebhooks(queues, [id]);
+  await addDeliveryJobs(queues, [id]);
   return { sent: untilSent(database, id, pending).then(() => (monotonic() - started) / 1_000) };
 }
 

@@ -1,4 +1,4 @@
-import { wakeWebhooks } from '../../src/queues/wake.ts';
+import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { requireEqual } from '../load.ts';
@@ -99,7 +99,7 @@ async function startBadNeighbours(
     requireEqual({ expected: count * pending, pending: made });
     bad.push(...subscribers);
   }
-  await wakeWebhooks(
+  await addDeliveryJobs(
     queues,
     bad.map(({ webhookId }) => webhookId),
   );

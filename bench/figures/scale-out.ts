@@ -1,4 +1,4 @@
-import { wakeWebhooks } from '../../src/queues/wake.ts';
+import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { type Installation, startInstallation } from '../installation.ts';
@@ -90,7 +90,7 @@ async function deliverAll(site: Site, pending: number) {
   await setStatus('active');
   const cpuBefore = await readCpu();
   const started = monotonic();
-  await wakeWebhooks(queues, webhookIds);
+  await addDeliveryJobs(queues, webhookIds);
   await untilDelivered(installation, mark, total);
   const seconds = (monotonic() - started) / 1_000;
   const cpuAfter = await readCpu();
