@@ -47,13 +47,13 @@ const millisecondsUntil = (moment: string) => `TIMESTAMPDIFF(MICROSECOND, NOW(6)
 
 /**
  * One entry of the index retries_due for each webhook. With MIN, or with the condition inside, MySQL would walk through all of a
- * webhook's retries. Of an ordered webhook the first in its order counts, due or not: few are waiting.
+ * webhook's retries, and without webhook_id in ORDER BY it would sort them. Of an ordered webhook the first in its order counts, due or not: few are waiting.
  */
 const NEXT_RETRY_AT = `IF(w.ordered,
     (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.transaction_id LIMIT 1),
     (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
-     WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.due_at LIMIT 1))`;
+     WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.due_at LIMIT 1))`;
 
 /** Each table by its primary key, one entry of an index for the retries, the replays and the filters. */
 const READ = `

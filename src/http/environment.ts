@@ -1,3 +1,4 @@
+import type { HttpBindings } from '@hono/node-server';
 import { createFactory } from 'hono/factory';
 
 /** On whose behalf a request is made. */
@@ -10,6 +11,8 @@ export interface Caller {
 
 /** What middleware leaves for the handlers. */
 export interface ApiEnv {
+  /** Node's own request and answer. */
+  Bindings: HttpBindings;
   Variables: {
     requestId: string;
     caller: Caller;

@@ -27,7 +27,7 @@ const ADVANCE = (customers: number) => `
   SET l.last_date_readed = r.date_readed, l.movements = l.movements + r.added,
     l.last_transaction_id = (
       SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)
-      WHERE t.customer_id = l.customer_id ORDER BY t.id DESC LIMIT 1)`;
+      WHERE t.customer_id = l.customer_id ORDER BY t.customer_id DESC, t.id DESC LIMIT 1)`;
 
 /**
  * Locks customers until the transaction ends.

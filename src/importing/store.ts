@@ -47,11 +47,14 @@ const MOVE_CHECKPOINT = `
 
 const DROP_PIECES = 'DELETE FROM import_pieces WHERE import_id = ?';
 
-/** `id = id` changes nothing in a movement that is known. Never IGNORE: it would store 'abc' as 0.00. */
+/**
+ * `unique_id = unique_id` changes nothing in a movement that is known; MySQL refuses `id = id` where one statement brings the same
+ * movement twice. Never IGNORE: it would store 'abc' as 0.00.
+ */
 const INSERT_MOVEMENTS = `
   INSERT INTO transactions (customer_id, account_id, import_id, unique_id, name, dc, code, amount, balance, description,
     date_issue, date_readed, opponent_id, opponent_iban)
-  VALUES ? ON DUPLICATE KEY UPDATE id = id`;
+  VALUES ? ON DUPLICATE KEY UPDATE unique_id = unique_id`;
 
 /** Not forced, MariaDB walks through all of the customer's movements in that index. */
 const COUNT_NEW = `
@@ -62,7 +65,7 @@ const COUNT_NEW = `
 /**
  * All accounts were worked on; those that have new movements were updated. The balance is that of the newest movement that has one;
  * it is looked for only where a new movement brought one, since the search would else walk through all movements of an account whose
- * bank sends none. Index: transactions_account_date.
+ * bank sends none. Index: transactions_account_date, all of whose columns ORDER BY names, or MySQL would sort.
  */
 const UPDATE_ACCOUNTS = `
   UPDATE accounts a JOIN import_locks l ON l.customer_id = a.customer_id
@@ -70,7 +73,7 @@ const UPDATE_ACCOUNTS = `
     a.last_update = IF(a.id IN (?), l.last_date_readed, a.last_update),
     a.balance = IF(a.id IN (?), (
       SELECT t.balance FROM transactions t FORCE INDEX (transactions_account_date)
-      WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.date_issue DESC, t.id DESC LIMIT 1), a.balance)
+      WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1), a.balance)
   WHERE a.id IN (?)`;
 
 const INSERT_FAULTS =

@@ -141,7 +141,8 @@ describe('API keys', () => {
       await until('the import waits for the key', async () => {
         const waiting = await database.query<object[]>(
           `SELECT id FROM information_schema.processlist
-           WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%INSERT INTO imports%'`,
+           WHERE db = DATABASE() AND id <> CONNECTION_ID() 
+             AND (info LIKE '%INSERT INTO imports%' OR info LIKE '%api_keys%LOCK IN SHARE MODE%')`,
         );
         return waiting.length > 0;
       });

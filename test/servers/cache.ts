@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claim, DataDirInUseError, release } from '../../src/embedded/ownership.ts';
 
@@ -13,7 +13,7 @@ const SYSTEM = '/var/cache/ledgerbell-servers';
  */
 export function cacheFolders(): [string, ...string[]] {
   const { TEST_SERVERS_CACHE } = process.env;
-  if (TEST_SERVERS_CACHE) return [TEST_SERVERS_CACHE];
+  if (TEST_SERVERS_CACHE) return [resolve(TEST_SERVERS_CACHE)];
   if (process.getuid?.() === 0) return [SYSTEM];
   return [join(homedir(), '.cache', 'ledgerbell-servers'), SYSTEM];
 }

@@ -69,6 +69,7 @@ async function proxySettings(): Promise<Record<string, string>> {
 async function debootstrap(args: string[], env: Record<string, string>, signal: AbortSignal): Promise<void> {
   const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
   const allowed = await runCommand('unshare', [...apart.slice(1), 'true']);
+  signal.throwIfAborted();
   const child = spawn('env', [...(allowed.ok ? apart : []), 'debootstrap', '--variant=minbase', ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { runCommand } from '../../src/embedded/command.ts';
 import { startEmbedded } from '../../src/embedded/servers.ts';
 import { parseCommand } from './arguments.ts';
 import { SERVERS, type ServerPackage } from './catalog.ts';
@@ -48,7 +49,8 @@ async function run(signal: AbortSignal): Promise<number> {
       signal.throwIfAborted();
       const databaseUrl = TEST_DATABASE_URL || (servers.databaseUrl ?? '');
       const redisUrl = TEST_REDIS_URL || (servers.redisUrl ?? '');
-      announce(`The tests run on ${await checkProducts({ databaseUrl, redisUrl }, wanted)}.`);
+      const products = await checkProducts({ databaseUrl, redisUrl }, wanted);
+      announce(`The tests run on ${products}, with Node ${await checkNode(node)}.`);
       return await runVitest(rest, { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl }, signal);
     } finally {
       await servers.stop();
@@ -56,6 +58,14 @@ async function run(signal: AbortSignal): Promise<number> {
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+async function checkNode(major: string | null): Promise<string> {
+  const version = (await runCommand('node', ['--version'])).stdout.trim().slice(1);
+  if (major !== null && !version.startsWith(`${major}.`)) {
+    throw new Error(`Node ${major} was wanted, and ${version} is what runs.`);
+  }
+  return version;
 }
 
 /** @returns the exit code of vitest; 1 when a signal ended it. */
