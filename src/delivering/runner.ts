@@ -19,13 +19,13 @@ const SECOND = 1_000;
 const TIME_SLICE = 3 * SECOND;
 
 /** A run that has sent everything stays for so long, since a run that is there already costs a new movement no job and no lease. */
-const LINGER = SECOND;
+const LINGER = 3 * SECOND;
 
 /** A run that always has something new ends some time, so that a process that was added gets its share of the webhooks. */
 const LONGEST_RUN = 60 * SECOND;
 
 /** Runs of one process that may linger at a time; beyond that the one that has lingered the longest ends. */
-const MAX_LINGERING = 500;
+const MAX_LINGERING = 4_000;
 
 /** An endpoint that hangs yields no results, whose records would prolong the lease. */
 const RENEW_EVERY = 4 * SECOND;

@@ -33,7 +33,7 @@ export const WORKER_OPTIONS = {
  * How many jobs one process has in hand at once. A delivery job mostly waits for a subscriber, and costs little while it
  * does: hundreds of endpoints that hang until their timeout must leave slots for the healthy ones.
  */
-export const CONCURRENCY = { imports: 2, deliveries: 1_000, maintenance: 1 } as const;
+export const CONCURRENCY = { imports: 2, deliveries: 5_000, maintenance: 1 } as const;
 
 export interface Queues {
   imports: Queue<ImportJob>;
