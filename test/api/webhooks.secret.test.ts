@@ -53,10 +53,16 @@ describe('a rotation of the secret', () => {
     );
     expect(Number(row?.hours)).toBe(24);
 
-    await until(
-      'the run is over',
-      async () => (await deliveriesOf(service, made.id))[0]?.status === 'delivered',
-    );
+    // A run goes by the settings that it has read when it began.
+    await until('the run is over', async () => {
+      const [cursor] = await service.runtime.database.query<{ lease_until: Date | null }[]>(
+        'SELECT lease_until FROM webhook_cursors WHERE webhook_id = ?',
+        [made.id],
+      );
+      return (
+        cursor?.lease_until === null && (await deliveriesOf(service, made.id))[0]?.status === 'delivered'
+      );
+    });
     await service.runtime.database.query(
       'UPDATE webhooks SET previous_secret_until = NOW(6), revision = revision + 1 WHERE id = ?',
       [made.id],
