@@ -17,7 +17,7 @@ function createProgram(context: CommandContext): Command {
   const group = (name: string, description: string, command: Command) =>
     new Command(name).description(description).addCommand(command);
   const program = new Command('ledgerbell')
-    .description('Rings every subscriber whose webhook matches a new bank movement.')
+    .description('Sends each new bank movement as a signed POST to every matching webhook.')
     .version(VERSION)
     .addCommand(migrateCommand(context))
     .addCommand(

@@ -203,74 +203,76 @@ describe('a key limited to accounts', () => {
   it.each(['hidden', 'all'] as const)(
     'does not lead movements of others to an endpoint of its choice while any are pending (%s)',
     async (before) => {
-      const it = await createNarrowed(before);
-      const [first = ''] = await it.store([{}], it.hidden);
-      expectProblem(await change(it.limited, it.id, { title: 'mine' }), 404);
-      await it.narrow();
+      const narrowed = await createNarrowed(before);
+      const [first = ''] = await narrowed.store([{}], narrowed.hidden);
+      expectProblem(await change(narrowed.limited, narrowed.id, { title: 'mine' }), 404);
+      await narrowed.narrow();
 
-      expectProblem(await it.redirect(), 403);
-      expectProblem(await change(it.limited, it.id, { headers: { 'X-Token': 'mine' } }), 403);
-      expectProblem(await change(it.limited, it.id, { account: 'all' }), 403);
-      expect((await change(it.limited, it.id, { title: 'mine' })).status).toBe(200);
+      expectProblem(await narrowed.redirect(), 403);
+      expectProblem(await change(narrowed.limited, narrowed.id, { headers: { 'X-Token': 'mine' } }), 403);
+      expectProblem(await change(narrowed.limited, narrowed.id, { account: 'all' }), 403);
+      expect((await change(narrowed.limited, narrowed.id, { title: 'mine' })).status).toBe(200);
       expect(
-        (await service.call('GET', `/v1/webhooks/${it.id}`, { key: it.key })).body.webhook,
+        (await service.call('GET', `/v1/webhooks/${narrowed.id}`, { key: narrowed.key })).body.webhook,
       ).toMatchObject({
         title: 'mine',
         endpoint: 'http://127.0.0.1:9/',
       });
       // Attempted and due again.
-      await it.record(first, 'pending');
-      expectProblem(await it.redirect(), 403);
-      await service.runtime.database.query('UPDATE retries SET due_at = NULL WHERE webhook_id = ?', [it.id]);
-      expect((await it.redirect()).status).toBe(200);
+      await narrowed.record(first, 'pending');
+      expectProblem(await narrowed.redirect(), 403);
+      await service.runtime.database.query('UPDATE retries SET due_at = NULL WHERE webhook_id = ?', [
+        narrowed.id,
+      ]);
+      expect((await narrowed.redirect()).status).toBe(200);
     },
   );
 
   it('nor those of a replay that has not been worked off', async () => {
-    const it = await createNarrowed('hidden');
-    const [first = ''] = await it.store([{}], it.hidden);
-    await it.record(first, 'failed');
-    await it.narrow();
+    const narrowed = await createNarrowed('hidden');
+    const [first = ''] = await narrowed.store([{}], narrowed.hidden);
+    await narrowed.record(first, 'failed');
+    await narrowed.narrow();
     const body = { since: '2000-01-01 00:00:00' };
-    const replay = (key: string) => service.call('POST', `/v1/webhooks/${it.id}/replay`, { key, body });
-    expect((await replay(it.limited)).body.replay.matched).toBe(0);
-    expect((await it.redirect()).status).toBe(200);
-    expect((await replay(it.key)).body.replay.matched).toBe(1);
-    expectProblem(await it.redirect(), 403);
+    const replay = (key: string) => service.call('POST', `/v1/webhooks/${narrowed.id}/replay`, { key, body });
+    expect((await replay(narrowed.limited)).body.replay.matched).toBe(0);
+    expect((await narrowed.redirect()).status).toBe(200);
+    expect((await replay(narrowed.key)).body.replay.matched).toBe(1);
+    expectProblem(await narrowed.redirect(), 403);
     await service.runtime.database.query('UPDATE replays SET finished_at = NOW(6) WHERE webhook_id = ?', [
-      it.id,
+      narrowed.id,
     ]);
-    expect((await it.redirect()).status).toBe(200);
+    expect((await narrowed.redirect()).status).toBe(200);
   });
 
   it('leads its own pending movements wherever it likes', async () => {
-    const it = await createNarrowed('hidden');
-    await it.narrow();
-    const [attempted = ''] = await it.store();
-    await it.record(attempted, 'pending');
-    await it.store();
-    expect((await it.redirect()).status).toBe(200);
+    const narrowed = await createNarrowed('hidden');
+    await narrowed.narrow();
+    const [attempted = ''] = await narrowed.store();
+    await narrowed.record(attempted, 'pending');
+    await narrowed.store();
+    expect((await narrowed.redirect()).status).toBe(200);
   });
 
   it('sees the deliveries of its own movements alone', async () => {
-    const it = await createNarrowed('all');
-    const [hidden = ''] = await it.store([{}], it.hidden);
-    const [own = ''] = await it.store();
-    await it.narrow();
+    const narrowed = await createNarrowed('all');
+    const [hidden = ''] = await narrowed.store([{}], narrowed.hidden);
+    const [own = ''] = await narrowed.store();
+    await narrowed.narrow();
     const list = async (key: string, status = '') => {
-      const path = `/v1/webhooks/${it.id}/deliveries${status}`;
+      const path = `/v1/webhooks/${narrowed.id}/deliveries${status}`;
       const { body } = await service.call('GET', path, { key });
       return body.deliveries.map((row: { transaction_id: string }) => row.transaction_id);
     };
-    const path = `/v1/deliveries/${it.id}-${hidden}`;
+    const path = `/v1/deliveries/${narrowed.id}-${hidden}`;
     for (const status of ['pending', 'failed'] as const) {
-      expect(await list(it.limited)).toEqual([own]);
-      expect(await list(it.limited, `?status=${status}`)).toEqual([own]);
-      expect(await list(it.key)).toEqual([own, hidden]);
-      expectProblem(await service.call('GET', path, { key: it.limited }), 404);
-      expectProblem(await service.call('POST', `${path}/redeliver`, { key: it.limited }), 404);
-      expect((await service.call('GET', path, { key: it.key })).status).toBe(200);
-      if (status === 'pending') for (const id of [hidden, own]) await it.record(id, 'failed');
+      expect(await list(narrowed.limited)).toEqual([own]);
+      expect(await list(narrowed.limited, `?status=${status}`)).toEqual([own]);
+      expect(await list(narrowed.key)).toEqual([own, hidden]);
+      expectProblem(await service.call('GET', path, { key: narrowed.limited }), 404);
+      expectProblem(await service.call('POST', `${path}/redeliver`, { key: narrowed.limited }), 404);
+      expect((await service.call('GET', path, { key: narrowed.key })).status).toBe(200);
+      if (status === 'pending') for (const id of [hidden, own]) await narrowed.record(id, 'failed');
     }
   });
 });
