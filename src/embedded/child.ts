@@ -14,6 +14,8 @@ import { discardSocket, removeSocket } from './socket.ts';
 const SECOND = 1_000;
 const START_LIMIT = 60 * SECOND;
 const STOP_LIMIT = 20 * SECOND;
+/** MariaDB may pass over a SIGTERM while it starts. Nothing has been stored by then. */
+const ABORT_LIMIT = 3 * SECOND;
 const ORPHAN_LIMIT = 30 * SECOND;
 const LONGEST_PAUSE = 30 * SECOND;
 
@@ -44,7 +46,7 @@ const ChildRecord = v.object({ ...ProcessIdentity.entries, socket: v.string() })
 /**
  * Starts the server and keeps it running: when it dies it is started again after a pause (half a second, doubled up to
  * 30 s while it fails), and that is announced.
- * @param signal gives up waiting for its answer.
+ * @param signal gives up waiting for its answer: SIGTERM, and SIGKILL after 3 s.
  * @throws {Error} when it ends, or does not answer within 60 s; with the end of its log. It has ended then.
  */
 export async function runServer(
@@ -164,16 +166,16 @@ function launch(dataDir: string, server: ServerProcess) {
       });
     } catch (error) {
       const failure = reason;
-      await end();
+      await end(signal?.aborted ? ABORT_LIMIT : STOP_LIMIT);
       signal?.throwIfAborted();
       const said = readFileSync(log).subarray(logStart).toString();
       throw new Error(`${failure}. The last lines of its log ${log}:\n${lastLines(said)}`, { cause: error });
     }
   }
 
-  async function end(): Promise<void> {
+  async function end(limit = STOP_LIMIT): Promise<void> {
     child.kill('SIGTERM');
-    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT);
+    const timer = setTimeout(() => child.kill('SIGKILL'), limit);
     await ended;
     clearTimeout(timer);
   }
