@@ -52,15 +52,13 @@ export async function startInstallation({
   const servers = await startServers({ mysql: givenUrl === undefined, redis: true });
   const given = givenUrl === undefined ? null : await createDatabase(givenUrl);
   const secretKey = randomBytes(32).toString('base64');
-  // Below the ports that Linux gives to outgoing connections, of which a benchmark has many.
-  const port = String(20_000 + Math.floor(Math.random() * 12_000));
   const env = {
     DATABASE_URL: given?.url ?? servers.databaseUrl ?? '',
     REDIS_URL: servers.redisUrl ?? '',
     SECRET_KEY: secretKey,
     ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
     LOG_LEVEL: 'warn',
-    PORT: port,
+    PORT: '0',
     NODE_ENV: 'production',
     ...(rateLimit === undefined ? {} : { RATE_LIMIT: String(rateLimit) }),
   };
@@ -73,15 +71,23 @@ export async function startInstallation({
   const receiver = startProcess('./receiver.js');
   const receiverUrl = `http://127.0.0.1:${(await receiver.receive<{ port: number }>()).port}`;
   const deliveryRoles = Array.from({ length: deliveries }, (_, i) => `delivery ${i + 1}`);
+  let said = '';
+  const onOutput = (text: string) => {
+    said += text;
+  };
   const roles = ['api', 'importer', ...deliveryRoles, 'maintenance'].map((name) => ({
     name,
-    process: startProcess('../src/main.js', { env, args: ['--roles', name.split(' ')[0] ?? ''] }),
+    process: startProcess('../src/main.js', {
+      env,
+      args: ['--roles', name.split(' ')[0] ?? ''],
+      ...(name === 'api' ? { onOutput } : {}),
+    }),
   }));
   const pids = {
     ...Object.fromEntries(roles.map(({ name, process }) => [name, process.child.pid ?? 0])),
     ...(await serverPids(servers, givenUrl)),
   };
-  const url = `http://127.0.0.1:${port}`;
+  const url = await announced(() => /API\s+(http:\S+)\/v1/.exec(said)?.[1]);
   await answering(`${url}/readyz`);
 
   return {
@@ -127,6 +133,16 @@ async function serverPids(servers: Servers, givenUrl: string | undefined): Promi
     mysql: givenUrl === undefined ? await servers.pidOf('mysql') : await findServerPid(givenUrl),
   };
   return Object.fromEntries(Object.entries(found).filter((it): it is [string, number] => it[1] !== null));
+}
+
+/** Where the API says that it is. */
+async function announced(find: () => string | undefined): Promise<string> {
+  for (let tries = 0; ; tries += 1) {
+    const url = find();
+    if (url !== undefined) return url;
+    if (tries > 600) throw new Error('the API does not say where it is');
+    await pause(100);
+  }
 }
 
 async function answering(url: string): Promise<void> {

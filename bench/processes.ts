@@ -23,13 +23,23 @@ export function profileInto(directory: string): void {
 /** Starts a module of this build (`path` relative to this file) as a process of its own; if it ends by itself, so do we. */
 export function startProcess(
   path: string,
-  { env = {}, args = [] }: { env?: Record<string, string>; args?: string[] } = {},
+  {
+    env = {},
+    args = [],
+    onOutput,
+  }: {
+    env?: Record<string, string>;
+    args?: string[];
+    /** Takes what it writes to stdout, which nobody sees otherwise. */
+    onOutput?: (text: string) => void;
+  } = {},
 ): Process {
   const child = fork(fileURLToPath(new URL(path, import.meta.url)), args, {
     env: { ...process.env, ...env },
     execArgv: profileOptions(path, args),
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', onOutput === undefined ? 'ignore' : 'pipe', 'inherit', 'ipc'],
   });
+  if (onOutput !== undefined) child.stdout?.setEncoding('utf8').on('data', onOutput);
   let ending = false;
   const endWithUs = () => child.kill('SIGKILL');
   process.once('exit', endWithUs);

@@ -25,9 +25,14 @@ const TIMEOUT_CHECKS = 5 * SECOND;
 /** How long a shutdown waits for requests in hand before their connections are closed. */
 const SHUTDOWN_GRACE = 5 * SECOND;
 
+/** PORT is another program's. */
+export class PortTakenError extends Error {
+  override name = 'PortTakenError';
+}
+
 /**
  * Serves the API. Port 0 is any free one; `url` says which.
- * @throws when the port is taken or not allowed, with a sentence that says what to do.
+ * @throws {PortTakenError} when the port is taken, with a sentence that says what to do.
  */
 export async function startApi(runtime: Runtime): Promise<Role & { url: string }> {
   const { config } = runtime;
@@ -55,7 +60,7 @@ export async function startApi(runtime: Runtime): Promise<Role & { url: string }
     await once(server, 'listening');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-      throw new Error(
+      throw new PortTakenError(
         `PORT ${config.port} on ${config.host} is taken: set PORT to another one, or to 0 for any free one.`,
       );
     }

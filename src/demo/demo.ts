@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { PortTakenError } from '../api/server.ts';
 import { Failure } from '../cli/failure.ts';
 import { followImport, ImportAnswer, type ImportState } from '../cli/import-follow.ts';
 import { formatCount } from '../cli/terminal.ts';
@@ -31,13 +32,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   screen.title(
     'Ledgerbell: a bank statement goes in, signed notifications come out, and every one is checked.',
   );
-  const service = await startService({
-    config,
-    roles: ROLES,
-    log: createLog(config.logLevel),
-    announce: (line) => screen.line(line),
-    signal,
-  });
+  const service = await startOnSomePort(options);
   const subscribers: Subscriber[] = [];
   try {
     continueUnless(signal);
@@ -53,6 +48,28 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   } finally {
     await service.stop();
     for (const subscriber of subscribers) await subscriber.close();
+  }
+}
+
+/** On the port of the configuration, or on any other when somebody took that one after it was looked at. */
+export async function startOnSomePort({
+  config,
+  screen,
+  signal,
+}: Omit<DemoOptions, 'once'>): Promise<Service> {
+  const start = (port: number) =>
+    startService({
+      config: { ...config, port },
+      roles: ROLES,
+      log: createLog(config.logLevel),
+      announce: (line) => screen.line(line),
+      signal,
+    });
+  try {
+    return await start(config.port);
+  } catch (error) {
+    if (!(error instanceof PortTakenError)) throw error;
+    return await start(0);
   }
 }
 

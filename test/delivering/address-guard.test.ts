@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createAddressGuard, RefusedAddressError } from '../../src/delivering/address-guard.ts';
 import type { Resolve } from '../../src/delivering/resolver.ts';
 import { SPECIAL_RANGES } from '../../src/delivering/special-ranges.ts';
+import { reservePort } from '../support/reserved-port.ts';
 
 const strict = createAddressGuard({ allow: [] });
 
@@ -470,7 +471,8 @@ describe('a request through undici', () => {
   });
 
   it('reaches the address that was judged although DNS changes its answer, and is refused after that', async () => {
-    const port = await listen('127.0.0.1', 0, 'the judged one');
+    const port = await reservePort();
+    await listen('127.0.0.1', port, 'the judged one');
     await listen('127.0.0.2', port, 'the rebound one');
     const send = post(['127.0.0.1/32'], answering(['127.0.0.1'], ['127.0.0.2']).resolve);
     expect(await send(port)).toBe('the judged one');

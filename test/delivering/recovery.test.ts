@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/delivering/address-guard.ts';
 import { createPoster } from '../../src/delivering/post.ts';
 import { createPump } from '../../src/delivering/pump.ts';
 import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { createAccount, movement } from '../support/movements.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { subscribe, useDeliveryWorkers } from '../support/webhooks.ts';
@@ -50,20 +50,17 @@ function useEndpoint() {
   });
   let port = 0;
   const listen = async () => {
+    if (server.listening) return;
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
-    port = (server.address() as AddressInfo).port;
-  };
-  const close = async () => {
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
   };
   beforeAll(async () => {
-    await listen();
-    await close();
+    port = await reservePort();
   });
-  afterAll(close);
+  afterAll(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   return {
     get url() {
       return `http://127.0.0.1:${port}/`;
@@ -255,7 +252,7 @@ it.each([
   const webhookId = await owe(narrow.url, OWED, fields);
   await wake(webhookId);
   await resting(webhookId);
-  await narrow.listen().catch(() => {});
+  await narrow.listen();
   narrow.take();
   narrow.beWell();
   await until('all delivered', async () => {

@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { startOnSomePort } from '../../src/demo/demo.ts';
+import { createScreen } from '../../src/demo/screen.ts';
 import { findRunning } from '../../src/embedded/servers.ts';
 import { until } from '../support/until.ts';
 
@@ -92,5 +96,20 @@ describe('the demo', () => {
     const { code, stdout, stderr } = await finish(spawnDemo(['--once'], { PORT: 'wrong' }));
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toBe('  ✘ PORT must be a port from 0 (any free one) to 65535.\n');
+  });
+
+  it('goes to another port when somebody takes its own after it was looked at', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void taken.close());
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const service = await startOnSomePort({
+      config: readConfig({ DATA_DIR: join(dataDir, 'elsewhere'), PORT: String(port), LOG_LEVEL: 'silent' }),
+      screen: createScreen({ write: () => true }),
+      signal: new AbortController().signal,
+    });
+    onTestFinished(() => service.stop());
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(new URL(service.url).port).not.toBe(String(port));
   });
 });

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import mysql, { type Pool } from 'mysql2/promise';
+import { reservePort } from '../support/reserved-port.ts';
 import { buildProduct } from './build.ts';
 import { type Clock, createClock } from './clock.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
@@ -71,7 +71,7 @@ export async function startInstallation({
   try {
     await Promise.all([mysqlServer.start(), redis.start()]);
     const secretKey = randomBytes(32).toString('base64');
-    const port = await freePort();
+    const port = await reservePort();
     const url = `http://127.0.0.1:${port}`;
     const env = {
       DATABASE_URL: mysqlServer.url,
@@ -96,7 +96,7 @@ export async function startInstallation({
     await Promise.all([...roles.values()].map(running));
 
     const customers = await createCustomers(cli, url, count);
-    const webhooks = await createWebhooks(url, customers, freePort);
+    const webhooks = await createWebhooks(url, customers, reservePort);
     const receiptsFile = join(directory, 'receipts.tsv');
     const specs = webhooks.map(
       ({ id, port, secret, customer }): ReceiverSpec => ({
@@ -190,14 +190,6 @@ async function running(role: Supervised): Promise<void> {
     await sleep(100);
   }
   throw new Error(`${role.name} does not say that it runs`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** Resolves when the address answers 2xx; a minute is enough for any start. */

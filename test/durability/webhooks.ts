@@ -32,12 +32,12 @@ const SORTS = [
 export async function createWebhooks(
   url: string,
   customers: readonly Customer[],
-  freePort: () => Promise<number>,
+  reservePort: () => Promise<number>,
 ): Promise<ChaosWebhook[]> {
   const webhooks: ChaosWebhook[] = [];
   for (const customer of customers) {
     for (const { sort, event, fields } of SORTS) {
-      const port = await freePort();
+      const port = await reservePort();
       const accountId = sort === 'account' ? customer.accountIds[0] : null;
       const response = await fetch(`${url}/v1/webhooks`, {
         method: 'POST',
