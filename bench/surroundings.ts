@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
+import { wakeWebhooks } from '../src/delivering/wake.ts';
 import { findWaiting } from '../src/listing/segment-maker.ts';
-import { addDeliveryJobs } from '../src/queues/jobs.ts';
 import { type Owner, storeHistory } from './history.ts';
 import { type Installation, pause } from './installation.ts';
 import type { Subscribed } from './load.ts';
@@ -224,5 +224,5 @@ export async function storeBacklog(
     await storeResults(database, id, customerId, 'failed');
     for (const statement of WAIT) await database.query(statement, [id]);
   }
-  await addDeliveryJobs(runtime.queues, ids);
+  await wakeWebhooks(runtime, ids, { reread: true });
 }

@@ -1,4 +1,4 @@
-import { addDeliveryJobs } from '../../src/queues/jobs.ts';
+import { wakeWebhooks } from '../../src/delivering/wake.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import type { Owner } from '../history.ts';
@@ -99,12 +99,12 @@ async function startBacklog(
   key: string,
   pending: number,
 ): Promise<{ sent: Promise<number> }> {
-  const { database, queues } = installation.runtime;
+  const { database } = installation.runtime;
   const { id } = await subscribe(installation, key, { path: `/backlog/${monotonic()}`, account: 'all' });
   await rewind(database, [id]);
   requireEqual({ expected: pending, pending: await makePending(database, [id]) });
   const started = monotonic();
-  await addDeliveryJobs(queues, [id]);
+  await wakeWebhooks(installation.runtime, [id], { reread: true });
   return { sent: untilSent(database, id, pending).then(() => (monotonic() - started) / 1_000) };
 }
 

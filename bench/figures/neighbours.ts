@@ -1,4 +1,4 @@
-import { addDeliveryJobs } from '../../src/queues/jobs.ts';
+import { wakeWebhooks } from '../../src/delivering/wake.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { requireEqual } from '../load.ts';
@@ -82,7 +82,7 @@ async function startBadNeighbours(
   installation: Installation,
   { hanging, huge, backlog }: Neighbourhood,
 ): Promise<Subscriber[]> {
-  const { database, queues } = installation.runtime;
+  const { database } = installation.runtime;
   const groups = [
     { count: hanging, path: '/hang', pending: HANGING_BACKLOG },
     { count: huge, path: '/huge', pending: backlog },
@@ -99,9 +99,10 @@ async function startBadNeighbours(
     requireEqual({ expected: count * pending, pending: made });
     bad.push(...subscribers);
   }
-  await addDeliveryJobs(
-    queues,
+  await wakeWebhooks(
+    installation.runtime,
     bad.map(({ webhookId }) => webhookId),
+    { reread: true },
   );
   await pause(1_000);
   return bad;

@@ -1,4 +1,4 @@
-import { addDeliveryJobs } from '../../src/queues/jobs.ts';
+import { wakeWebhooks } from '../../src/delivering/wake.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { type Installation, startInstallation } from '../installation.ts';
@@ -71,7 +71,7 @@ async function fill(processes: number): Promise<Site> {
 async function deliverAll(site: Site, pending: number) {
   const { processes, installation, key, customerId, webhookIds } = site;
   const { pids, receiver, runtime } = installation;
-  const { database, queues } = runtime;
+  const { database } = runtime;
   const setStatus = (status: string) =>
     database.query('UPDATE webhooks SET status = ?, revision = revision + 1 WHERE id IN (?)', [
       status,
@@ -90,7 +90,7 @@ async function deliverAll(site: Site, pending: number) {
   await setStatus('active');
   const cpuBefore = await readCpu();
   const started = monotonic();
-  await addDeliveryJobs(queues, webhookIds);
+  await wakeWebhooks(runtime, webhookIds, { reread: true });
   await untilDelivered(installation, mark, total);
   const seconds = (monotonic() - started) / 1_000;
   const cpuAfter = await readCpu();
