@@ -73,24 +73,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const start: Start = (options) => startInstallation({ databaseUrl, ...options });
 const shared = createSharedInstallation(start);
 const results: Result[] = [];
-for (const name of names) {
-  const figure = FIGURES[name] as Figure;
-  console.error(`${name}: ${figure.about}`);
-  const prepared = await figure.prepare(scale, scale === 'smoke' ? shared.start : start);
-  try {
-    // The first round warms up: just-in-time compilation, pools, buffers.
-    if (scale !== 'smoke' && figure.rounds === undefined) await prepared.round();
-    const rounds = [];
-    const count = figure.rounds ?? Number(values.rounds ?? (scale === 'smoke' ? 1 : 5));
-    for (let i = 0; i < count; i += 1) {
-      rounds.push(await prepared.round());
-    }
-    results.push(...summarise(name, prepared.server, rounds));
-  } finally {
-    await prepared.end();
-  }
+try {
+  for (const name of names) results.push(...(await measure(name, FIGURES[name] as Figure)));
+} finally {
+  await shared.end();
 }
-await shared.end();
 if (scale === 'smoke' && !values.json)
   console.log(`All counts match: ${names.join(', ')}. Nothing was timed.`);
 else {
@@ -99,3 +86,18 @@ else {
   await writeReport(results, { json: values.json, keep });
 }
 if (values.profile !== undefined) console.error((await renderProfiles(values.profile)).join('\n'));
+
+async function measure(name: string, figure: Figure): Promise<Result[]> {
+  console.error(`${name}: ${figure.about}`);
+  const prepared = await figure.prepare(scale, scale === 'smoke' ? shared.start : start);
+  try {
+    // The first round warms up: just-in-time compilation, pools, buffers.
+    if (scale !== 'smoke' && figure.rounds === undefined) await prepared.round();
+    const rounds = [];
+    const count = figure.rounds ?? Number(values.rounds ?? (scale === 'smoke' ? 1 : 5));
+    for (let i = 0; i < count; i += 1) rounds.push(await prepared.round());
+    return summarise(name, prepared.server, rounds);
+  } finally {
+    await prepared.end();
+  }
+}

@@ -175,15 +175,15 @@ async function measure(
 
 /** What the customers of these webhooks have stored, and what their webhooks have matched and delivered. */
 async function countStored({ database }: Installation['runtime'], webhookIds: readonly string[]) {
-  const [row] = await database.query<{ stored: string; matched: string; delivered: string }[]>(
-    `SELECT SUM(l.movements) AS stored, SUM(b.matched_count) AS matched, SUM(c.delivered_count) AS delivered
+  const [row] = await database.query<{ added: string; matched: string; delivered: string }[]>(
+    `SELECT SUM(l.movements) AS added, SUM(b.matched_count) AS matched, SUM(c.delivered_count) AS delivered
      FROM webhook_cursors c
      JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id
      JOIN import_locks l ON l.customer_id = c.customer_id WHERE c.webhook_id IN (?)`,
     [webhookIds],
   );
   return {
-    stored: Number(row?.stored),
+    stored: Number(row?.added),
     matched: Number(row?.matched),
     delivered: Number(row?.delivered),
   };
