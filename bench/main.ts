@@ -66,9 +66,10 @@ if (values.rounds !== undefined && !/^[1-9]\d*$/.test(values.rounds)) {
 
 if (values.profile !== undefined) profileInto(values.profile);
 
-// Ended in the middle, it ends its servers and processes as well: each of them listens for `exit`.
+// Ended in the middle, it ends its servers and processes as well: each of them listens for `exit`. With `once`, a second signal,
+// such as the one that `timeout` sends to the whole group, would kill it before it has ended them.
 process.setMaxListeners(0);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
 const start: Start = (options) => startInstallation({ databaseUrl, ...options });
 const shared = createSharedInstallation(start);
