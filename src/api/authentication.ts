@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto';
 import { getConnInfo } from '@hono/node-server/conninfo';
-import type { DataSource } from 'typeorm';
-import { type Caller, createMiddleware } from '../http/environment.ts';
+import { createMiddleware } from '../http/environment.ts';
 import { Problem } from '../http/problem.ts';
 import type { Runtime } from '../runtime.ts';
 import type { CallerCache } from './caller-cache.ts';
+import { createCallerFinder } from './callers.ts';
 import { limitGuesses } from './guesses.ts';
-
-/** Index: api_keys_hash. Found by its SHA-256, a key is never compared byte by byte. */
-const FIND_KEY = 'SELECT id, customer_id, all_accounts FROM api_keys WHERE key_hash = ?';
-const KEY_ACCOUNTS = 'SELECT account_id FROM api_key_accounts WHERE api_key_id = ?';
 
 /**
  * Finds the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.
@@ -20,6 +16,7 @@ export function authenticate(
   callers: CallerCache,
 ) {
   const attempt = limitGuesses({ redis, prefix });
+  const findCaller = createCallerFinder(database);
   return createMiddleware(async (c, next) => {
     const key =
       bearer(c.req.header('authentication')) ??
@@ -31,24 +28,15 @@ export function authenticate(
     }
     const hash = createHash('sha256').update(key).digest();
     const { address } = getConnInfo(c).remote;
-    const find = () => callers.find(hash, () => findCaller(database, hash));
+    const find = () => callers.find(hash, () => findCaller(hash));
     const caller = await attempt({ hash, address, find });
     if (caller === null) throw unknownKey();
     c.set('caller', caller);
+    c.set('requireKey', async () => {
+      if ((await find()) === null) throw unknownKey();
+    });
     await next();
   });
-}
-
-async function findCaller(database: DataSource, hash: Buffer): Promise<Caller | null> {
-  const [found] = await database.query<{ id: string; customer_id: string; all_accounts: number }[]>(
-    FIND_KEY,
-    [hash],
-  );
-  if (found === undefined) return null;
-  const { id: apiKeyId, customer_id: customerId } = found;
-  if (found.all_accounts === 1) return { customerId, apiKeyId, accountIds: 'all' };
-  const accounts = await database.query<{ account_id: string }[]>(KEY_ACCOUNTS, [apiKeyId]);
-  return { customerId, apiKeyId, accountIds: accounts.map(({ account_id }) => account_id) };
 }
 
 function bearer(header: string | undefined, { schemeRequired = false } = {}): string | null {

@@ -96,37 +96,44 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   function carryOut(command: RunCommand): void {
     switch (command.type) {
       case 'read log':
-        return answer(takeLog(command.after, command.recordedThrough));
+        answer(takeLog(command.after, command.recordedThrough));
+        return;
       case 'read retries':
-        return answer(
+        answer(
           readRetries(database, webhookId, { ordered: start.ordered, limit: command.limit }).then((read) => ({
             type: 'retries read',
             ...read,
           })),
         );
+        return;
       case 'expand replay':
-        return answer(
+        answer(
           expandReplay(database, webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
         );
+        return;
       case 'send':
         sent += 1;
         if (sent <= SMALL_BACKLOG) post(command.delivery);
         else dispatch.add(webhookId, () => post(command.delivery));
         return;
       case 'flush soon':
-        return writer.flushSoon(() => dispatchEvent({ type: 'flush due' }));
+        writer.flushSoon(() => dispatchEvent({ type: 'flush due' }));
+        return;
       case 'record':
-        return answer(record(command.record));
+        answer(record(command.record));
+        return;
       case 'set timer':
         clearTimeout(timer);
         timer = setTimeout(() => dispatchEvent({ type: 'timer' }), Math.max(1, command.at - clock()));
         return;
       case 'idle':
         sent = 0;
-        return onIdle(run, command.isIdle);
+        onIdle(run, command.isIdle);
+        return;
       case 'end':
         clearTimeout(timer);
-        return finish(command.reason);
+        finish(command.reason);
+        return;
     }
   }
 
@@ -153,7 +160,8 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const startedAt = Date.now();
     // It was waiting for its turn when the lease was lost: another run sends it.
     if (isLost) {
-      return dispatchEvent({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
+      dispatchEvent({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
+      return;
     }
     const began = clock();
     poster.post(settings.request(movement, id, Math.floor(startedAt / 1_000))).then((response) => {

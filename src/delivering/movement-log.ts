@@ -6,11 +6,11 @@ import { createLogCache, type LogCache } from './log-cache.ts';
 import type { NotifiedMovement } from './notification.ts';
 import type { FilterRange } from './webhook-state.ts';
 
-/** Movements read at a time. */
-const READ = 300;
+/** Movements read by one statement, for all its reads together. */
+const READ = 600;
 
 /** Reads that go together in one statement. */
-const READS_TOGETHER = 60;
+const READS_TOGETHER = 100;
 
 /** What was read of the log. */
 export interface LogRead {
@@ -39,7 +39,7 @@ export interface MovementLog {
 }
 
 /** One read of movements that match one filter. */
-interface RangeRead {
+export interface RangeRead {
   customerId: string;
   filter: Filter;
   after: number;
@@ -74,80 +74,112 @@ const NO_MOVEMENT = Object.keys(COLUMNS)
   .join(', ');
 
 /**
- * The customers' newest ids come first, in the same statement and so the same snapshot: a movement beyond them is not read, and
+ * The customers' newest ids come first, in the same statement and so the same snapshot: no movement beyond them is read, and
  * filters_version is that of everything up to them.
  */
 const NEWEST = `
-  (SELECT -1 AS slot, l.customer_id AS owner, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT}
+  (SELECT -1 AS part, l.customer_id AS owner, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT}
    FROM import_locks l WHERE l.customer_id IN (?))`;
 
-/** Index: transactions_account_page for one account, else transactions_customer_page; both hold dc. */
-function rangeSql(slot: number, read: RangeRead): { sql: string; values: unknown[] } {
-  const { customerId, filter, after, through, withoutResultsOf } = read;
-  const { event, accountId } = filter;
-  const index = accountId === null ? 'transactions_customer_page' : 'transactions_account_page';
-  const owner = accountId === null ? 't.customer_id = ?' : 't.account_id = ?';
-  const dc = event === 'NEW_TRANSACTION' ? '' : `AND t.dc = '${event === 'NEW_DEBIT' ? 'Debit' : 'Credit'}'`;
-  const unrecorded =
-    'AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id)';
+const INDEXES = {
+  customer_id: 'transactions_customer_page',
+  account_id: 'transactions_account_page',
+} as const;
+
+type Owner = keyof typeof INDEXES;
+
+const ownerOf = ({ filter }: RangeRead): Owner => (filter.accountId === null ? 'customer_id' : 'account_id');
+const ownerIdOf = ({ filter, customerId }: RangeRead): string => filter.accountId ?? customerId;
+const dcOf = ({ event }: Filter): string | null =>
+  event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
+
+const isPlain = ({ through, withoutResultsOf }: RangeRead): boolean =>
+  through === null && withoutResultsOf === null;
+
+/** By the primary key of deliveries. */
+const UNRECORDED =
+  'NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id)';
+
+/** The movements of one read. */
+function rangeSql(read: RangeRead): { sql: string; values: unknown[] } {
+  const { after, through, filter, withoutResultsOf } = read;
+  const dc = dcOf(filter);
+  const conditions: { sql: string; values: unknown[] }[] = [
+    { sql: `t.${ownerOf(read)} = ? AND t.id > ?`, values: [ownerIdOf(read), after] },
+    ...(through === null ? [] : [{ sql: 't.id <= ?', values: [through] }]),
+    ...(dc === null ? [] : [{ sql: 't.dc = ?', values: [dc] }]),
+    ...(withoutResultsOf === null ? [] : [{ sql: UNRECORDED, values: [withoutResultsOf] }]),
+  ];
+  return {
+    sql: `(${conditions.map(({ sql }) => sql).join(' AND ')})`,
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** Reads that are ranges of one index are one SELECT: to parse and plan one for each would cost more than to read a few movements. */
+function partSql(part: number, reads: readonly RangeRead[]): { sql: string; values: unknown[] } {
+  const [first] = reads;
+  if (first === undefined) throw new Error('a part of a statement needs at least one read');
+  const owner = ownerOf(first);
+  const ranges = reads.map(rangeSql);
   return {
     sql: `
-  (SELECT ${slot} AS slot, NULL AS owner, NULL AS newest, NULL AS filters_version, ${MOVEMENT}
-   FROM transactions t FORCE INDEX (${index}) STRAIGHT_JOIN accounts a ON a.id = t.account_id STRAIGHT_JOIN banks b ON b.id = a.bank_id
-   WHERE ${owner} AND t.id > ? ${through === null ? '' : 'AND t.id <= ?'} ${dc}
-   ${withoutResultsOf === null ? '' : unrecorded} ORDER BY t.id LIMIT ${READ})`,
-    values: [
-      accountId ?? customerId,
-      after,
-      ...(through === null ? [] : [through]),
-      ...(withoutResultsOf === null ? [] : [withoutResultsOf]),
-    ],
+  (SELECT ${part}, t.${owner}, NULL, NULL, ${MOVEMENT}
+   FROM transactions t FORCE INDEX (${INDEXES[owner]})
+   STRAIGHT_JOIN accounts a ON a.id = t.account_id STRAIGHT_JOIN banks b ON b.id = a.bank_id
+   WHERE ${ranges.map(({ sql }) => sql).join(' OR ')} ORDER BY t.${owner}, t.id LIMIT ${READ})`,
+    values: ranges.flatMap(({ values }) => values),
   };
 }
 
 type Row = NotifiedMovement & {
-  slot: string | number;
+  part: string | number;
   owner: string;
-  newest: string;
+  newest: string | null;
   filters_version: string | number;
 };
 
 /** Reads several ranges in one statement; equal ones are read once. */
 export async function readRanges(sql: Sql, all: readonly RangeRead[]): Promise<LogRead[]> {
-  const names = all.map(nameOf);
-  const reads = all.filter((_, index) => names.indexOf(names[index] ?? '') === index);
-  const found = new Map((await readDistinct(sql, reads)).map((read, index) => [nameOf(reads[index]), read]));
-  return names.map((name) => found.get(name) as LogRead);
+  const distinct = [...new Map(all.map((read) => [JSON.stringify(read), read])).values()];
+  const plain = distinct.filter(isPlain);
+  const parts = [
+    plain.filter((read) => ownerOf(read) === 'customer_id'),
+    plain.filter((read) => ownerOf(read) === 'account_id'),
+    ...distinct.filter((read) => !isPlain(read)).map((read) => [read]),
+  ].filter((reads) => reads.length > 0);
+  const selects = parts.map((reads, part) => partSql(part, reads));
+  const rows = await sql.query<Row[]>([NEWEST, ...selects.map((select) => select.sql)].join(' UNION ALL '), [
+    [...new Set(all.map(({ customerId }) => customerId))],
+    ...selects.flatMap(({ values }) => values),
+  ]);
+  const newest = new Map(rows.filter(({ part }) => Number(part) === -1).map((row) => [row.owner, row]));
+  const found = new Map<string, LogRead>();
+  for (const [part, reads] of parts.entries()) {
+    const movements = rows.filter((row) => Number(row.part) === part);
+    for (const read of reads) {
+      found.set(JSON.stringify(read), toLogRead(read, newest.get(read.customerId), movements));
+    }
+  }
+  return all.map((read) => found.get(JSON.stringify(read)) as LogRead);
 }
 
-const nameOf = (read: RangeRead | undefined): string => JSON.stringify(read);
-
-async function readDistinct(sql: Sql, reads: readonly RangeRead[]): Promise<LogRead[]> {
-  const ranges = reads.map((read, slot) => rangeSql(slot, read));
-  const customers = [...new Set(reads.map(({ customerId }) => customerId))];
-  const rows = await sql.query<Row[]>([NEWEST, ...ranges.map((range) => range.sql)].join(' UNION ALL '), [
-    customers,
-    ...ranges.flatMap(({ values }) => values),
-  ]);
-  const newest = new Map<string, { id: number; filtersVersion: number }>();
-  const found: NotifiedMovement[][] = reads.map(() => []);
-  for (const row of rows) {
-    const slot = Number(row.slot);
-    if (slot >= 0) found[slot]?.push(row);
-    else newest.set(row.owner, { id: Number(row.newest), filtersVersion: Number(row.filters_version) });
+/** @param rows of the read's part, by owner and id; cut off after READ of them. */
+function toLogRead(read: RangeRead, newest: Row | undefined, rows: readonly Row[]): LogRead {
+  const { after, through, filter } = read;
+  const owner = ownerIdOf(read);
+  const dc = dcOf(filter);
+  const movements = rows.filter(
+    (row) => row.owner === owner && Number(row.transaction_id) > after && (dc === null || row.dc === dc),
+  );
+  const last = rows.length < READ ? undefined : rows.at(-1);
+  const filtersVersion = Number(newest?.filters_version ?? 0);
+  if (last === undefined || Number(owner) < Number(last.owner)) {
+    const end = through ?? Number(newest?.newest ?? 0);
+    return { movements, through: Math.max(after, end), complete: through === null, filtersVersion };
   }
-  return reads.map(({ customerId, after, through }, slot) => {
-    const lock = newest.get(customerId) ?? { id: 0, filtersVersion: 0 };
-    const movements = found[slot] ?? [];
-    const isFull = movements.length === READ;
-    const readThrough = isFull ? Number(movements.at(-1)?.transaction_id) : (through ?? lock.id);
-    return {
-      movements,
-      through: Math.max(after, readThrough),
-      complete: !isFull && through === null,
-      filtersVersion: lock.filtersVersion,
-    };
-  });
+  const end = last.owner === owner ? Number(last.transaction_id) : after;
+  return { movements, through: Math.max(after, end), complete: false, filtersVersion };
 }
 
 /**

@@ -69,14 +69,18 @@ export function createRun(start: RunStart, now: number): Run {
         return;
       case 'woken':
         if (event.reread) stop('changed');
-        return sources.lookAgain();
+        sources.lookAgain();
+        return;
       case 'log read':
         if (event.filtersVersion > start.filtersVersion) stop('changed');
-        return sources.takeLog(event);
+        sources.takeLog(event);
+        return;
       case 'retries read':
-        return sources.takeRetries(event, now);
+        sources.takeRetries(event, now);
+        return;
       case 'replay expanded':
-        return sources.takeReplay(event, now);
+        sources.takeReplay(event, now);
+        return;
       case 'answered':
         state.inFlight -= 1;
         // Cut short by our own shutdown: it says nothing about the endpoint, and counts for nothing.

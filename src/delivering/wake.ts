@@ -17,10 +17,10 @@ export interface WakeContext {
  * that. While the circuit is open, a run could not do anything. By the primary keys.
  */
 const READ = `
-  SELECT k.webhook_id, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
+  SELECT k.webhook_id, w.status, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
     TIMESTAMPDIFF(MICROSECOND, NOW(6), k.circuit_open_until) / 1000 AS open_for
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
-  WHERE k.webhook_id IN (?) AND w.status = 'active'`;
+  WHERE k.webhook_id IN (?)`;
 
 /** Where the runs of all processes hear of new movements. */
 const channelOf = (prefix: string): string => `${prefix}:wake-ups`;
@@ -37,13 +37,15 @@ export async function wakeWebhooks(
 ): Promise<void> {
   if (webhookIds.length === 0) return;
   const rows = await database.query<
-    { webhook_id: string; leased: string | number; open_for: string | null }[]
+    { webhook_id: string; status: string; leased: string | number; open_for: string | null }[]
   >(READ, [webhookIds]);
   const active: string[] = [];
   const absent: string[] = [];
   const delayed: { id: string; delay: number }[] = [];
-  for (const { webhook_id: id, leased, open_for } of rows) {
+  for (const { webhook_id: id, status, leased, open_for } of rows) {
+    // Also of a webhook that was paused or deleted: its run is to end.
     if (Number(leased) === 1) active.push(id);
+    else if (status !== 'active') continue;
     else if (Number(open_for ?? 0) > 0) delayed.push({ id, delay: Math.ceil(Number(open_for)) });
     else absent.push(id);
   }

@@ -16,6 +16,8 @@ export interface ApiEnv {
   Variables: {
     requestId: string;
     caller: Caller;
+    /** @throws {Problem} 401 when the caller's API key has been deleted since the request began. */
+    requireKey: () => Promise<void>;
   };
 }
 

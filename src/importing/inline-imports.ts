@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
 import { createMatcher, type Matches } from './matching.ts';
 import type { Movement } from './movement.ts';
-import { ApiKeyDeletedError, findReplay, type Replay, type Upload } from './stage.ts';
+import { findReplay, type Replay, type Upload } from './stage.ts';
 import { type Batch, countAll, type Stored, storeBatches } from './store.ts';
 import { createUniqueIds } from './unique-id.ts';
 
@@ -43,7 +43,7 @@ export interface InlineImport {
  */
 export type StoreInline = (
   upload: InlineUpload,
-) => Promise<({ outcome: 'stored' } & InlineImport) | Replay | { outcome: 'api key deleted' } | null>;
+) => Promise<({ outcome: 'stored' } & InlineImport) | Replay | null>;
 
 const ADD_IMPORTS = `
   INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, body_hash, checkpoint, received, inserted,
@@ -51,9 +51,6 @@ const ADD_IMPORTS = `
 
 /** MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). */
 const ID_STEP = 'SELECT @@auto_increment_increment AS step';
-
-/** Whoever deletes a key waits until the import is committed. By the primary key. */
-const LOCK_KEYS = 'SELECT id FROM api_keys WHERE id IN (?) ORDER BY id LOCK IN SHARE MODE';
 
 /** Not all of its movements were new. */
 const CORRECT_IMPORT = 'UPDATE imports SET inserted = ?, duplicates = ?, deliveries = ? WHERE id = ?';
@@ -91,7 +88,6 @@ export function createInlineImports(options: {
       const customerIds = [...new Set(uploads.map(({ customerId }) => customerId))];
       const locks = await lockCustomers(sql, customerIds, { skipLocked });
       const locked = uploads.filter(({ customerId }) => locks.has(customerId));
-      await requireKeys(sql, locked);
       return storeLocked(sql, locks, locked, idStep);
     });
     // Nobody waits for it: what is stored will be sent, also if the wake-up is lost.
@@ -181,20 +177,11 @@ export function createInlineImports(options: {
       return { outcome: 'stored', ...stored };
     } catch (err) {
       if (isAway(err)) throw err;
-      if (err instanceof ApiKeyDeletedError) return { outcome: 'api key deleted' };
       // A lock that somebody holds, or a value that MySQL refuses: an importer repeats what passes, and isolates the rest.
       log.info({ err }, 'import not stored inline');
       return null;
     }
   };
-}
-
-/** @throws {ApiKeyDeletedError} when a key was deleted while its request was under way. */
-async function requireKeys(sql: Sql, uploads: readonly InlineUpload[]): Promise<void> {
-  const keys = new Set(uploads.map(({ apiKeyId }) => apiKeyId));
-  if (keys.size === 0) return;
-  const found = await sql.query<{ id: string }[]>(LOCK_KEYS, [[...keys]]);
-  if (found.length < keys.size) throw new ApiKeyDeletedError('the API key has been deleted');
 }
 
 /** An import without movements is one to be stored, too. */
@@ -214,12 +201,29 @@ function toRow(
   locks: ReadonlyMap<string, ImportLock>,
   deliveries = 0,
 ): unknown[] {
-  const hash = createHash('sha256');
-  for (const part of body) hash.update(part);
   const count = movements.length;
   const at = locks.get(customerId)?.dateReaded;
   const counts = [count, count, count, deliveries];
-  return [customerId, apiKeyId, format, 'done', idempotencyKey, hash.digest(), ...counts, at, at, at];
+  return [
+    customerId,
+    apiKeyId,
+    format,
+    'done',
+    idempotencyKey,
+    hashOf(idempotencyKey, body),
+    ...counts,
+    at,
+    at,
+    at,
+  ];
+}
+
+/** Only a request with the same key is ever compared with this one. */
+function hashOf(idempotencyKey: string | null, body: readonly Uint8Array[]): Buffer | null {
+  if (idempotencyKey === null) return null;
+  const hash = createHash('sha256');
+  for (const part of body) hash.update(part);
+  return hash.digest();
 }
 
 function viewStored(

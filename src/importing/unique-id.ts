@@ -13,7 +13,7 @@ import { createTally } from './tally.ts';
  * The counting is why a resumed import must be read from its first row.
  */
 export function createUniqueIds(): (movement: Movement) => string {
-  const countIn = createTally();
+  let countIn: ReturnType<typeof createTally> | null = null;
   return (movement) => {
     if (movement.unique_id !== null && movement.unique_id.trim() !== '') return movement.unique_id;
     const { account_id, date_issue, dc, amount, balance, description } = movement;
@@ -22,6 +22,8 @@ export function createUniqueIds(): (movement: Movement) => string {
         JSON.stringify([account_id, date_issue, dc, canonical(amount), canonical(balance), description]),
       )
       .digest();
+    // Most imports bring ids of their own: the tally takes 12 KB, and is made for the first that does not.
+    countIn ??= createTally();
     return `content:${content.toString('hex')}:${countIn(content)}`;
   };
 }

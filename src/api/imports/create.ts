@@ -80,6 +80,8 @@ export const createImport = (runtime: Runtime) => {
       let accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged;
       if (mediaType(c) === JSON_TYPE) {
         const bytes = await readBytes(c, JSON_IMPORT_BYTES);
+        // The body may have taken its time.
+        await c.get('requireKey')();
         const { transactions } = check(Movements, parseJson(bytes));
         const faults = await findUnknownAccounts(caller, transactions);
         if (faults.length > 0) throw invalidFaults(faults);
