@@ -6,9 +6,10 @@ import { readId } from '../input.ts';
 import { describe } from '../openapi.ts';
 import { findWebhook } from './find.ts';
 import { deleteWebhook } from './store.ts';
+import { wakeWebhook } from './wake.ts';
 
 /** DELETE /v1/webhooks/:id */
-export const removeWebhook = ({ database }: Runtime) =>
+export const removeWebhook = (runtime: Runtime) =>
   createHandlers(
     describe({
       tag: 'Webhooks',
@@ -19,9 +20,11 @@ export const removeWebhook = ({ database }: Runtime) =>
       problems: ['not-found'],
     }),
     async (c) => {
+      const { database } = runtime;
       const { customerId } = c.get('caller');
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       if (!(await deleteWebhook(database, { id, customerId }))) throw notFound('webhook');
+      await wakeWebhook(runtime, id);
       return c.json({ status: 'success' });
     },
   );
