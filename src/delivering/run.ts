@@ -72,8 +72,9 @@ export function createRun(start: RunStart, now: number): Run {
         sources.lookAgain();
         return;
       case 'log read':
+        // It was read by filters of before: what the new ones match may be missing, and would never be sent.
         if (event.filtersVersion > start.filtersVersion) stop('changed');
-        sources.takeLog(event);
+        else sources.takeLog(event);
         return;
       case 'retries read':
         sources.takeRetries(event, now);
