@@ -15,13 +15,14 @@ export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
     OR k.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
 /**
- * The token of the last lease tells which state of the webhook was read: only if nobody has had the lease since is that state, and
- * what was read with it, still true.
+ * The token of the last lease, and the records written under it, tell which state of the webhook was read: only if nobody has had the
+ * lease or recorded since is that state, and what was read with it, still true. The records matter where the state was read after a
+ * lease had expired, and its holder went on, recorded and gave it back.
  */
 const TAKE = `
   UPDATE webhook_cursors k SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
     k.lease_writes = 0, k.crash_count = k.crash_count + 1
-  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token) IN (?) AND ${LEASE_IS_FREE}`;
+  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token, k.lease_writes) IN (?) AND ${LEASE_IS_FREE}`;
 
 const TAKEN = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND lease_token = ?';
 
@@ -37,21 +38,22 @@ export interface Lease {
   writes: number;
 }
 
-/** A webhook and the token of its last lease, as they were read. */
+/** A webhook, the token of its last lease, and how many records were written under that, as they were read. */
 export interface LeaseRequest {
   webhookId: string;
   lastToken: string;
+  lastWrites: number;
 }
 
 /**
  * Takes leases, in one statement.
- * @returns for each its lease; null when another run holds it, or has held it since the webhook was read.
+ * @returns for each its lease; null when another run holds it, or has held it or recorded since the webhook was read.
  */
 export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): Promise<(Lease | null)[]> {
   const token = randomBytes(16).toString('base64url');
   const ids = requests.map(({ webhookId }) => webhookId);
-  const lastTokens = requests.map(({ webhookId, lastToken }) => [webhookId, lastToken]);
-  const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, ids, lastTokens]);
+  const last = requests.map(({ webhookId, lastToken, lastWrites }) => [webhookId, lastToken, lastWrites]);
+  const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, ids, last]);
   const lease = (webhookId: string): Lease => ({ webhookId, token, writes: 0 });
   if (affectedRows === new Set(ids).size && affectedRows === ids.length) return ids.map(lease);
   if (affectedRows === 0) return ids.map(() => null);

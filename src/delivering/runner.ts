@@ -5,7 +5,7 @@ import { isAway } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
 import { createFairDispatch } from './fair-dispatch.ts';
-import { type Lease, renewLeases, takeLeases } from './lease.ts';
+import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
 import { openMovementLog } from './movement-log.ts';
 import type { Poster } from './post.ts';
 import { createResultWriter } from './result-writer.ts';
@@ -99,10 +99,9 @@ export function createRunner(options: RunnerOptions): Runner {
 
   const retryAlone = (error: unknown) => !isAway(error);
   const readState = createBatcher((ids: readonly string[]) => readStates(database, ids), { retryAlone });
-  const takeLease = createBatcher(
-    (requests: readonly { webhookId: string; lastToken: string }[]) => takeLeases(database, requests),
-    { retryAlone },
-  );
+  const takeLease = createBatcher((requests: readonly LeaseRequest[]) => takeLeases(database, requests), {
+    retryAlone,
+  });
 
   async function runOnce(state: WebhookState): Promise<void> {
     const { id: webhookId, revision } = state.settings;
@@ -112,7 +111,7 @@ export function createRunner(options: RunnerOptions): Runner {
     // Whoever sees the lease tells the run of new movements, so it must be known before the lease is.
     active.set(webhookId, run);
     try {
-      const lease = await takeLease({ webhookId, lastToken: state.lastToken });
+      const lease = await takeLease({ webhookId, lastToken: state.lastToken, lastWrites: state.lastWrites });
       if (lease === null) return;
       leases.add(lease);
       try {

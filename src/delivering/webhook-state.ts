@@ -25,7 +25,9 @@ export interface WebhookState {
   previousThrough: number;
   filters: FilterRange[];
   filtersVersion: number;
+  /** Of the last lease, and how many records were written under it. */
   lastToken: string;
+  lastWrites: number;
   /** Until another run's lease is over; null: nobody holds it. */
   leasedFor: number | null;
   crashCount: number;
@@ -60,7 +62,7 @@ const READ = `
   SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
     w.encoding, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
-    k.sent_through, k.recorded_through, k.lease_token, k.crash_count, k.consecutive_failures, k.failing_since, k.failing_days,
+    k.sent_through, k.recorded_through, k.lease_token, k.lease_writes, k.crash_count, k.consecutive_failures, k.failing_since, k.failing_days,
     k.circuit_openings, k.in_flight_limit, k.last_error,
     IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
     ${millisecondsUntil('k.circuit_open_until')} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
@@ -86,6 +88,7 @@ type Row = SealedSettings & {
   sent_through: string;
   recorded_through: string;
   lease_token: string;
+  lease_writes: number;
   crash_count: number;
   leased_for: string | null;
   open_for: string | null;
@@ -140,6 +143,7 @@ function toState(row: Row, filters: readonly FilterRow[]): WebhookState {
     filters: toRanges(row, filters),
     filtersVersion: row.filters_version,
     lastToken: row.lease_token,
+    lastWrites: row.lease_writes,
     leasedFor: toNumber(row.leased_for),
     crashCount: row.crash_count,
     openFor: openFor !== null && openFor > 0 ? openFor : null,
