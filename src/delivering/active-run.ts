@@ -212,7 +212,8 @@ const NOT_SENT: Answer = {
   aborted: true,
 };
 
-function toStart({ state, settings, ...options }: RunOptions): RunStart {
+/** What the state machine begins with. */
+export function toStart({ state, settings, ...options }: RunOptions): RunStart {
   const { sentThrough, recordedThrough, previousThrough, matchedAfter } = state;
   const { ordered, maxInFlight, rateLimit, health } = settings;
   // Between what had matched before and the newest matched chunk nothing matches: the gap need not be searched.

@@ -1,0 +1,298 @@
+import { toStart } from '../../../src/delivering/active-run.ts';
+import { SMALL_BACKLOG } from '../../../src/delivering/fair-dispatch.ts';
+import type { Answer } from '../../../src/delivering/post.ts';
+import { createRun, type Run } from '../../../src/delivering/run.ts';
+import type {
+  Delivery,
+  RunCommand,
+  RunEvent,
+  RunRecord,
+  RunStart,
+} from '../../../src/delivering/run-types.ts';
+import type { WebhookState } from '../../../src/delivering/webhook-state.ts';
+import { ABORTED, respond } from './endpoint.ts';
+import type { Process } from './process.ts';
+import { between } from './random.ts';
+import { expandReplay, readLogOf, readRetriesOf } from './run-reads.ts';
+import { toSettings } from './settings.ts';
+import { ask, happens, latency, note, type World } from './world.ts';
+import { disableWebhook, type Lease, type Recorded, recordResults, renewLease } from './writes.ts';
+
+/** One POST. */
+export interface Post {
+  run: ActiveRun;
+  id: number;
+  delivery: Delivery;
+  sentAt: number;
+  state: 'in flight' | 'answered' | 'aborted';
+  /** The endpoint has answered it with a 2xx. */
+  isSuccess: boolean;
+  /** Its result is committed. */
+  isRecorded: boolean;
+  /** Answers it as aborted. */
+  abort: () => void;
+}
+
+/** A delivery run with its I/O: what src/delivering/active-run.ts does, with the world in place of MySQL and the endpoint. */
+export interface ActiveRun {
+  readonly name: string;
+  readonly process: Process;
+  readonly start: RunStart;
+  /** null until it has its lease. */
+  lease: Lease | null;
+  isOver: boolean;
+  /** MySQL has refused something, and it has ended without giving its lease back. */
+  hasFailed: boolean;
+  inFlight: number;
+  isIdle: boolean;
+  send(lease: Lease, finish: () => void): void;
+  notify(reread: boolean): void;
+  stop(): void;
+}
+
+const FLUSH_AFTER = 25;
+const RENEW_EVERY = 4_000;
+
+/** Times that pRetry repeats a record while MySQL is away. */
+const REPEATS = 5;
+
+export function startRun(world: World, process: Process, state: WebhookState, name: string): ActiveRun {
+  const { timeline, tables, tuning, checks, random } = world;
+  const settings = toSettings(state.settings);
+  const { revision } = state.settings;
+  const start = toStart({ state, settings, revision, ...tuning });
+  const clock = () => timeline.now + process.clockOffset;
+
+  let machine: Run | null = null;
+  const early: RunEvent[] = [];
+  let lease: Lease = { token: '', writes: 0 };
+  let timer = 0;
+  let sent = 0;
+  let isLost = false;
+  let finish: () => void = () => {};
+
+  const run: ActiveRun = {
+    name,
+    process,
+    start,
+    lease: null,
+    isOver: false,
+    hasFailed: false,
+    inFlight: 0,
+    isIdle: false,
+    send(taken, finished) {
+      lease = taken;
+      run.lease = taken;
+      finish = finished;
+      machine = createRun(start, clock());
+      checks.runStarts(run);
+      renewLater();
+      dispatch({ type: 'started' });
+      for (const event of early) dispatch(event);
+    },
+    notify: (reread) => dispatch({ type: 'woken', reread }),
+    stop: () => dispatch({ type: 'stop' }),
+  };
+
+  // Beside the taking of the lease, so its snapshot may be older.
+  let firstRead: { event: RunEvent | null; hasFailed: boolean; waiting: boolean } | null = null;
+  if (start.backlog) {
+    const first = { event: null as RunEvent | null, hasFailed: false, waiting: false };
+    firstRead = first;
+    readLogOf(
+      world,
+      process,
+      { state, after: start.logFrom, recordedThrough: start.cursor.recordedThrough },
+      {
+        done(event) {
+          first.event = event;
+          if (first.waiting) dispatch(event);
+        },
+        fail() {
+          first.hasFailed = true;
+          if (first.waiting) fail();
+        },
+      },
+    );
+  }
+  return run;
+
+  function dispatch(event: RunEvent): void {
+    if (machine === null) return void early.push(event);
+    if (run.isOver) return;
+    checks.happens(run, event);
+    const commands = machine.handle(event, { now: clock(), random });
+    if (world.trace !== null) {
+      note(world, name, `${describe(event)} → ${commands.map(describe).join('; ') || 'nothing'}`);
+    }
+    for (const command of commands) carryOut(command);
+  }
+
+  function fail(): void {
+    run.hasFailed = true;
+    isLost = true;
+    dispatch({ type: 'failed' });
+  }
+
+  function carryOut(command: RunCommand): void {
+    checks.commanded(run, command);
+    switch (command.type) {
+      case 'read log':
+        return takeLog(command.after, command.recordedThrough);
+      case 'read retries':
+        return readRetriesOf(
+          world,
+          process,
+          { ordered: start.ordered, limit: command.limit },
+          { done: dispatch, fail },
+        );
+      case 'expand replay':
+        return expandReplay(world, process, { done: dispatch, fail });
+      case 'send':
+        sent += 1;
+        run.inFlight += 1;
+        if (sent <= SMALL_BACKLOG) post(command.delivery);
+        else timeline.after(between(random, 0, 2), process, () => post(command.delivery));
+        return;
+      case 'flush soon':
+        return timeline.after(FLUSH_AFTER, process, () => dispatch({ type: 'flush due' }));
+      case 'record':
+        return write({ lease, record: command.record, runNow: clock() }, REPEATS);
+      case 'set timer': {
+        timer += 1;
+        const mine = timer;
+        timeline.after(Math.max(1, command.at - clock()), process, () => {
+          if (mine === timer) dispatch({ type: 'timer' });
+        });
+        return;
+      }
+      case 'idle':
+        sent = 0;
+        run.isIdle = command.isIdle;
+        return;
+      case 'end':
+        timer += 1;
+        run.isOver = true;
+        return finish();
+    }
+  }
+
+  function takeLog(after: number, recordedThrough: number): void {
+    const first = firstRead;
+    firstRead = null;
+    if (first === null)
+      return readLogOf(world, process, { state, after, recordedThrough }, { done: dispatch, fail });
+    const { event } = first;
+    first.waiting = true;
+    // An answer that is there already is still an event of its own.
+    if (event !== null) timeline.after(0, process, () => dispatch(event));
+    else if (first.hasFailed) timeline.after(0, process, fail);
+  }
+
+  function post(delivery: Delivery): void {
+    const { transactionId: id } = delivery;
+    const sentAt = timeline.now;
+    const answered = (answer: Answer) => {
+      run.inFlight -= 1;
+      const durationMs = timeline.now - sentAt;
+      dispatch({ type: 'answered', delivery, answer, startedAt: sentAt + process.clockOffset, durationMs });
+    };
+    if (isLost) return timeline.after(0, process, () => answered(ABORTED));
+    const it: Post = {
+      run,
+      id,
+      delivery,
+      sentAt,
+      state: 'in flight',
+      isSuccess: false,
+      isRecorded: false,
+      abort() {
+        it.state = 'aborted';
+        process.posts.delete(it);
+        answered(ABORTED);
+      },
+    };
+    checks.posted(it);
+    process.posts.add(it);
+    timeline.after(between(random, 0, 3), null, () => {
+      // Of a process that has died, it is cut off on the way, or arrives.
+      if (!process.alive && random() < 0.5) return;
+      const { answer, delay } = respond(world.mood, random);
+      it.isSuccess = answer.status === 200;
+      timeline.after(delay, process, () => {
+        if (it.state !== 'in flight') return;
+        it.state = 'answered';
+        process.posts.delete(it);
+        checks.answered(it, answer);
+        answered(answer);
+      });
+    });
+  }
+
+  function write(request: { lease: Lease; record: RunRecord; runNow: number }, repeats: number): void {
+    timeline.after(latency(world), null, () => {
+      if (!process.alive && random() < 0.5) return;
+      const isAway = happens(world, world.faults.record);
+      const outcome = isAway && random() < 0.5 ? null : commit(request);
+      if (!isAway && outcome !== null) {
+        return timeline.after(latency(world), process, () => recorded(outcome, request.record));
+      }
+      timeline.after(250, process, () => (repeats === 0 ? fail() : write(request, repeats - 1)));
+    });
+  }
+
+  function commit(request: { lease: Lease; record: RunRecord; runNow: number }): [Recorded, number] {
+    const { health } = tables.cursor;
+    const outcome = recordResults(tables, timeline.now, request);
+    const wroteHealth = tables.cursor.health !== health;
+    if (outcome === 'written') checks.recorded(run, request.record, wroteHealth);
+    return [outcome, tables.webhook.revision];
+  }
+
+  function recorded([outcome, current]: [Recorded, number], record: RunRecord): void {
+    if (outcome === 'lost') {
+      isLost = true;
+      return dispatch({ type: 'lease lost' });
+    }
+    lease = { ...lease, writes: lease.writes + 1 };
+    if (record.disable === null) return dispatch({ type: 'recorded', revision: current });
+    ask(world, process, () => disableWebhook(tables, record.revision), {
+      done: () => dispatch({ type: 'recorded', revision: current }),
+      fail,
+    });
+  }
+
+  /** The runner does so for all runs of the process. */
+  function renewLater(): void {
+    timeline.after(RENEW_EVERY, process, () => {
+      if (run.isOver) return;
+      ask(world, process, () => renewLease(tables, timeline.now, lease.token), { done() {}, fail: null });
+      renewLater();
+    });
+  }
+}
+
+function describe(it: RunEvent | RunCommand): string {
+  switch (it.type) {
+    case 'send':
+      return `send ${it.delivery.transactionId}`;
+    case 'answered':
+      return `answered ${it.delivery.transactionId} ${it.answer.status ?? it.answer.error}`;
+    case 'log read':
+    case 'retries read': {
+      const { deliveries, type, ...rest } = it;
+      return `${type} [${deliveries.map(({ transactionId }) => transactionId)}] ${JSON.stringify(rest)}`;
+    }
+    case 'record': {
+      const { results, cursor, release, disable } = it.record;
+      const ends = results.map(
+        ({ transactionId, status, number }) => `${transactionId} ${status} #${number}`,
+      );
+      return `record [${ends.join(', ')}] ${JSON.stringify({ ...cursor, release, disable })}`;
+    }
+    default: {
+      const { type, ...rest } = it;
+      return Object.keys(rest).length === 0 ? type : `${type} ${JSON.stringify(rest)}`;
+    }
+  }
+}

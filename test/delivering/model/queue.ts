@@ -1,0 +1,79 @@
+import type { Timeline } from './timeline.ts';
+
+/** A job that a process works on. */
+export interface Activation {
+  /** Of an active job that was taken for stalled, the first activation is worth nothing any more. */
+  readonly id: number;
+}
+
+/**
+ * The queue `deliveries`, for one webhook, as BullMQ does with `deduplication: { keepLastIfActive, reschedule }`: one waiting or
+ * delayed job; of what is added while it is active the last is kept, and added when it ends.
+ */
+export interface JobQueue {
+  add(delay: number): void;
+  /** Takes the waiting job. @returns null when there is none. */
+  take(): Activation | null;
+  finish(activation: Activation): void;
+  /** Nobody has renewed the job's lock for a while: it waits again. */
+  stall(activation: Activation): void;
+  /** Redis forgets everything. */
+  empty(): void;
+  isWaiting(): boolean;
+}
+
+type Job =
+  | { state: 'waiting' }
+  | { state: 'delayed'; until: number }
+  | { state: 'active'; activation: Activation };
+
+/** @param onWaiting is called when the job waits for a process. */
+export function createQueue(timeline: Timeline, onWaiting: () => void): JobQueue {
+  let job: Job | null = null;
+  /** The delay of the job that follows the active one. */
+  let kept: number | null = null;
+  let activations = 0;
+
+  function enqueue(delay: number): void {
+    if (delay === 0) {
+      job = { state: 'waiting' };
+      return onWaiting();
+    }
+    const delayed: Job = { state: 'delayed', until: timeline.now + delay };
+    job = delayed;
+    timeline.after(delay, null, () => {
+      if (job !== delayed) return;
+      job = { state: 'waiting' };
+      onWaiting();
+    });
+  }
+
+  return {
+    add(delay) {
+      if (job?.state === 'active') kept = delay;
+      else if (job?.state !== 'waiting') enqueue(delay);
+    },
+    take() {
+      if (job?.state !== 'waiting') return null;
+      activations += 1;
+      const activation = { id: activations };
+      job = { state: 'active', activation };
+      return activation;
+    },
+    finish({ id }) {
+      if (job?.state !== 'active' || job.activation.id !== id) return;
+      job = null;
+      const delay = kept;
+      kept = null;
+      if (delay !== null) enqueue(delay);
+    },
+    stall({ id }) {
+      if (job?.state === 'active' && job.activation.id === id) enqueue(0);
+    },
+    empty() {
+      job = null;
+      kept = null;
+    },
+    isWaiting: () => job?.state === 'waiting',
+  };
+}

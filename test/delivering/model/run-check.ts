@@ -1,0 +1,93 @@
+import type { Answer } from '../../../src/delivering/post.ts';
+import type { RunCommand, RunEvent } from '../../../src/delivering/run-types.ts';
+import type { ActiveRun, Post } from './active-run.ts';
+import { violation } from './checks.ts';
+
+/** What one run may do, whatever its tables say. */
+export interface RunCheck {
+  /** Deliveries that it has finished and not recorded. */
+  ended: Set<number>;
+  happens(event: RunEvent): void;
+  commanded(command: RunCommand, now: number): void;
+  answered(post: Post, answer: Answer, now: number): void;
+}
+
+/** Events in a row that bring nothing new. */
+const EVENTS_WITHOUT_PROGRESS = 60;
+
+/** The first opening of the circuit is 5 s, less a fifth. */
+const SHORTEST_OPENING = 4_000;
+
+const FAILURES_TO_OPEN = 3;
+
+/** A timer that is late is made up for. */
+const TIMER_LATENESS = 20;
+
+export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCheck {
+  const { maxInFlight, rateLimit, health } = run.start;
+  const ended = new Set<number>();
+  let eventsWithoutProgress = 0;
+  let mayNotSend: string | null = null;
+  let successes = 0;
+  let failuresInRow = 0;
+  let openUntil: number | null = null;
+  let lastSend = Number.NEGATIVE_INFINITY;
+
+  function mustBeAllowed(id: number, now: number): void {
+    if (mayNotSend !== null) violation(`${run.name} sends ${id} after "${mayNotSend}"`);
+    if (run.inFlight >= maxInFlight) violation(`${run.name} has more than ${maxInFlight} in flight`);
+    // A half-open circuit doubles what it lets through after as many successes as that was.
+    if (health.inFlightLimit !== null && run.inFlight >= health.inFlightLimit + successes)
+      violation(`${run.name} has ${run.inFlight + 1} in flight after ${successes} successes`);
+    if (openUntil !== null && now < openUntil) violation(`${run.name} sends ${id} through an open circuit`);
+    if (rateLimit !== null && now - lastSend < 1_000 / rateLimit - TIMER_LATENESS - 1)
+      violation(`${run.name} sends ${id} ${now - lastSend} ms after the one before`);
+  }
+
+  return {
+    ended,
+    happens(event) {
+      eventsWithoutProgress = isProgress(event) ? 0 : eventsWithoutProgress + 1;
+      if (eventsWithoutProgress > EVENTS_WITHOUT_PROGRESS) violation(`${run.name} goes round in circles`);
+      const isEnding = event.type === 'lease lost' || event.type === 'failed' || event.type === 'stop';
+      if (isEnding || (event.type === 'woken' && event.reread)) mayNotSend = event.type;
+    },
+    commanded(command, now) {
+      if (command.type === 'end' && run.inFlight > 0)
+        violation(`${run.name} ends with ${run.inFlight} in flight`);
+      if (command.type !== 'send') return;
+      mustBeAllowed(command.delivery.transactionId, now);
+      lastSend = now;
+    },
+    answered({ id, delivery, isSuccess }, answer, now) {
+      if (isSuccess || delivery.failures >= delays.length) ended.add(id);
+      if (isSuccess) {
+        successes += 1;
+        failuresInRow = 0;
+        return;
+      }
+      const { status, retryAfter } = answer;
+      const isThrottled = status === 429 || (status === 503 && retryAfter !== undefined);
+      if (!isThrottled && status !== null && status >= 400 && status < 500 && status !== 404) return;
+      if (!isThrottled) failuresInRow += 1;
+      const isHalfOpen = health.circuitOpenings > 0 && successes === 0;
+      if (openUntil !== null || !(isThrottled || isHalfOpen || failuresInRow >= FAILURES_TO_OPEN)) return;
+      const asked = isThrottled ? Math.min(3_600, Number(retryAfter ?? 0)) * 1_000 : 0;
+      openUntil = now + Math.max(SHORTEST_OPENING, asked);
+    },
+  };
+}
+
+function isProgress(event: RunEvent): boolean {
+  switch (event.type) {
+    case 'answered':
+    case 'woken':
+      return true;
+    case 'log read':
+      return event.deliveries.length > 0;
+    case 'replay expanded':
+      return event.added > 0;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,205 @@
+import { waitOf } from '../../../src/delivering/webhook-state.ts';
+import { createChecks, violation } from './checks.ts';
+import {
+  changeOtherWebhook,
+  changeWebhook,
+  deleteMovement,
+  importMovements,
+  redeliver,
+  replay,
+} from './commands.ts';
+import { createProcess, type Process } from './process.ts';
+import { createQueue } from './queue.ts';
+import { between, createRandom, pick } from './random.ts';
+import { readFilters, readWebhook } from './reads.ts';
+import type { Schedule, Step } from './schedule.ts';
+import { createTables } from './tables.ts';
+import { createTimeline } from './timeline.ts';
+import { happens, NO_FAULTS, note, type World } from './world.ts';
+
+/** Some day. */
+const START = 1_700_000_000_000;
+const SECOND = 1_000;
+
+/** What a job that nobody works on any more waits for, at least and at most, until BullMQ gives it to another process. */
+const STALLED_AFTER = [10 * SECOND, 15 * SECOND] as const;
+
+/** More events than any schedule needs, however many POSTs it makes. */
+const MOST_EVENTS = 60_000;
+
+/** Rounds of the reconciler after which nothing may be left. */
+const RECONCILED = 12;
+
+/**
+ * Runs one schedule, lets the world go quiet, and looks at what came of it.
+ * @param trace takes what happened, for a person to read.
+ * @throws {Violation} when a guarantee does not hold.
+ */
+export function simulate(schedule: Schedule, trace: string[] | null = null): void {
+  const timeline = createTimeline(START);
+  const random = createRandom(schedule.seed);
+  const { ordered, maxInFlight, rateLimit, filter } = schedule.webhook;
+  const tables = createTables(
+    { status: 'active', revision: 1, filter, ordered, rateLimit, maxInFlight },
+    between(random, 0, 100),
+  );
+  const processes: Process[] = [];
+  const world: World = {
+    timeline,
+    random,
+    tables,
+    queue: createQueue(timeline, offerJob),
+    tuning: schedule.tuning,
+    faults: NO_FAULTS,
+    mood: 'healthy',
+    checks: createChecks(timeline, tables, schedule.tuning.delays),
+    needsReconciler: false,
+    keptReads: [],
+    trace,
+    publish(reread) {
+      // Told to a run that is dead: the design leaves that to the reconciler.
+      if (!processes.some((it) => it.alive && tables.cursor.leaseToken.startsWith(`${it.name}/`)))
+        world.needsReconciler = true;
+      for (const process of processes) {
+        if (!process.alive || happens(world, world.faults.publish)) continue;
+        timeline.after(between(random, 0, 2), process, () => process.active?.notify(reread));
+      }
+    },
+  };
+
+  let started = 0;
+  for (let left = schedule.processes; left > 0; left -= 1) startProcess();
+  for (const it of schedule.steps) {
+    apply(it);
+    timeline.advanceTo(timeline.now + it.wait);
+  }
+  goQuiet();
+  world.checks.atEnd();
+
+  function startProcess(): void {
+    started += 1;
+    const process = createProcess(world, `P${started}`, between(random, -2, 2) * 700);
+    processes.push(process);
+    note(world, process.name, 'starts');
+    offerJob();
+  }
+
+  /** One of the processes takes the job, if one is there. */
+  function offerJob(): void {
+    timeline.after(between(random, 1, 4), null, () => {
+      const able = processes.filter((it) => it.alive && !it.isStopping && it.frozenUntil <= timeline.now);
+      if (able.length === 0) return;
+      const job = world.queue.take();
+      if (job !== null) pick(random, able).work(job);
+    });
+  }
+
+  function stallJobs(process: Process): void {
+    for (const job of process.jobs) {
+      timeline.after(between(random, ...STALLED_AFTER), null, () => {
+        if (!process.alive || process.frozenUntil > timeline.now) world.queue.stall(job);
+      });
+    }
+  }
+
+  function alive(at: number): Process | undefined {
+    const those = processes.filter((it) => it.alive);
+    return those[at % Math.max(1, those.length)];
+  }
+
+  function apply(step: Step): void {
+    switch (step.do) {
+      case 'import':
+        return importMovements(world, step.count);
+      case 'change':
+        return changeWebhook(world, step.change);
+      case 'change another webhook':
+        return changeOtherWebhook(world);
+      case 'redeliver':
+        return redeliver(world, step.index);
+      case 'replay':
+        return replay(world, step.statuses, step.part);
+      case 'delete a movement':
+        return deleteMovement(world, step.index);
+      case 'endpoint':
+        world.mood = step.mood;
+        return note(world, 'endpoint', `is ${step.mood}`);
+      case 'crash':
+        return crash(alive(step.index));
+      case 'freeze':
+        return freeze(alive(step.index), step.length);
+      case 'shut down':
+        note(world, alive(step.index)?.name ?? '', 'is shut down');
+        return alive(step.index)?.shutDown();
+      case 'start a process':
+        return startProcess();
+      case 'stop a run': {
+        const idle = processes.find((it) => it.alive && it.active?.isIdle);
+        if (idle !== undefined && idle.frozenUntil <= timeline.now) idle.active?.stop();
+        return;
+      }
+      case 'empty Redis':
+        world.needsReconciler = true;
+        note(world, 'redis', 'is emptied');
+        return world.queue.empty();
+      case 'reconcile':
+        reconcile();
+        return;
+      case 'faults':
+        world.faults = { ...NO_FAULTS, ...step.faults };
+        return note(world, 'faults', JSON.stringify(step.faults));
+    }
+  }
+
+  function crash(process: Process | undefined): void {
+    if (process === undefined) return;
+    note(world, process.name, 'crashes');
+    process.alive = false;
+    stallJobs(process);
+  }
+
+  function freeze(process: Process | undefined, length: number): void {
+    if (process === undefined || process.frozenUntil > timeline.now) return;
+    note(world, process.name, `is frozen for ${length} ms`);
+    process.frozenUntil = timeline.now + length;
+    stallJobs(process);
+    timeline.after(length, null, offerJob);
+  }
+
+  /** reconcileDeliveries of reconcile.ts. @returns how long there is to be waited; null: nothing is due at all. */
+  function reconcile(): number | null {
+    const { state } = readWebhook(tables, timeline.now);
+    const wait = waitOf({ ...state, filters: readFilters(tables) });
+    note(world, 'reconc.', `wait ${wait}`);
+    if (wait === 0) world.queue.add(0);
+    return wait;
+  }
+
+  function drain(): void {
+    for (let events = 0; timeline.step(); events += 1) {
+      if (events > MOST_EVENTS + 30 * world.checks.posts()) violation('it never ends');
+    }
+  }
+
+  /** All faults end, and everything goes on until nothing is left to happen. */
+  function goQuiet(): void {
+    note(world, 'world', 'goes quiet');
+    world.faults = NO_FAULTS;
+    world.mood = 'healthy';
+    if (!processes.some((it) => it.alive && !it.isStopping)) startProcess();
+    if (tables.webhook.status === 'active') drain();
+    // What was in flight may have disabled it.
+    while (tables.webhook.status !== 'active') {
+      changeWebhook(world, { status: 'active' });
+      drain();
+    }
+    if (world.checks.isDone()) return;
+    if (!world.needsReconciler)
+      violation('a wake-up is lost: something is pending, and nothing is under way');
+    for (let round = 0; round < RECONCILED && !world.checks.isDone(); round += 1) {
+      const wait = reconcile() ?? 0;
+      timeline.advanceTo(timeline.now + wait);
+      drain();
+    }
+  }
+}

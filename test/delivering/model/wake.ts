@@ -1,0 +1,42 @@
+import { isLeaseFree } from './reads.ts';
+import { ask, happens, latency, note, type World } from './world.ts';
+
+/** Wakes the webhook after a commit, as wakeWebhooks of wake.ts does: a run that has the lease is told, else a job is added. */
+export function wake(world: World, reread: boolean): void {
+  if (happens(world, world.faults.wake)) {
+    world.needsReconciler = true;
+    return note(world, 'api', 'dies before it wakes the webhook');
+  }
+  const { tables, timeline } = world;
+  const read = () => {
+    const { openUntil } = tables.cursor.health;
+    const { now } = timeline;
+    return {
+      isActive: tables.webhook.status === 'active',
+      isLeased: !isLeaseFree(tables, now),
+      openFor: openUntil === null ? 0 : Math.max(0, Math.ceil(openUntil - now)),
+    };
+  };
+  ask(world, null, read, {
+    done({ isActive, isLeased, openFor }) {
+      if (!isActive) return;
+      timeline.after(latency(world), null, () => {
+        if (isLeased) world.publish(reread);
+        else addJob(world, openFor);
+      });
+    },
+    fail: null,
+  });
+}
+
+/** @returns whether Redis has said that the job was added. */
+export function addJob(world: World, delay: number): boolean {
+  if (!happens(world, world.faults.redis)) {
+    world.queue.add(delay);
+    return true;
+  }
+  world.needsReconciler = true;
+  if (world.random() < 0.5) world.queue.add(delay);
+  note(world, 'redis', 'does not answer');
+  return false;
+}
