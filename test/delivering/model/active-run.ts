@@ -138,16 +138,19 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     checks.commanded(run, command);
     switch (command.type) {
       case 'read log':
-        return takeLog(command.after, command.recordedThrough);
+        takeLog(command.after, command.recordedThrough);
+        return;
       case 'read retries':
-        return readRetriesOf(
+        readRetriesOf(
           world,
           process,
           { ordered: start.ordered, limit: command.limit },
           { done: dispatch, fail },
         );
+        return;
       case 'expand replay':
-        return expandReplay(world, process, { done: dispatch, fail });
+        expandReplay(world, process, { done: dispatch, fail });
+        return;
       case 'send':
         sent += 1;
         run.inFlight += 1;
@@ -155,9 +158,11 @@ export function startRun(world: World, process: Process, state: WebhookState, na
         else timeline.after(between(random, 0, 2), process, () => post(command.delivery));
         return;
       case 'flush soon':
-        return timeline.after(FLUSH_AFTER, process, () => dispatch({ type: 'flush due' }));
+        timeline.after(FLUSH_AFTER, process, () => dispatch({ type: 'flush due' }));
+        return;
       case 'record':
-        return write({ lease, record: command.record, runNow: clock() }, REPEATS);
+        write({ lease, record: command.record, runNow: clock() }, REPEATS);
+        return;
       case 'set timer': {
         timer += 1;
         const mine = timer;
@@ -173,15 +178,18 @@ export function startRun(world: World, process: Process, state: WebhookState, na
       case 'end':
         timer += 1;
         run.isOver = true;
-        return finish();
+        finish();
+        return;
     }
   }
 
   function takeLog(after: number, recordedThrough: number): void {
     const first = firstRead;
     firstRead = null;
-    if (first === null)
-      return readLogOf(world, process, { state, after, recordedThrough }, { done: dispatch, fail });
+    if (first === null) {
+      readLogOf(world, process, { state, after, recordedThrough }, { done: dispatch, fail });
+      return;
+    }
     const { event } = first;
     first.waiting = true;
     // An answer that is there already is still an event of its own.
@@ -197,7 +205,10 @@ export function startRun(world: World, process: Process, state: WebhookState, na
       const durationMs = timeline.now - sentAt;
       dispatch({ type: 'answered', delivery, answer, startedAt: sentAt + process.clockOffset, durationMs });
     };
-    if (isLost) return timeline.after(0, process, () => answered(ABORTED));
+    if (isLost) {
+      timeline.after(0, process, () => answered(ABORTED));
+      return;
+    }
     const it: Post = {
       run,
       id,
@@ -252,10 +263,14 @@ export function startRun(world: World, process: Process, state: WebhookState, na
   function recorded([outcome, current]: [Recorded, number], record: RunRecord): void {
     if (outcome === 'lost') {
       isLost = true;
-      return dispatch({ type: 'lease lost' });
+      dispatch({ type: 'lease lost' });
+      return;
     }
     lease = { ...lease, writes: lease.writes + 1 };
-    if (record.disable === null) return dispatch({ type: 'recorded', revision: current });
+    if (record.disable === null) {
+      dispatch({ type: 'recorded', revision: current });
+      return;
+    }
     ask(world, process, () => disableWebhook(tables, record.revision), {
       done: () => dispatch({ type: 'recorded', revision: current }),
       fail,

@@ -37,7 +37,8 @@ export function createQueue(timeline: Timeline, onWaiting: () => void): JobQueue
   function enqueue(delay: number): void {
     if (delay === 0) {
       job = { state: 'waiting' };
-      return onWaiting();
+      onWaiting();
+      return;
     }
     const delayed: Job = { state: 'delayed', until: timeline.now + delay };
     job = delayed;

@@ -26,6 +26,7 @@ const TIMER_LATENESS = 20;
 export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCheck {
   const { maxInFlight, rateLimit, health } = run.start;
   const ended = new Set<number>();
+  const lastDue = new Set<number>();
   let eventsWithoutProgress = 0;
   let mayNotSend: string | null = null;
   let successes = 0;
@@ -47,7 +48,7 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   return {
     ended,
     happens(event) {
-      eventsWithoutProgress = isProgress(event) ? 0 : eventsWithoutProgress + 1;
+      eventsWithoutProgress = isProgress(event, lastDue) ? 0 : eventsWithoutProgress + 1;
       if (eventsWithoutProgress > EVENTS_WITHOUT_PROGRESS) violation(`${run.name} goes round in circles`);
       const isEnding = event.type === 'lease lost' || event.type === 'failed' || event.type === 'stop';
       if (isEnding || (event.type === 'woken' && event.reread)) mayNotSend = event.type;
@@ -78,13 +79,21 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   };
 }
 
-function isProgress(event: RunEvent): boolean {
+/** @param lastDue the retries that the read before has found, replaced by what this one finds. */
+function isProgress(event: RunEvent, lastDue: Set<number>): boolean {
   switch (event.type) {
     case 'answered':
     case 'woken':
       return true;
     case 'log read':
       return event.deliveries.length > 0;
+    case 'retries read': {
+      const ids = event.deliveries.map(({ transactionId }) => transactionId);
+      const isNew = ids.some((id) => !lastDue.has(id));
+      lastDue.clear();
+      for (const id of ids) lastDue.add(id);
+      return isNew;
+    }
     case 'replay expanded':
       return event.added > 0;
     default:

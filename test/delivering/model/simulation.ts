@@ -110,29 +110,40 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
   function apply(step: Step): void {
     switch (step.do) {
       case 'import':
-        return importMovements(world, step.count);
+        importMovements(world, step.count);
+        return;
       case 'change':
-        return changeWebhook(world, step.change);
+        changeWebhook(world, step.change);
+        return;
       case 'change another webhook':
-        return changeOtherWebhook(world);
+        changeOtherWebhook(world);
+        return;
       case 'redeliver':
-        return redeliver(world, step.index);
+        redeliver(world, step.index);
+        return;
       case 'replay':
-        return replay(world, step.statuses, step.part);
+        replay(world, step.statuses, step.part);
+        return;
       case 'delete a movement':
-        return deleteMovement(world, step.index);
+        deleteMovement(world, step.index);
+        return;
       case 'endpoint':
         world.mood = step.mood;
-        return note(world, 'endpoint', `is ${step.mood}`);
+        note(world, 'endpoint', `is ${step.mood}`);
+        return;
       case 'crash':
-        return crash(alive(step.index));
+        crash(alive(step.index));
+        return;
       case 'freeze':
-        return freeze(alive(step.index), step.length);
+        freeze(alive(step.index), step.length);
+        return;
       case 'shut down':
         note(world, alive(step.index)?.name ?? '', 'is shut down');
-        return alive(step.index)?.shutDown();
+        alive(step.index)?.shutDown();
+        return;
       case 'start a process':
-        return startProcess();
+        startProcess();
+        return;
       case 'stop a run': {
         const idle = processes.find((it) => it.alive && it.active?.isIdle);
         if (idle !== undefined && idle.frozenUntil <= timeline.now) idle.active?.stop();
@@ -141,13 +152,15 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
       case 'empty Redis':
         world.needsReconciler = true;
         note(world, 'redis', 'is emptied');
-        return world.queue.empty();
+        world.queue.empty();
+        return;
       case 'reconcile':
         reconcile();
         return;
       case 'faults':
         world.faults = { ...NO_FAULTS, ...step.faults };
-        return note(world, 'faults', JSON.stringify(step.faults));
+        note(world, 'faults', JSON.stringify(step.faults));
+        return;
     }
   }
 

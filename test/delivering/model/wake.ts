@@ -5,7 +5,8 @@ import { ask, happens, latency, note, type World } from './world.ts';
 export function wake(world: World, reread: boolean): void {
   if (happens(world, world.faults.wake)) {
     world.needsReconciler = true;
-    return note(world, 'api', 'dies before it wakes the webhook');
+    note(world, 'api', 'dies before it wakes the webhook');
+    return;
   }
   const { tables, timeline } = world;
   const read = () => {
