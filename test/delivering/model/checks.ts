@@ -15,6 +15,9 @@ export function violation(what: string): never {
   throw new Violation(what);
 }
 
+/** A record that is repeated takes a few seconds; the circuit may be half-open again by then. */
+const SLOWEST_RECORD = 1_000;
+
 /** Watches the guarantees while a schedule runs. It knows what happened, and does not trust the tables. */
 export interface Checks {
   /** The webhook's filter matched these movements when they were stored. */
@@ -57,6 +60,8 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
   const order = createOrderCheck({ expected, known, againAt, gone });
   const counts = { posts: 0, pending: 0, delivered: 0, failed: 0 };
   let checkedThrough = 0;
+  /** Runs that have given their lease back: they have recorded all they had sent. */
+  const released = new Set<ActiveRun>();
 
   const isHolder = ({ lease }: ActiveRun) =>
     lease !== null && tables.cursor.leaseToken === lease.token && tables.cursor.leaseUntil !== null;
@@ -65,13 +70,25 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
 
   /** Whether a second POST may go although the result of this one is not recorded. */
   const isAbandoned = (post: Post) =>
-    post.state === 'aborted' || !post.run.process.alive || post.run.isOver || !isHolder(post.run);
+    post.state === 'aborted' ||
+    !post.run.process.alive ||
+    post.run.hasFailed ||
+    !(isHolder(post.run) || released.has(post.run));
 
   function setStatus(id: number, to: Known): void {
     const from = known.get(id)?.status;
     if (from !== undefined) counts[from] -= 1;
     counts[to.status] += 1;
     known.set(id, to);
+  }
+
+  function checkRelease(run: ActiveRun): void {
+    released.add(run);
+    const { cursor } = tables;
+    const openUntil = checkOf(run).openUntil() ?? 0;
+    if (openUntil - SLOWEST_RECORD <= timeline.now || cursor.healthRevision > run.start.revision) return;
+    if (cursor.health.openUntil === null)
+      violation(`${run.name} ends, and its circuit is not recorded as open`);
   }
 
   function checkNumbers(): void {
@@ -116,20 +133,20 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
     gone: (id) => void gone.add(id),
     replayed: (ids) => void replays.push({ ids, at: timeline.now }),
     runStarts: (run) => void runs.set(run, createRunCheck(run, delays)),
-    happens: (run, event) => checkOf(run).happens(event),
+    happens: (run, event) => checkOf(run).happens(event, timeline.now),
     commanded: (run, command) => checkOf(run).commanded(command, timeline.now),
     posted(post) {
       const { id, run } = post;
       counts.posts += 1;
       if (!expectedIds.has(id)) violation(`${id} is sent and does not match`);
       const before = posts.get(id) ?? [];
-      for (const other of before) {
+      // One that has lost its lease and does not know yet may send what it had in hand.
+      for (const other of isHolder(run) ? before : []) {
         if (other.run === run && other.state === 'in flight') violation(`${id} is in flight twice`);
-        if (isHolder(run) && !other.isRecorded && !isAbandoned(other))
+        if (!other.isRecorded && !isAbandoned(other))
           violation(`${id} is sent again while ${other.run.name} has it in hand`);
       }
       posts.set(id, [...before, post]);
-      // One that has lost its lease and does not know yet may send what it had in hand.
       if (isHolder(run)) {
         const row = known.get(id);
         if (row !== undefined && row.status !== 'pending')
@@ -163,6 +180,8 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
         if (post !== undefined) {
           post.isRecorded = true;
           if (post.sentAt < (againAt.get(id) ?? 0)) violation(`${id} was asked for again after it was sent`);
+          if (failures !== post.delivery.failures + (status === 'delivered' ? 0 : 1))
+            violation(`${id} has failed ${failures} times, after ${post.delivery.failures}`);
           if (status === 'failed' && failures <= delays.length)
             violation(`${id} fails for good after ${failures}`);
         }
@@ -175,6 +194,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
       if (wroteHealth && run.start.revision < tables.cursor.healthRevision) {
         violation(`${run.name} writes its health over one that was reset`);
       }
+      if (record.release) checkRelease(run);
       checkNumbers();
       checkCursor();
     },

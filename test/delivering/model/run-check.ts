@@ -1,5 +1,5 @@
 import type { Answer } from '../../../src/delivering/post.ts';
-import type { RunCommand, RunEvent } from '../../../src/delivering/run-types.ts';
+import type { AttemptResult, RunCommand, RunEvent } from '../../../src/delivering/run-types.ts';
 import type { ActiveRun, Post } from './active-run.ts';
 import { violation } from './checks.ts';
 
@@ -7,7 +7,9 @@ import { violation } from './checks.ts';
 export interface RunCheck {
   /** Deliveries that it has finished and not recorded. */
   ended: Set<number>;
-  happens(event: RunEvent): void;
+  /** When its circuit opened, at the latest until when; null: it has not. */
+  openUntil(): number | null;
+  happens(event: RunEvent, now: number): void;
   commanded(command: RunCommand, now: number): void;
   answered(post: Post, answer: Answer, now: number): void;
 }
@@ -33,6 +35,34 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   let failuresInRow = 0;
   let openUntil: number | null = null;
   let lastSend = Number.NEGATIVE_INFINITY;
+  /** It knows that there may be something, and has not looked since. A read that began before the lease does not count. */
+  const mustRead = new Set<'log' | 'retries' | 'replay'>();
+  let atRelease: string | null = null;
+  let hasFirstRead = run.start.backlog;
+  /** What it has recorded as due again, and what is being recorded. */
+  const dueAgain = new Map<number, number>();
+  let recording: readonly AttemptResult[] = [];
+
+  /** What it overlooks when it has nothing to do now; null: nothing. */
+  function overlooked(now: number): string | null {
+    if (mustRead.size > 0) return `has not looked at ${[...mustRead]}`;
+    for (const [id, at] of dueAgain) if (at < now - 5) return `${id} has been due for ${now - at} ms`;
+    return null;
+  }
+
+  function mustNotOverlook(what: string | null): void {
+    if (what !== null) violation(`${run.name} has nothing to do, and ${what}`);
+  }
+
+  function mayHaveMore(event: RunEvent): void {
+    if (event.type === 'woken') mustRead.add('log');
+    if (event.type === 'log read' && (!event.complete || hasFirstRead)) mustRead.add('log');
+    if (event.type === 'log read') hasFirstRead = false;
+    if (event.type === 'retries read' && event.nextIn === 0) mustRead.add('retries');
+    if (event.type !== 'replay expanded') return;
+    if (event.added > 0) mustRead.add('retries');
+    if (event.replaying) mustRead.add('replay');
+  }
 
   function mustBeAllowed(id: number, now: number): void {
     if (mayNotSend !== null) violation(`${run.name} sends ${id} after "${mayNotSend}"`);
@@ -47,7 +77,18 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
 
   return {
     ended,
-    happens(event) {
+    openUntil: () => openUntil,
+    happens(event, now) {
+      mayHaveMore(event);
+      // Another run may have sent them: what is due and was not found is not waiting any more.
+      if (event.type === 'retries read' && event.nextIn !== 0) {
+        const found = new Set(event.deliveries.map(({ transactionId }) => transactionId));
+        for (const [id, at] of dueAgain) if (at <= now && !found.has(id)) dueAgain.delete(id);
+      }
+      if (event.type === 'recorded') {
+        for (const { transactionId, retryIn } of recording)
+          if (retryIn !== null) dueAgain.set(transactionId, now + retryIn);
+      }
       eventsWithoutProgress = isProgress(event, lastDue) ? 0 : eventsWithoutProgress + 1;
       if (eventsWithoutProgress > EVENTS_WITHOUT_PROGRESS) violation(`${run.name} goes round in circles`);
       const isEnding = event.type === 'lease lost' || event.type === 'failed' || event.type === 'stop';
@@ -56,7 +97,18 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
     commanded(command, now) {
       if (command.type === 'end' && run.inFlight > 0)
         violation(`${run.name} ends with ${run.inFlight} in flight`);
+      if (command.type === 'read log') mustRead.delete('log');
+      if (command.type === 'read retries') mustRead.delete('retries');
+      if (command.type === 'expand replay') mustRead.delete('replay');
+      if (command.type === 'idle' && command.isIdle) mustNotOverlook(overlooked(now));
+      if (command.type === 'record') {
+        if (command.record.release) atRelease = overlooked(now);
+        recording = command.record.results;
+        for (const { transactionId } of recording) dueAgain.delete(transactionId);
+      }
+      if (command.type === 'end' && command.reason === 'idle') mustNotOverlook(atRelease);
       if (command.type !== 'send') return;
+      dueAgain.delete(command.delivery.transactionId);
       mustBeAllowed(command.delivery.transactionId, now);
       lastSend = now;
     },

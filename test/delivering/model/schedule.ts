@@ -55,6 +55,7 @@ const filter = fc.constantFrom(...FILTERS);
 const change: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ status: fc.constantFrom('active', 'active', 'paused', 'disabled') }),
   fc.record({ filter }),
+  fc.record({ filter }),
   fc.record({ ordered: fc.boolean() }),
   fc.record({ maxInFlight }),
   fc.record({ rateLimit }),
