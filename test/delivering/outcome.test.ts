@@ -11,8 +11,8 @@ const answer = (fields: Partial<Answer>): Answer => ({
   aborted: false,
   ...fields,
 });
-const endpoint = { kind: 'failed', tells: 'endpoint' };
-const body = { kind: 'failed', tells: 'body' };
+const endpoint = { kind: 'failed', concerns: 'endpoint' };
+const body = { kind: 'failed', concerns: 'body' };
 
 describe('the outcome of an attempt', () => {
   it.each([
@@ -20,14 +20,22 @@ describe('the outcome of an attempt', () => {
     [201, { kind: 'delivered' }],
     [204, { kind: 'delivered' }],
     [299, { kind: 'delivered' }],
-    [301, body],
-    [302, body],
-    [308, body],
+    [300, endpoint],
+    [301, endpoint],
+    [302, endpoint],
+    [307, endpoint],
+    [308, endpoint],
     [400, body],
-    [401, body],
-    [404, body],
+    [401, endpoint],
+    [402, body],
+    [403, endpoint],
+    [404, endpoint],
+    [405, endpoint],
+    [406, body],
     [408, endpoint],
     [410, { kind: 'gone' }],
+    [409, body],
+    [413, body],
     [422, body],
     [429, { kind: 'throttled', retryAfter: null }],
     [500, endpoint],
@@ -46,7 +54,7 @@ describe('the outcome of an attempt', () => {
     expect(judge(answer({ status: 500, retryAfter: '7' }), 0)).toEqual(endpoint);
   });
 
-  it('of no answer at all tells of the endpoint', () => {
+  it('of no answer at all concerns the endpoint', () => {
     expect(judge(answer({ error: 'ECONNREFUSED' }), 0)).toEqual(endpoint);
   });
 

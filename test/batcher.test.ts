@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { together } from '../../src/delivering/together.ts';
+import { createBatcher } from '../src/batcher.ts';
+import { isAway } from '../src/database/transaction.ts';
 
 /** Work whose groups are ended by the test. */
 function heldWork() {
@@ -21,7 +22,7 @@ function heldWork() {
 
 it('works on what comes in the same moment together, and then on what came meanwhile', async () => {
   const { groups, work, begun } = heldWork();
-  const ask = together(work);
+  const ask = createBatcher(work);
   const results = [ask(1), Promise.resolve().then(() => ask(2))];
   expect(await begun()).toEqual([[1, 2]]);
   results.push(ask(3), ask(4));
@@ -39,7 +40,7 @@ it('works on what comes in the same moment together, and then on what came meanw
 
 it('keeps groups to their size and weight, and lets one alone be heavier', async () => {
   const { groups, work, begun } = heldWork();
-  const ask = together(work, { most: 3, heaviest: 10, weigh: (item) => item });
+  const ask = createBatcher(work, { maxItems: 3, maxWeight: 10, weigh: (item) => item });
   for (const item of [12, 4, 5, 2, 1, 1, 1, 1]) void ask(item);
   await begun();
   for (let i = 0; i < 4; i += 1) await groups[i]?.end();
@@ -48,7 +49,7 @@ it('keeps groups to their size and weight, and lets one alone be heavier', async
 
 it('works on several groups at once where it may', async () => {
   const { groups, work, begun } = heldWork();
-  const ask = together(work, { workers: 2 });
+  const ask = createBatcher(work, { workers: 2 });
   for (const item of [1, 2, 3]) {
     void ask(item);
     await begun();
@@ -59,26 +60,51 @@ it('works on several groups at once where it may', async () => {
   expect(await begun()).toEqual([[1], [2], [3, 4]]);
 });
 
-it('tries one by one what failed together', async () => {
+it('passes an error on to all of a group, and goes on with what waits', async () => {
+  const { groups, work, begun } = heldWork();
+  let isFirst = true;
+  const ask = createBatcher((items: readonly number[]) => {
+    if (!isFirst) return work(items);
+    isFirst = false;
+    return Promise.reject(new Error('refused'));
+  });
+  const settled = await Promise.allSettled([1, 2].map(ask));
+  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  const later = ask(3);
+  expect(await begun()).toEqual([[3]]);
+  await groups[0]?.end();
+  expect(await later).toBe('3 done');
+});
+
+/** Refuses the 2, and everything while `away`. */
+function refusingWork() {
   const tried: (readonly number[])[] = [];
-  const ask = together(async (items: readonly number[]) => {
+  const work = async (items: readonly number[]) => {
     tried.push(items);
+    if (items.includes(9)) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
     if (items.includes(2)) throw new Error('refused');
     return items.map((item) => item * 10);
-  });
+  };
+  return { tried, work };
+}
+
+it('tries item by item what failed together, where it may', async () => {
+  const { tried, work } = refusingWork();
+  const ask = createBatcher(work, { retryAlone: (error) => !isAway(error) });
   const settled = await Promise.allSettled([1, 2, 3].map(ask));
   expect(tried).toEqual([[1, 2, 3], [1], [2], [3]]);
   const outcomes = settled.map((it) => (it.status === 'fulfilled' ? it.value : it.reason.message));
   expect(outcomes).toEqual([10, 'refused', 30]);
 });
 
-it('fails as a whole where MySQL is away', async () => {
-  let groups = 0;
-  const ask = together(async () => {
-    groups += 1;
-    throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
-  });
-  const settled = await Promise.allSettled([1, 2, 3].map(ask));
-  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-  expect(groups).toBe(1);
+it('fails as a whole where MySQL is away, and where nothing is tried alone', async () => {
+  for (const [options, last] of [
+    [{ retryAlone: (error: unknown) => !isAway(error) }, 9],
+    [{}, 2],
+  ] as const) {
+    const { tried, work } = refusingWork();
+    const settled = await Promise.allSettled([1, 3, last].map(createBatcher(work, options)));
+    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(tried).toEqual([[1, 3, last]]);
+  }
 });

@@ -1,0 +1,12 @@
+import type { EndpointHealth } from '../../src/delivering/endpoint-health.ts';
+
+/** Of an endpoint that has always answered with 2xx. */
+export const healthy: EndpointHealth = {
+  consecutiveFailures: 0,
+  failingSince: null,
+  failingDays: 0,
+  circuitOpenings: 0,
+  openUntil: null,
+  inFlightLimit: null,
+  successesAtLimit: 0,
+};
