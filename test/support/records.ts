@@ -1,0 +1,74 @@
+import { type Lease, takeLeases } from '../../src/delivering/lease.ts';
+import type { LeasedRecord } from '../../src/delivering/record-results.ts';
+import type { AttemptResult, RunRecord } from '../../src/delivering/run-types.ts';
+import type { TestService } from './service.ts';
+
+/** The leases of webhooks whose lease is free, whoever had it before. */
+export async function leaseAll({ runtime }: TestService, webhookIds: readonly string[]): Promise<Lease[]> {
+  const rows = await runtime.database.query<{ webhook_id: string; lease_token: string }[]>(
+    'SELECT webhook_id, lease_token FROM webhook_cursors WHERE webhook_id IN (?)',
+    [webhookIds],
+  );
+  const tokens = new Map(rows.map(({ webhook_id, lease_token }) => [webhook_id, lease_token]));
+  const leases = await takeLeases(
+    runtime.database,
+    webhookIds.map((webhookId) => ({ webhookId, lastToken: tokens.get(webhookId) ?? '' })),
+  );
+  return leases.map((lease) => {
+    if (lease === null) throw new Error('a lease is held');
+    return lease;
+  });
+}
+
+/** One attempt that was answered 204. */
+export const success = (transactionId: number, fields: Partial<AttemptResult> = {}): AttemptResult => ({
+  transactionId,
+  number: 1,
+  status: 'delivered',
+  outcome: 'delivered',
+  statusCode: 204,
+  startedAt: Date.UTC(2026, 0, 15, 9),
+  durationMs: 7,
+  error: null,
+  response: '',
+  failures: 0,
+  retryIn: null,
+  ...fields,
+});
+
+/** One attempt that was answered 500, to be repeated in an hour. */
+export const failure = (transactionId: number, fields: Partial<AttemptResult> = {}): AttemptResult =>
+  success(transactionId, {
+    status: 'pending',
+    outcome: 'failed',
+    statusCode: 500,
+    failures: 1,
+    retryIn: 3_600_000,
+    response: 'no',
+    ...fields,
+  });
+
+/** What a run records that has got to the newest of its results. */
+export function recordOf(
+  lease: Lease,
+  results: readonly AttemptResult[],
+  fields: Partial<RunRecord> = {},
+): LeasedRecord {
+  const through = Math.max(0, ...results.map(({ transactionId }) => transactionId));
+  return {
+    lease,
+    customerId: '1',
+    now: 0,
+    record: {
+      results,
+      cursor: { sentThrough: through, recordedThrough: through },
+      health: null,
+      rateWait: null,
+      lastError: null,
+      disable: null,
+      revision: 1,
+      release: false,
+      ...fields,
+    },
+  };
+}
