@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+import type { Sql } from '../../src/database/transaction.ts';
+import type { Filter } from '../../src/delivering/filters.ts';
+import {
+  type LogRead,
+  type LogRequest,
+  openMovementLog,
+  readRanges,
+} from '../../src/delivering/movement-log.ts';
+import { createAccount, movement } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+import { recordDeliveries } from '../support/stored.ts';
+import { createSubscriber, type Subscriber } from '../support/subscriber.ts';
+
+const service = useService({ roles: ['api'] });
+
+const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };
+const openLog = () => openMovementLog(service.runtime.database);
+
+/** What a webhook asks that matches everything and begins at the start. */
+const request = ({ webhook, customerId }: Subscriber, fields: Partial<LogRequest> = {}): LogRequest => ({
+  webhookId: webhook.id,
+  customerId,
+  filters: [{ from: 0, through: null, filter: EVERYTHING }],
+  after: 0,
+  recordedThrough: 0,
+  ...fields,
+});
+const only = (filter: Filter | null) => ({ filters: [{ from: 0, through: null, filter }] });
+
+const idsOf = ({ movements }: LogRead) => movements.map(({ transaction_id }) => transaction_id);
+
+/** Reads on until nothing is left. */
+async function readAll(log: ReturnType<typeof openLog>, first: LogRequest): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after = first.after; ; ) {
+    const read = await log.read({ ...first, after });
+    ids.push(...idsOf(read));
+    if (read.through === after) return ids;
+    after = read.through;
+  }
+}
+
+/** Counts the statements that are sent. */
+function watchStatements(): { sql: Sql; statements: string[] } {
+  const statements: string[] = [];
+  const { database } = service.runtime;
+  return {
+    statements,
+    sql: {
+      query: <T>(statement: string, values?: unknown[]) => {
+        statements.push(statement);
+        return database.query<T>(statement, values);
+      },
+    },
+  };
+}
+
+describe('the movement log', () => {
+  it('gives all that a notification is made of', async () => {
+    const subscriber = await createSubscriber(service);
+    const { accountId, key } = subscriber;
+    const { unique_id: _, name: __, ...sent } = movement(accountId);
+    await service.call('POST', '/v1/imports', { key, body: { transactions: [movement(accountId)] } });
+    const { movements, complete } = await openLog().read(request(subscriber));
+    expect(complete).toBe(true);
+    expect(movements.map(({ transaction_id, ...it }) => ({ ...it }))).toMatchObject([
+      { ...sent, currency: 'TRY', account: 'Ana Hesap', bank: 'Garanti BBVA' },
+    ]);
+  });
+
+  it('gives the movements after the cursor in the order of their ids, 300 at a time, and no other customer’s', async () => {
+    const subscriber = await createSubscriber(service);
+    const other = await createSubscriber(service);
+    const ids = await subscriber.store(400);
+    await other.store(50);
+    ids.push(...(await subscriber.store(250)));
+    const log = openLog();
+    const first = await log.read(request(subscriber));
+    expect(first).toMatchObject({ through: Number(ids[299]), complete: false });
+    expect(idsOf(first)).toEqual(ids.slice(0, 300));
+    expect(await readAll(log, request(subscriber))).toEqual(ids);
+    const end = await log.read(request(subscriber, { after: Number(ids[640]) }));
+    expect(idsOf(end)).toEqual(ids.slice(641));
+    expect(end.through).toBe(Number(ids[649]));
+  });
+
+  it('matches by event and by account', async () => {
+    const subscriber = await createSubscriber(service);
+    const second = (await createAccount(service, subscriber.key)).id;
+    const [debit, credit] = await subscriber.store([{ dc: 'Debit' }, { dc: 'Credit' }]);
+    const [otherDebit, otherCredit] = await subscriber.store([{ dc: 'Debit' }, { dc: 'Credit' }], second);
+    const log = openLog();
+    const { accountId } = subscriber;
+    for (const [filter, expected] of [
+      [EVERYTHING, [debit, credit, otherDebit, otherCredit]],
+      [{ event: 'NEW_DEBIT', accountId: null }, [debit, otherDebit]],
+      [{ event: 'NEW_CREDIT', accountId: null }, [credit, otherCredit]],
+      [{ event: 'NEW_TRANSACTION', accountId }, [debit, credit]],
+      [{ event: 'NEW_CREDIT', accountId }, [credit]],
+      [{ event: 'NEW_DEBIT', accountId: second }, [otherDebit]],
+      [null, []],
+    ] as const) {
+      const read = await log.read(request(subscriber, only(filter)));
+      expect([filter, idsOf(read)]).toEqual([filter, expected]);
+      // Nothing that matches is left behind it, although the last does not match.
+      if (filter !== null) expect(read).toMatchObject({ through: Number(otherCredit), complete: true });
+    }
+  });
+
+  it('keeps to the boundaries of filters that have changed, each of them exact', async () => {
+    const subscriber = await createSubscriber(service);
+    const ids = await subscriber.store(
+      Array.from({ length: 40 }, (_, at) => ({ dc: at % 2 ? 'Debit' : 'Credit' })),
+    );
+    const id = (at: number) => Number(ids[at]);
+    const filters: LogRequest['filters'] = [
+      { from: id(0) - 1, through: id(9), filter: EVERYTHING },
+      { from: id(9), through: id(19), filter: null },
+      { from: id(19), through: id(29), filter: { event: 'NEW_DEBIT', accountId: null } },
+      { from: id(29), through: null, filter: { event: 'NEW_CREDIT', accountId: subscriber.accountId } },
+    ];
+    const expected = ids.filter(
+      (_, at) => at <= 9 || (at > 19 && at <= 29 && at % 2 === 1) || (at > 29 && at % 2 === 0),
+    );
+    const log = openLog();
+    expect(await readAll(log, request(subscriber, { filters }))).toEqual(expected);
+    // In one of the ranges, and exactly at each boundary.
+    for (const at of [4, 9, 10, 15, 19, 20, 25, 29, 30, 39]) {
+      const after = request(subscriber, { filters, after: id(at) });
+      expect(await readAll(openLog(), after)).toEqual(expected.filter((it) => Number(it) > id(at)));
+    }
+    const first = await log.read(request(subscriber, { filters }));
+    expect(first).toMatchObject({ through: id(9), complete: false });
+    const nothing = await log.read(request(subscriber, { filters, after: id(9) }));
+    expect(nothing).toMatchObject({ movements: [], through: id(19), complete: false });
+  });
+
+  it('leaves out what has a result already, where a crash left gaps behind the cursor', async () => {
+    const subscriber = await createSubscriber(service);
+    const ids = await subscriber.store(20);
+    const recorded = [3, 4, 7, 11].map((at) => ids[at] ?? '');
+    await recordDeliveries(
+      service.runtime.database,
+      subscriber.webhook,
+      recorded.map((transactionId, at) => ({ transactionId, status: at === 0 ? 'pending' : 'delivered' })),
+      { sentThrough: ids[2] ?? '' },
+    );
+    const log = openLog();
+    const gap = request(subscriber, { after: Number(ids[2]), recordedThrough: Number(ids[11]) });
+    const first = await log.read(gap);
+    expect(idsOf(first)).toEqual([5, 6, 8, 9, 10].map((at) => ids[at]));
+    expect(first).toMatchObject({ through: Number(ids[11]), complete: false });
+    expect(await readAll(log, gap)).toEqual(ids.slice(3).filter((id) => !recorded.includes(id)));
+    // Another webhook of the customer has no results.
+    const neighbour = { ...gap, webhookId: '999999' };
+    expect(await readAll(log, neighbour)).toEqual(ids.slice(3));
+  });
+
+  it('says which version of the customer’s filters it read with', async () => {
+    const subscriber = await createSubscriber(service);
+    const [id] = await subscriber.store(1);
+    const { key, webhookIds } = subscriber;
+    const before = (await openLog().read(request(subscriber))).filtersVersion;
+    await service.call('PATCH', `/v1/webhooks/${webhookIds[0]}`, { key, body: { event: 'NEW_DEBIT' } });
+    const log = openLog();
+    expect((await log.read(request(subscriber))).filtersVersion).toBe(before + 1);
+    const end = await log.read(request(subscriber, { after: Number(id) }));
+    expect(end).toMatchObject({ movements: [], filtersVersion: before + 1, complete: true });
+  });
+
+  it('reads for many webhooks in one statement, and what is equal once', async () => {
+    const [one, two] = [await createSubscriber(service), await createSubscriber(service)];
+    const first = await one.store(3);
+    const second = await two.store([{ dc: 'Debit' }, { dc: 'Credit' }]);
+    const { sql, statements } = watchStatements();
+    const range = { filter: EVERYTHING, after: 0, through: null, withoutResultsOf: null };
+    const debits = {
+      ...range,
+      customerId: two.customerId,
+      filter: { ...EVERYTHING, event: 'NEW_DEBIT' as const },
+    };
+    const reads = await readRanges(sql, [
+      { ...range, customerId: one.customerId },
+      { ...range, customerId: two.customerId },
+      { ...range, customerId: one.customerId },
+      debits,
+      { ...range, customerId: one.customerId, after: Number(first[0]), through: Number(first[1]) },
+    ]);
+    expect(reads.map(idsOf)).toEqual([first, second, first, [second[0]], [first[1]]]);
+    expect(reads.map(({ through }) => through)).toEqual(
+      [first[2], second[1], first[2], second[1], first[1]].map(Number),
+    );
+    expect(reads.map(({ complete }) => complete)).toEqual([true, true, true, true, false]);
+    expect(reads[2]).toBe(reads[0]);
+    expect(statements).toHaveLength(1);
+    expect(statements[0]?.match(/FROM transactions t/g)).toHaveLength(4);
+  });
+
+  it('reads for a customer without movements', async () => {
+    const subscriber = await createSubscriber(service);
+    const read = await openLog().read(request(subscriber));
+    expect(read).toMatchObject({ movements: [], through: 0, complete: true });
+  });
+
+  it('skips nothing while imports are committed', async () => {
+    const subscriber = await createSubscriber(service);
+    const { key, accountId } = subscriber;
+    let importing = true;
+    const imports = Promise.all(
+      Array.from({ length: 60 }, (_, i) =>
+        service.call('POST', '/v1/imports', {
+          key,
+          body: { transactions: [movement(accountId, { unique_id: `m${i}` })] },
+        }),
+      ),
+    ).finally(() => {
+      importing = false;
+    });
+    const ids: string[] = [];
+    const log = openLog();
+    let after = 0;
+    for (let last = false; ; ) {
+      const read = await log.read(request(subscriber, { after }));
+      ids.push(...idsOf(read));
+      if (last && read.through === after) break;
+      last = !importing;
+      after = read.through;
+    }
+    await imports;
+    const rows = await service.runtime.database.query<{ id: string }[]>(
+      'SELECT id FROM transactions WHERE customer_id = ? ORDER BY id',
+      [subscriber.customerId],
+    );
+    expect(rows).toHaveLength(60);
+    expect(ids).toEqual(rows.map(({ id }) => id));
+  });
+});
