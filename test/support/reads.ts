@@ -1,9 +1,13 @@
 import type { DataSource } from 'typeorm';
+import { createDataSource } from '../../src/database/data-source.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 
 const COUNTERS = `
   SHOW SESSION STATUS WHERE Variable_name IN
     ('Handler_read_key', 'Handler_read_next', 'Handler_read_prev', 'Handler_read_rnd_next', 'Handler_icp_attempts')`;
+
+const sumOf = (counters: readonly { Value: string }[]): number =>
+  counters.reduce((sum, { Value }) => sum + Number(Value), 0);
 
 /** Does `work` in one transaction. @returns what it gives, and how many entries of tables and indexes MySQL looked at for it. */
 export async function watchReads<T>(
@@ -17,8 +21,25 @@ export async function watchReads<T>(
     const result = await work(session);
     const counters: { Value: string }[] = await session.query(COUNTERS);
     await session.commitTransaction();
-    return { result, read: counters.reduce((sum, { Value }) => sum + Number(Value), 0) };
+    return { result, read: sumOf(counters) };
   } finally {
     await session.release();
+  }
+}
+
+/** The same for work that takes connections, and makes its transactions, itself. @param url of the database. */
+export async function watchOwnReads<T>(
+  url: string | undefined,
+  work: (database: DataSource) => Promise<T>,
+): Promise<{ result: T; read: number }> {
+  // All of it goes over the one connection whose counters are read.
+  const database = createDataSource(url ?? '', { poolSize: 1 });
+  await database.initialize();
+  try {
+    await database.query('FLUSH STATUS');
+    const result = await work(database);
+    return { result, read: sumOf(await database.query<{ Value: string }[]>(COUNTERS)) };
+  } finally {
+    await database.destroy();
   }
 }
