@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createImporter } from '../../src/importing/importer.ts';
-import { type Chunk, ImportTakenOverError, storeChunk, storeChunks } from '../../src/importing/store.ts';
 import { createAccount, movement } from '../support/movements.ts';
-import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 import { subscribe } from '../support/webhooks.ts';
 
 // No importer role: the test runs imports itself, and interrupts them where it likes.
@@ -106,7 +103,7 @@ describe('an import', () => {
     expect(pieces).toEqual([]);
   });
 
-  it('wakes the webhooks that are owed something, and no others', async () => {
+  it('wakes the webhooks that match, and no others', async () => {
     const { key, importId } = await staged(3, () => ({ dc: 'Debit' }));
     const webhook = async (event: string) =>
       (
@@ -123,7 +120,7 @@ describe('an import', () => {
     expect(woken).toEqual([[all, debit]]);
   });
 
-  it('is owed to every webhook, however many there are', async () => {
+  it('is delivered to every webhook, however many there are', async () => {
     const { key, importId } = await staged(2);
     const made = await Promise.all(
       Array.from({ length: 450 }, () => subscribe(service, key, 'http://127.0.0.1:9/one-of-many')),
@@ -132,11 +129,11 @@ describe('an import', () => {
     expect(await importer.run(importId, never)).toBe('done');
     expect(await show(key, importId)).toMatchObject({ inserted: 2, deliveries: 900 });
     expect(new Set(woken.flat())).toEqual(new Set(made.map(({ id }) => id)));
-    const owed = await service.runtime.database.query<{ n: string }[]>(
-      'SELECT COUNT(*) AS n FROM deliveries WHERE webhook_id IN (?) GROUP BY webhook_id',
+    const backlogs = await service.runtime.database.query<{ matched_count: string }[]>(
+      'SELECT matched_count FROM webhook_backlogs WHERE webhook_id IN (?)',
       [made.map(({ id }) => id)],
     );
-    expect(owed.map(({ n }) => Number(n))).toEqual(made.map(() => 2));
+    expect(backlogs.map(({ matched_count }) => Number(matched_count))).toEqual(made.map(() => 2));
   });
 
   it('is done although no webhook could be woken: the reconciler finds what is due', async () => {
@@ -184,101 +181,5 @@ describe('an import', () => {
       balance: '10.00',
       last_update: expect.stringMatching(/\+03$/),
     });
-  });
-});
-
-describe('a chunk', () => {
-  const chunkOf = (importId: string, accountId: string, from: number): Chunk => ({
-    importId,
-    from,
-    to: from + 1,
-    last: false,
-    movements: [
-      {
-        uniqueId: `chunk-${from}`,
-        movement: { ...movement(accountId), dc: 'Credit' } as Chunk['movements'][0]['movement'],
-      },
-    ],
-    faults: [],
-    rejected: 0,
-  });
-
-  it('is stored whole or not at all: a checkpoint that moved undoes the rows too', async () => {
-    const { customer, account, importId } = await staged(1);
-    const { database } = service.runtime;
-    await database.query("UPDATE imports SET status = 'running', checkpoint = 7 WHERE id = ?", [importId]);
-    await expect(storeChunk(database, customer.id, chunkOf(importId, account.id, 0))).rejects.toThrow(
-      ImportTakenOverError,
-    );
-    expect(await storedRows(customer.id)).toBe(0);
-  });
-
-  it('takes its ids and its date_readed only when it has the import lock: they grow in the order of commits', async () => {
-    const { customer, account, importId } = await staged(1);
-    const { database } = service.runtime;
-    await database.query("UPDATE imports SET status = 'running' WHERE id = ?", [importId]);
-    let storing: Promise<unknown> = Promise.resolve();
-    let given = new Date(0);
-    await database.transaction(async (sql) => {
-      await sql.query('SELECT 1 FROM import_locks WHERE customer_id = ? FOR UPDATE', [customer.id]);
-      storing = storeChunk(database, customer.id, chunkOf(importId, account.id, 0));
-      await until('the chunk waits for the lock', async () => {
-        // Not innodb_trx: asked more often than every 100 ms, it goes on telling what it told first.
-        const waiting = await database.query<unknown[]>(
-          `SELECT 1 FROM information_schema.processlist
-           WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%import_locks%'`,
-        );
-        return waiting.length > 0;
-      });
-      const [row] = await sql.query<{ now: Date }[]>('SELECT NOW(6) AS now');
-      given = row?.now ?? given;
-    });
-    await storing;
-    const [stored] = await database.query<{ date_readed: Date }[]>(
-      'SELECT date_readed FROM transactions WHERE customer_id = ?',
-      [customer.id],
-    );
-    expect(stored?.date_readed.getTime()).toBeGreaterThanOrEqual(given.getTime());
-  });
-
-  it('is stored without looking at all that its customer has, also before MySQL has counted that', async () => {
-    const HISTORY = 5_000;
-    const NEW = 500;
-    const { key, customer, account, importId } = await staged(1);
-    const { database } = service.runtime;
-    await service.call('POST', '/v1/webhooks', {
-      key,
-      body: { title: 'All', endpoint: 'http://127.0.0.1:9/', event: 'NEW_TRANSACTION', account: 'all' },
-    });
-    const bare = chunkOf(importId, account.id, 0);
-    const rows = (prefix: string, count: number): Chunk['movements'] =>
-      bare.movements.flatMap((it) =>
-        Array.from({ length: count }, (_, i) => ({ ...it, uniqueId: `${prefix}${i}` })),
-      );
-    await database.query('ALTER TABLE transactions STATS_AUTO_RECALC = 0');
-    await storeChunk(database, customer.id, { ...bare, to: HISTORY, movements: rows('old', HISTORY) });
-
-    // One is known already, so that those that are not have to be counted.
-    const movements = [...rows('old', 1), ...rows('new', NEW)];
-    const chunk = { ...bare, from: HISTORY, to: HISTORY + NEW + 1, movements };
-    const { read } = await watchReads(database, (sql) => storeChunks(sql, customer.id, [chunk]));
-    expect(await show(key, importId)).toMatchObject({ inserted: HISTORY + NEW, duplicates: 1 });
-    expect(read).toBeLessThan(HISTORY);
-  });
-
-  it('never goes back in date_readed, even when the clock does', async () => {
-    const { customer, account, importId } = await staged(1);
-    const { database } = service.runtime;
-    await database.query("UPDATE imports SET status = 'running' WHERE id = ?", [importId]);
-    await database.query(
-      "UPDATE import_locks SET last_date_readed = '2099-01-01 00:00:00' WHERE customer_id = ?",
-      [customer.id],
-    );
-    await storeChunk(database, customer.id, chunkOf(importId, account.id, 0));
-    const [row] = await database.query<{ date_readed: Date }[]>(
-      'SELECT date_readed FROM transactions WHERE customer_id = ?',
-      [customer.id],
-    );
-    expect(row?.date_readed.toISOString()).toBe('2099-01-01T00:00:00.000Z');
   });
 });

@@ -1,6 +1,8 @@
+import type { DataSource } from 'typeorm';
 import { parse } from 'valibot';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createAtOnce, MAX_INLINE, type SmallUpload } from '../../src/importing/inline-imports.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
+import { createInlineImports, type InlineUpload, MAX_INLINE } from '../../src/importing/inline-imports.ts';
 import { Movement } from '../../src/importing/movement.ts';
 import { startImporterWorker } from '../../src/importing/worker.ts';
 import type { Role } from '../../src/runtime.ts';
@@ -31,32 +33,80 @@ const send = (key: string, transactions: object[], headers: Record<string, strin
 
 const query = <T>(sql: string, values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 
+/** Transactions that MySQL has committed, of all sessions. */
+async function committed(): Promise<number> {
+  const [row] = await query<{ Value: string }>("SHOW GLOBAL STATUS LIKE 'Com_commit'", []);
+  return Number(row?.Value);
+}
+
 const storedRows = async (customerId: string) =>
   (await query('SELECT id FROM transactions WHERE customer_id = ?', [customerId])).length;
 
-/** Imports of one customer that come in the same moment: the first is stored alone, all others together. */
-async function storeTogether(customerId: string, imports: object[][]) {
-  const { database, log } = service.runtime;
+/** An import as the API hands it over. */
+function uploadOf(
+  customerId: string,
+  movements: readonly object[],
+  fields: Partial<InlineUpload> = {},
+): InlineUpload {
+  return {
+    customerId,
+    apiKeyId: '1',
+    format: 'json',
+    received: movements.length,
+    idempotencyKey: null,
+    body: [Buffer.from(JSON.stringify(movements))],
+    movements: movements.map((it) => parse(Movement, it)),
+    ...fields,
+  };
+}
+
+/** What stores imports, and whom it has woken. */
+function newStore(database = service.runtime.database) {
+  const { log } = service.runtime;
   const woken: (readonly string[])[] = [];
-  const store = createAtOnce({ database, log, wake: async (ids) => void woken.push(ids) });
-  const uploads = imports.map((movements): SmallUpload => {
-    const body = [Buffer.from(JSON.stringify(movements))];
-    const format = 'json' as const;
-    const received = movements.length;
-    const checked = movements.map((it) => parse(Movement, it));
-    return { customerId, apiKeyId: '1', format, received, idempotencyKey: null, body, movements: checked };
-  });
+  return { woken, store: createInlineImports({ database, log, wake: async (ids) => void woken.push(ids) }) };
+}
+
+/** Imports that come in the same moment, and are stored in one transaction. @returns their rows. */
+async function storeTogether(uploads: readonly InlineUpload[]) {
+  const { woken, store } = newStore();
   const outcomes = await Promise.all(uploads.map(store));
   const ids = outcomes.map((it) => (it?.outcome === 'stored' ? it.importId : null));
-  const counts = await query<{ id: string }>(
-    'SELECT id, status, received, inserted, duplicates, deliveries FROM imports WHERE id IN (?)',
+  const rows = await query<{ id: string }>(
+    'SELECT id, customer_id, status, received, inserted, duplicates, deliveries FROM imports WHERE id IN (?)',
     [ids],
   );
-  return { woken, imports: ids.map((id) => counts.find((it) => it.id === id)) };
+  return { woken, outcomes, imports: ids.map((id) => rows.find((it) => it.id === id)) };
+}
+
+/** Connections that wait for locks for as long as a busy machine needs. */
+async function withPatience<T>(work: (database: DataSource) => Promise<T>): Promise<T> {
+  const poolSize = 4;
+  const database = createDataSource(service.runtime.config.databaseUrl ?? '', { poolSize });
+  await database.initialize();
+  try {
+    const runners = Array.from({ length: poolSize }, () => database.createQueryRunner());
+    for (const runner of runners) await runner.query('SET innodb_lock_wait_timeout = 60');
+    for (const runner of runners) await runner.release();
+    return await work(database);
+  } finally {
+    await database.destroy();
+  }
+}
+
+/** A transaction of somebody else's that holds the import lock of a customer. */
+async function holdLock(customerId: string): Promise<() => Promise<void>> {
+  const holder = service.runtime.database.createQueryRunner();
+  await holder.startTransaction();
+  await holder.query('SELECT 1 FROM import_locks WHERE customer_id = ? FOR UPDATE', [customerId]);
+  return async () => {
+    await holder.rollbackTransaction();
+    await holder.release();
+  };
 }
 
 describe('a small import', () => {
-  it('is done when it is answered, without being staged, and is delivered', async () => {
+  it('is done when it is answered, without being staged, and its movements are delivered', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     await subscribe(service, key, `${receiver.url}/one`);
     const answer = await send(key, [movement(accountId), movement(accountId)]);
@@ -132,13 +182,9 @@ describe('imports that are stored together', () => {
     const a = movement(accountId, { unique_id: 'a' });
     const b = movement(other, { unique_id: 'b', dc: 'Debit' });
     const c = movement(other, { unique_id: 'c', dc: 'Credit' });
-    const { imports, woken } = await storeTogether(customerId, [
-      [a],
-      [b, a, c],
-      [b],
-      [],
-      [b, movement(other)],
-    ]);
+    const { imports, woken } = await storeTogether(
+      [[a], [b, a, c], [b], [], [b, movement(other)]].map((movements) => uploadOf(customerId, movements)),
+    );
     expect(imports).toMatchObject([
       { status: 'done', received: 1, inserted: 1, duplicates: 0, deliveries: 1 },
       { status: 'done', received: 3, inserted: 2, duplicates: 1, deliveries: 3 },
@@ -146,9 +192,121 @@ describe('imports that are stored together', () => {
       { status: 'done', received: 0, inserted: 0, duplicates: 0, deliveries: 0 },
       { status: 'done', received: 2, inserted: 1, duplicates: 1, deliveries: 1 },
     ]);
-    expect(woken).toEqual([[all.id], [all.id, debits.id]]);
-    const owed = await Promise.all([all, debits].map(({ id }) => deliveriesOf(service, id)));
-    expect(owed.map((rows) => rows.length)).toEqual([4, 1]);
+    expect(woken.map((ids) => ids.toSorted())).toEqual([[all.id, debits.id].toSorted()]);
+    const pending = await Promise.all([all, debits].map(({ id }) => deliveriesOf(service, id)));
+    expect(pending.map((rows) => rows.length)).toEqual([4, 1]);
+  });
+
+  it('may be of many customers: one transaction stores all, each for its own webhooks', async () => {
+    const customers = await Promise.all(Array.from({ length: 12 }, customerWithAccount));
+    const webhooks = await Promise.all(
+      customers.map(({ key }, at) =>
+        subscribe(service, key, 'http://127.0.0.1:9/', { event: at % 3 ? 'NEW_TRANSACTION' : 'NEW_DEBIT' }),
+      ),
+    );
+    const before = await committed();
+    const { imports, woken } = await storeTogether(
+      customers.flatMap(({ customerId, accountId }) => [
+        uploadOf(customerId, [movement(accountId, { unique_id: 'a' })]),
+        uploadOf(customerId, [
+          movement(accountId, { unique_id: 'a' }),
+          movement(accountId, { unique_id: 'b' }),
+        ]),
+      ]),
+    );
+    expect((await committed()) - before).toBe(1);
+    for (const [at, { customerId }] of customers.entries()) {
+      const matches = at % 3 ? 1 : 0;
+      const counts = { customer_id: customerId, inserted: 1, deliveries: matches };
+      expect(imports.slice(2 * at, 2 * at + 2)).toMatchObject([
+        { ...counts, received: 1, duplicates: 0 },
+        { ...counts, received: 2, duplicates: 1 },
+      ]);
+      const [lock] = await query<{ movements: string; newest: string; last: string }>(
+        `SELECT l.movements, l.last_transaction_id AS last,
+           (SELECT MAX(id) FROM transactions WHERE customer_id = l.customer_id) AS newest
+         FROM import_locks l WHERE l.customer_id = ?`,
+        [customerId],
+      );
+      expect(lock).toEqual({ movements: '2', last: lock?.newest, newest: expect.any(String) });
+      expect(await deliveriesOf(service, webhooks[at]?.id ?? '')).toHaveLength(2 * matches);
+    }
+    const matching = webhooks.filter((_, at) => at % 3).map(({ id }) => id);
+    expect(woken.map((ids) => ids.toSorted())).toEqual([matching.toSorted()]);
+  });
+
+  it('do not wait for a customer that somebody else has locked: its own wait apart, and are stored then', () =>
+    withPatience(async (database) => {
+      const [locked, ...others] = await Promise.all(Array.from({ length: 4 }, customerWithAccount));
+      if (locked === undefined) throw new Error('four of them');
+      const release = await holdLock(locked.customerId);
+      const { store } = newStore(database);
+      const settled: string[] = [];
+      const send = async ({ customerId, accountId }: typeof locked, name: string) => {
+        const outcome = await store(uploadOf(customerId, [movement(accountId, { unique_id: name })]));
+        settled.push(name);
+        return outcome;
+      };
+      const waiting = [send(locked, 'locked 1'), send(locked, 'locked 2')];
+      await Promise.all(others.map((it, at) => send(it, `other ${at}`)));
+      // What comes now goes past it as well.
+      await Promise.all(others.map((it, at) => send(it, `later ${at}`)));
+      expect(settled).toHaveLength(6);
+      expect(settled.join()).not.toContain('locked');
+      await release();
+      expect(await Promise.all(waiting)).toMatchObject([
+        { outcome: 'stored', inserted: 1 },
+        { outcome: 'stored', inserted: 1 },
+      ]);
+      expect(await storedRows(locked.customerId)).toBe(2);
+    }));
+
+  it('are tried alone where MySQL refuses one of them: only that one is to be staged', async () => {
+    const customers = await Promise.all(Array.from({ length: 3 }, customerWithAccount));
+    // A column that is too short for it; the API would have refused it.
+    const uploads = customers.map(({ customerId, accountId }, at) => {
+      const upload = uploadOf(customerId, [movement(accountId)]);
+      const [only] = upload.movements;
+      if (at !== 1 || only === undefined) return upload;
+      return { ...upload, movements: [{ ...only, code: 'x'.repeat(65) }] };
+    });
+    const { outcomes } = await storeTogether(uploads);
+    expect(outcomes.map((it) => it?.outcome ?? null)).toEqual(['stored', null, 'stored']);
+    const stored = await Promise.all(customers.map(({ customerId }) => storedRows(customerId)));
+    expect(stored).toEqual([1, 0, 1]);
+    const left = await query('SELECT 1 FROM imports WHERE customer_id = ?', [customers[1]?.customerId]);
+    expect(left).toEqual([]);
+  });
+
+  it('are staged where too much of the customer waits already', () =>
+    withPatience(async (database) => {
+      const { customerId, accountId } = await customerWithAccount();
+      const release = await holdLock(customerId);
+      const { store } = newStore(database);
+      const full = Array.from({ length: 5 }, (_, at) => {
+        const movements = Array.from({ length: MAX_INLINE }, (__, i) =>
+          movement(accountId, { unique_id: `${at} ${i}` }),
+        );
+        return store(uploadOf(customerId, movements));
+      });
+      const tooMuch = store(uploadOf(customerId, [movement(accountId)]));
+      expect(await tooMuch).toBeNull();
+      await release();
+      const outcomes = await Promise.all(full);
+      expect(outcomes.map((it) => it?.outcome)).toEqual(Array(5).fill('stored'));
+      expect(await store(uploadOf(customerId, [movement(accountId)]))).toMatchObject({ outcome: 'stored' });
+    }));
+});
+
+describe('imports whose API key is deleted meanwhile', () => {
+  it('are refused alone: those that come with them are stored', async () => {
+    const customers = await Promise.all(Array.from({ length: 3 }, customerWithAccount));
+    const uploads = customers.map(({ customerId, accountId }, at) =>
+      uploadOf(customerId, [movement(accountId)], at === 1 ? { apiKeyId: '999999' } : {}),
+    );
+    const { outcomes } = await storeTogether(uploads);
+    expect(outcomes.map((it) => it?.outcome)).toEqual(['stored', 'api key deleted', 'stored']);
+    expect(await storedRows(customers[1]?.customerId ?? '')).toBe(0);
   });
 });
 
@@ -175,6 +333,31 @@ describe('an Idempotency-Key of small imports', () => {
   });
 });
 
+describe('equal Idempotency-Keys that come in the same moment', () => {
+  it('lead to one import, and do not keep others from being stored', async () => {
+    const [one, other] = await Promise.all([customerWithAccount(), customerWithAccount()]);
+    const same = () => uploadOf(one.customerId, [movement(one.accountId)], { idempotencyKey: 'same' });
+    const { outcomes } = await storeTogether([
+      same(),
+      uploadOf(other.customerId, [movement(other.accountId)], { idempotencyKey: 'same' }),
+      same(),
+    ]);
+    // Who is second is staged, which finds the import of the first.
+    expect(outcomes.map((it) => it?.outcome ?? null).toSorted()).toEqual(
+      [null, 'stored', 'stored'].toSorted(),
+    );
+    expect(outcomes[1]).toMatchObject({ outcome: 'stored', inserted: 1 });
+    for (const { customerId } of [one, other]) {
+      expect(await query('SELECT id FROM imports WHERE customer_id = ?', [customerId])).toHaveLength(1);
+      expect(await storedRows(customerId)).toBe(1);
+    }
+    const { store } = newStore();
+    expect(await store(same())).toMatchObject({ outcome: 'replayed' });
+    const another = uploadOf(one.customerId, [], { idempotencyKey: 'same' });
+    expect(await store(another)).toMatchObject({ outcome: 'key reused' });
+  });
+});
+
 describe('a small import that cannot be stored at once', () => {
   /** It is accepted and nothing of it is stored yet; then an importer stores it. */
   async function expectStaged(key: string, customerId: string, answer: Awaited<ReturnType<typeof send>>) {
@@ -195,7 +378,7 @@ describe('a small import that cannot be stored at once', () => {
     until('movements stored, and not committed', async () => {
       const [waiting] = await query<{ id: string }>(
         `SELECT id FROM information_schema.processlist
-         WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%UPDATE accounts a SET%'`,
+         WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%UPDATE accounts a JOIN%'`,
         [],
       );
       return waiting;
