@@ -3,8 +3,8 @@ import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { connectHasty, connectPatient } from '../../src/queues/connection.ts';
-import { openQueues, QUEUES, type Queues, WORKER_OPTIONS } from '../../src/queues/queues.ts';
 import { addDeliveryJobs } from '../../src/queues/jobs.ts';
+import { openQueues, QUEUES, type Queues, WORKER_OPTIONS } from '../../src/queues/queues.ts';
 import { until } from '../support/until.ts';
 
 const prefix = `test-${randomBytes(6).toString('hex')}`;
