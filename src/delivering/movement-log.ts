@@ -146,16 +146,33 @@ type Row = NotifiedMovement & {
 
 /** Reads several ranges in one statement; equal ones are read once. */
 export async function readRanges(sql: Sql, all: readonly RangeRead[]): Promise<LogRead[]> {
-  const distinct = [...new Map(all.map((read) => [JSON.stringify(read), read])).values()];
+  const distinct = [...new Map(all.map((read) => [nameOf(read), read])).values()];
   const plain = distinct.filter(isPlain);
-  const parts = [
+  const found = await readParts(sql, [
     plain.filter((read) => ownerOf(read) === 'customer_id'),
     plain.filter((read) => ownerOf(read) === 'account_id'),
     ...distinct.filter((read) => !isPlain(read)).map((read) => [read]),
-  ].filter((reads) => reads.length > 0);
+  ]);
+  // One large backlog fills a part: those that come after it in the order of the part must not wait until it is sent.
+  const passedOver = plain.filter((read) => {
+    const { movements, complete, through } = found.get(nameOf(read)) as LogRead;
+    return movements.length === 0 && !complete && through === read.after;
+  });
+  if (passedOver.length > 0) {
+    const alone = passedOver.map((read) => [read]);
+    for (const [name, read] of await readParts(sql, alone)) found.set(name, read);
+  }
+  return all.map((read) => found.get(nameOf(read)) as LogRead);
+}
+
+const nameOf = (read: RangeRead): string => JSON.stringify(read);
+
+/** One statement. @param all the reads that share a SELECT, and so its limit. @returns what was read, by the name of the read. */
+async function readParts(sql: Sql, all: readonly (readonly RangeRead[])[]): Promise<Map<string, LogRead>> {
+  const parts = all.filter((reads) => reads.length > 0);
   const selects = parts.map((reads, part) => partSql(part, reads));
   const rows = await sql.query<Row[]>([NEWEST, ...selects.map((select) => select.sql)].join(' UNION ALL '), [
-    [...new Set(all.map(({ customerId }) => customerId))],
+    [...new Set(parts.flat().map(({ customerId }) => customerId))],
     ...selects.flatMap(({ values }) => values),
   ]);
   const newest = new Map(rows.filter(({ part }) => Number(part) === -1).map((row) => [row.owner, row]));
@@ -163,10 +180,10 @@ export async function readRanges(sql: Sql, all: readonly RangeRead[]): Promise<L
   for (const [part, reads] of parts.entries()) {
     const movements = rows.filter((row) => Number(row.part) === part);
     for (const read of reads) {
-      found.set(JSON.stringify(read), toLogRead(read, newest.get(read.customerId), movements));
+      found.set(nameOf(read), toLogRead(read, newest.get(read.customerId), movements));
     }
   }
-  return all.map((read) => found.get(JSON.stringify(read)) as LogRead);
+  return found;
 }
 
 /** @param rows of the read's part, by owner and id; cut off after READ of them. */
