@@ -298,18 +298,6 @@ describe('imports that are stored together', () => {
     }));
 });
 
-describe('imports whose API key is deleted meanwhile', () => {
-  it('are refused alone: those that come with them are stored', async () => {
-    const customers = await Promise.all(Array.from({ length: 3 }, customerWithAccount));
-    const uploads = customers.map(({ customerId, accountId }, at) =>
-      uploadOf(customerId, [movement(accountId)], at === 1 ? { apiKeyId: '999999' } : {}),
-    );
-    const { outcomes } = await storeTogether(uploads);
-    expect(outcomes.map((it) => it?.outcome)).toEqual(['stored', 'api key deleted', 'stored']);
-    expect(await storedRows(customers[1]?.customerId ?? '')).toBe(0);
-  });
-});
-
 describe('an Idempotency-Key of small imports', () => {
   const once = { 'Idempotency-Key': 'once' };
 
