@@ -137,7 +137,7 @@ export function createRunner(options: RunnerOptions): Runner {
           await leaveJob(webhookId, wait);
           return;
         }
-        if (state.crashCount > MAX_CRASHES) {
+        if (state.crashCount >= MAX_CRASHES) {
           await database.query(QUARANTINE, [webhookId]);
           log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
           return;
