@@ -101,4 +101,13 @@ describe('waking webhooks', () => {
     expect(await jobs()).toMatchObject({ waiting: [], delayed: [] });
     expect(await heardSoFar()).toEqual([]);
   });
+
+  it.each(['paused', 'deleted'])('tells the run of one that is %s now, which is to end', async (status) => {
+    const [id = ''] = await webhooks(1);
+    await setCursor(service, id, leased);
+    await service.runtime.database.query('UPDATE webhooks SET status = ? WHERE id = ?', [status, id]);
+    await wake([id], { reread: true });
+    expect(await heardSoFar()).toEqual([{ ids: [id], reread: true }]);
+    expect(await jobs()).toMatchObject({ waiting: [], delayed: [] });
+  });
 });
