@@ -13,14 +13,14 @@ async function newWebhook(): Promise<string> {
   return id;
 }
 
-const take = (...requests: [webhookId: string, lastToken: string][]) =>
+const take = (...requests: [webhookId: string, lastToken: string, lastWrites?: number][]) =>
   takeLeases(
     service.runtime.database,
-    requests.map(([webhookId, lastToken]) => ({ webhookId, lastToken })),
+    requests.map(([webhookId, lastToken, lastWrites = 0]) => ({ webhookId, lastToken, lastWrites })),
   );
 
-async function takeOne(webhookId: string, lastToken: string): Promise<Lease> {
-  const [lease] = await take([webhookId, lastToken]);
+async function takeOne(webhookId: string, lastToken: string, lastWrites = 0): Promise<Lease> {
+  const [lease] = await take([webhookId, lastToken, lastWrites]);
   if (lease == null) throw new Error('the lease was not given');
   return lease;
 }
@@ -62,6 +62,16 @@ describe('the lease of a webhook', () => {
     expect(await take([id, 'a token of long ago'])).toEqual([null]);
     expect(await cursorOf(service, id)).toEqual(before);
     expect(await take([id, token])).toEqual([expect.objectContaining({ webhookId: id })]);
+  });
+
+  it('is refused where its last holder has recorded since the webhook was read, although it was over then', async () => {
+    const id = await newWebhook();
+    const { token } = await takeOne(id, '');
+    // Read here, when the lease is over; its holder goes on, records and gives it back.
+    await setCursor(service, id, 'lease_until = NOW(6) - INTERVAL 1 SECOND');
+    await setCursor(service, id, 'lease_writes = 1, lease_until = NULL');
+    expect(await take([id, token, 0])).toEqual([null]);
+    expect(await take([id, token, 1])).toEqual([expect.objectContaining({ webhookId: id })]);
   });
 
   it('is taken for many in one statement: each answer for itself, and once where two ask for the same', async () => {
@@ -108,7 +118,7 @@ describe('the lease of a webhook', () => {
     const id = await newWebhook();
     let { token } = await takeOne(id, '');
     await setCursor(service, id, 'lease_writes = 7, lease_until = NULL');
-    token = (await takeOne(id, token)).token;
+    token = (await takeOne(id, token, 7)).token;
     expect(await cursorOf(service, id)).toMatchObject({
       crash_count: 2,
       lease_writes: 0,

@@ -29,6 +29,7 @@ describe('how long a webhook waits', () => {
     filters: [],
     filtersVersion: 1,
     lastToken: '',
+    lastWrites: 0,
     leasedFor: null,
     crashCount: 0,
     openFor: null,
@@ -138,6 +139,11 @@ describe('the state of a webhook', () => {
       { rateWait: 0 },
     ],
     ['crashes', 'crash_count = 3', { crashCount: 3 }],
+    [
+      'the records under the last lease',
+      "lease_token = 't', lease_writes = 5",
+      { lastToken: 't', lastWrites: 5 },
+    ],
   ])('tells of %s', async (_, assignments, expected) => {
     const { webhook } = await createSubscriber(service);
     await setCursor(service, webhook.id, assignments);

@@ -5,14 +5,18 @@ import type { TestService } from './service.ts';
 
 /** The leases of webhooks whose lease is free, whoever had it before. */
 export async function leaseAll({ runtime }: TestService, webhookIds: readonly string[]): Promise<Lease[]> {
-  const rows = await runtime.database.query<{ webhook_id: string; lease_token: string }[]>(
-    'SELECT webhook_id, lease_token FROM webhook_cursors WHERE webhook_id IN (?)',
-    [webhookIds],
-  );
-  const tokens = new Map(rows.map(({ webhook_id, lease_token }) => [webhook_id, lease_token]));
+  const rows = await runtime.database.query<
+    { webhook_id: string; lease_token: string; lease_writes: number }[]
+  >('SELECT webhook_id, lease_token, lease_writes FROM webhook_cursors WHERE webhook_id IN (?)', [
+    webhookIds,
+  ]);
+  const found = new Map(rows.map((row) => [row.webhook_id, row]));
   const leases = await takeLeases(
     runtime.database,
-    webhookIds.map((webhookId) => ({ webhookId, lastToken: tokens.get(webhookId) ?? '' })),
+    webhookIds.map((webhookId) => {
+      const { lease_token = '', lease_writes = 0 } = found.get(webhookId) ?? {};
+      return { webhookId, lastToken: lease_token, lastWrites: lease_writes };
+    }),
   );
   return leases.map((lease) => {
     if (lease === null) throw new Error('a lease is held');
