@@ -33,12 +33,6 @@ const send = (key: string, transactions: object[], headers: Record<string, strin
 
 const query = <T>(sql: string, values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 
-/** Transactions that MySQL has committed, of all sessions. */
-async function committed(): Promise<number> {
-  const [row] = await query<{ Value: string }>("SHOW GLOBAL STATUS LIKE 'Com_commit'", []);
-  return Number(row?.Value);
-}
-
 const storedRows = async (customerId: string) =>
   (await query('SELECT id FROM transactions WHERE customer_id = ?', [customerId])).length;
 
@@ -68,8 +62,8 @@ function newStore(database = service.runtime.database) {
 }
 
 /** Imports that come in the same moment, and are stored in one transaction. @returns their rows. */
-async function storeTogether(uploads: readonly InlineUpload[]) {
-  const { woken, store } = newStore();
+async function storeTogether(uploads: readonly InlineUpload[], database?: DataSource) {
+  const { woken, store } = newStore(database);
   const outcomes = await Promise.all(uploads.map(store));
   const ids = outcomes.map((it) => (it?.outcome === 'stored' ? it.importId : null));
   const rows = await query<{ id: string }>(
@@ -79,19 +73,32 @@ async function storeTogether(uploads: readonly InlineUpload[]) {
   return { woken, outcomes, imports: ids.map((id) => rows.find((it) => it.id === id)) };
 }
 
-/** Connections that wait for locks for as long as a busy machine needs. */
-async function withPatience<T>(work: (database: DataSource) => Promise<T>): Promise<T> {
-  const poolSize = 4;
+/** Lends a pool of its own, whose connections are prepared by `statement`. */
+async function withPool<T>(
+  poolSize: number,
+  statement: string,
+  work: (database: DataSource) => Promise<T>,
+): Promise<T> {
   const database = createDataSource(service.runtime.config.databaseUrl ?? '', { poolSize });
   await database.initialize();
   try {
     const runners = Array.from({ length: poolSize }, () => database.createQueryRunner());
-    for (const runner of runners) await runner.query('SET innodb_lock_wait_timeout = 60');
+    for (const runner of runners) await runner.query(statement);
     for (const runner of runners) await runner.release();
     return await work(database);
   } finally {
     await database.destroy();
   }
+}
+
+/** Its connections wait for locks for as long as a busy machine needs. */
+const withPatience = <T>(work: (database: DataSource) => Promise<T>) =>
+  withPool(4, 'SET innodb_lock_wait_timeout = 60', work);
+
+/** How many transactions the connection of a pool of one has committed. */
+async function commitsOf(database: DataSource): Promise<number> {
+  const [row] = await database.query<{ Value: string }[]>("SHOW SESSION STATUS LIKE 'Com_commit'");
+  return Number(row?.Value);
 }
 
 /** A transaction of somebody else's that holds the import lock of a customer. */
@@ -204,17 +211,16 @@ describe('imports that are stored together', () => {
         subscribe(service, key, 'http://127.0.0.1:9/', { event: at % 3 ? 'NEW_TRANSACTION' : 'NEW_DEBIT' }),
       ),
     );
-    const before = await committed();
-    const { imports, woken } = await storeTogether(
-      customers.flatMap(({ customerId, accountId }) => [
-        uploadOf(customerId, [movement(accountId, { unique_id: 'a' })]),
-        uploadOf(customerId, [
-          movement(accountId, { unique_id: 'a' }),
-          movement(accountId, { unique_id: 'b' }),
-        ]),
-      ]),
-    );
-    expect((await committed()) - before).toBe(1);
+    const uploads = customers.flatMap(({ customerId, accountId }) => {
+      const a = movement(accountId, { unique_id: 'a' });
+      const b = movement(accountId, { unique_id: 'b' });
+      return [uploadOf(customerId, [a]), uploadOf(customerId, [a, b])];
+    });
+    const { imports, woken, commits } = await withPool(1, 'FLUSH STATUS', async (database) => {
+      const stored = await storeTogether(uploads, database);
+      return { ...stored, commits: await commitsOf(database) };
+    });
+    expect(commits).toBe(1);
     for (const [at, { customerId }] of customers.entries()) {
       const matches = at % 3 ? 1 : 0;
       const counts = { customer_id: customerId, inserted: 1, deliveries: matches };
