@@ -78,19 +78,17 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   let finish: (end: RunEnd) => void = () => {};
 
   function dispatchEvent(event: RunEvent): void {
+    isLost ||= event.type === 'lease lost';
     if (machine === null) return void early.push(event);
     for (const command of machine.handle(event, { now: clock(), random })) carryOut(command);
   }
 
   /** Does work whose outcome is an event. */
-  function answer(work: Promise<RunEvent>): void {
-    work.then(dispatchEvent, fail);
-  }
-
-  function fail(error: unknown): void {
-    failure ??= { error };
-    isLost = true;
-    dispatchEvent({ type: 'failed' });
+  function answer(work: Promise<RunEvent>, onFailure: RunEvent = { type: 'failed' }): void {
+    work.then(dispatchEvent, (error: unknown) => {
+      failure ??= { error };
+      dispatchEvent(onFailure);
+    });
   }
 
   function carryOut(command: RunCommand): void {
@@ -120,7 +118,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         writer.flushSoon(() => dispatchEvent({ type: 'flush due' }));
         return;
       case 'record':
-        answer(record(command.record));
+        answer(record(command.record), { type: 'lease lost' });
         return;
       case 'set timer':
         clearTimeout(timer);
@@ -164,19 +162,16 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
       return;
     }
     const began = clock();
-    poster.post(settings.request(movement, id, Math.floor(startedAt / 1_000))).then((response) => {
-      const durationMs = clock() - began;
+    void poster.post(settings.request(movement, id, Math.floor(startedAt / 1_000))).then((response) => {
       const redacted = { ...response, body: settings.redact(response.body) };
+      const durationMs = clock() - began;
       dispatchEvent({ type: 'answered', delivery, answer: redacted, startedAt, durationMs });
-    }, fail);
+    });
   }
 
   async function record(it: RunRecord): Promise<RunEvent> {
     const revision = await writer.write({ lease, customerId, record: it, now: clock() });
-    if (revision === null) {
-      isLost = true;
-      return { type: 'lease lost' };
-    }
+    if (revision === null) return { type: 'lease lost' };
     lease = { ...lease, writes: lease.writes + 1 };
     if (it.disable !== null) {
       await disableWebhook(database, { id: webhookId, customerId, revision: it.revision }, it.disable);

@@ -79,6 +79,7 @@ export type RunEnd =
   | 'rate limited'
   | 'blocked'
   | 'changed'
+  | 'failed'
   | 'lost'
   | 'stopped';
 
@@ -110,8 +111,9 @@ export type RunEvent =
   | { type: 'flush due' }
   | { type: 'recorded'; revision: number }
   | { type: 'timer' }
+  /** Nothing more can be recorded: another run has the webhook, or MySQL did not take the record. */
   | { type: 'lease lost' }
-  /** Something failed that this run cannot mend, such as MySQL. */
+  /** Something failed that this run cannot mend, such as a read. What has been sent is still recorded. */
   | { type: 'failed' }
   /** End as soon as possible: the process shuts down, or needs the place. */
   | { type: 'stop' };

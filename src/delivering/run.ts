@@ -100,9 +100,11 @@ export function createRun(start: RunStart, now: number): Run {
         state.timerAt = null;
         return;
       case 'lease lost':
-      case 'failed':
         state.end = 'lost';
         state.recording = null;
+        return;
+      case 'failed':
+        stop('failed');
         return;
       case 'stop':
         stop('stopped');

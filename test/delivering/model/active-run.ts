@@ -130,8 +130,14 @@ export function startRun(world: World, process: Process, state: WebhookState, na
 
   function fail(): void {
     run.hasFailed = true;
-    isLost = true;
     dispatch({ type: 'failed' });
+  }
+
+  /** The record cannot be written. */
+  function lose(): void {
+    run.hasFailed = true;
+    isLost = true;
+    dispatch({ type: 'lease lost' });
   }
 
   function carryOut(command: RunCommand): void {
@@ -248,7 +254,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
       if (!isAway && outcome !== null) {
         return timeline.after(latency(world), process, () => recorded(outcome, request.record));
       }
-      timeline.after(250, process, () => (repeats === 0 ? fail() : write(request, repeats - 1)));
+      timeline.after(250, process, () => (repeats === 0 ? lose() : write(request, repeats - 1)));
     });
   }
 
@@ -273,7 +279,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     }
     ask(world, process, () => disableWebhook(tables, record.revision), {
       done: () => dispatch({ type: 'recorded', revision: current }),
-      fail,
+      fail: lose,
     });
   }
 
