@@ -6,6 +6,9 @@ import { simulate } from './model/simulation.ts';
 /** By hand: MODEL_SCHEDULES=100000 npx vitest run test/delivering/run.model.test.ts */
 const NUMBER = Number(process.env.MODEL_SCHEDULES ?? 300);
 
+/** Lines of the trace: the end is what matters. */
+const SHOWN = 150;
+
 /** MODEL_SEED repeats a run. */
 const SEED = process.env.MODEL_SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.MODEL_SEED);
 
@@ -30,7 +33,7 @@ function explain(schedule: Schedule | undefined): string {
     JSON.stringify(world),
     ...steps.map((step) => JSON.stringify(step)),
     '',
-    ...trace.slice(-400),
+    ...trace.slice(-SHOWN),
   ];
   return `${lines.join('\n')}\n${wrong}`;
 }

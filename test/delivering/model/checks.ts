@@ -182,6 +182,8 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
           if (post.sentAt < (againAt.get(id) ?? 0)) violation(`${id} was asked for again after it was sent`);
           if (failures !== post.delivery.failures + (status === 'delivered' ? 0 : 1))
             violation(`${id} has failed ${failures} times, after ${post.delivery.failures}`);
+          if (status === 'pending' && failures > delays.length)
+            violation(`${id} goes on after ${failures} failures`);
           if (status === 'failed' && failures <= delays.length)
             violation(`${id} fails for good after ${failures}`);
         }

@@ -19,7 +19,8 @@ export interface JobQueue {
   stall(activation: Activation): void;
   /** Redis forgets everything. */
   empty(): void;
-  isWaiting(): boolean;
+  /** When the delayed job begins to wait for a process; null: it is not delayed. */
+  delayedUntil(): number | null;
 }
 
 type Job =
@@ -75,6 +76,6 @@ export function createQueue(timeline: Timeline, onWaiting: () => void): JobQueue
       job = null;
       kept = null;
     },
-    isWaiting: () => job?.state === 'waiting',
+    delayedUntil: () => (job?.state === 'delayed' ? job.until : null),
   };
 }

@@ -24,8 +24,9 @@ const SECOND = 1_000;
 /** What a job that nobody works on any more waits for, at least and at most, until BullMQ gives it to another process. */
 const STALLED_AFTER = [10 * SECOND, 15 * SECOND] as const;
 
-/** More events than any schedule needs, however many POSTs it makes. */
-const MOST_EVENTS = 60_000;
+/** More events than any schedule needs, and than each of its POSTs does. */
+const MOST_EVENTS = 20_000;
+const EVENTS_OF_POST = 30;
 
 /** Rounds of the reconciler after which nothing may be left. */
 const RECONCILED = 12;
@@ -54,6 +55,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     mood: 'healthy',
     checks: createChecks(timeline, tables, schedule.tuning.delays),
     needsReconciler: false,
+    wakeUps: 0,
     keptReads: [],
     trace,
     publish(reread) {
@@ -68,10 +70,12 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
   };
 
   let started = 0;
+  let events = 0;
   for (let left = schedule.processes; left > 0; left -= 1) startProcess();
   for (const it of schedule.steps) {
     apply(it);
-    timeline.advanceTo(timeline.now + it.wait);
+    advance(it.wait);
+    checkPromptness();
   }
   goQuiet();
   world.checks.atEnd();
@@ -188,9 +192,26 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     return wait;
   }
 
-  function drain(): void {
-    for (let events = 0; timeline.step(); events += 1) {
-      if (events > MOST_EVENTS + 30 * world.checks.posts()) violation('it never ends');
+  /** What is due now must not wait for a job that was delayed for something else. */
+  function checkPromptness(): void {
+    const until = world.queue.delayedUntil();
+    if (until === null || until < timeline.now + SECOND || world.needsReconciler || world.wakeUps > 0) return;
+    if (processes.some((it) => it.alive && it.jobs.size > 0)) return;
+    const { state } = readWebhook(tables, timeline.now);
+    if (waitOf(state) === 0)
+      violation(`something is due, and its job is delayed for ${until - timeline.now} ms`);
+  }
+
+  function advance(milliseconds: number): void {
+    const until = timeline.now + milliseconds;
+    drain(until);
+    timeline.passTo(until);
+  }
+
+  function drain(until?: number): void {
+    while (timeline.step(until)) {
+      events += 1;
+      if (events > MOST_EVENTS + EVENTS_OF_POST * world.checks.posts()) violation('it never ends');
     }
   }
 
@@ -211,7 +232,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
       violation('a wake-up is lost: something is pending, and nothing is under way');
     for (let round = 0; round < RECONCILED && !world.checks.isDone(); round += 1) {
       const wait = reconcile() ?? 0;
-      timeline.advanceTo(timeline.now + wait);
+      advance(wait);
       drain();
     }
   }

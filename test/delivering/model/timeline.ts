@@ -17,10 +17,10 @@ export interface Timeline {
   readonly now: number;
   /** @param owner null: MySQL, Redis, the endpoint, the api. */
   after(delay: number, owner: Owner | null, happen: () => void): void;
-  /** Lets happen what happens until then. @returns how many events that were. */
-  advanceTo(moment: number): number;
-  /** Lets the next event happen. @returns false when there is none. */
-  step(): boolean;
+  /** Lets the next event happen, if it happens until then. @returns false when there is none. */
+  step(until?: number): boolean;
+  /** Nothing happens until then any more. */
+  passTo(moment: number): void;
 }
 
 export function createTimeline(start: number): Timeline {
@@ -63,8 +63,9 @@ export function createTimeline(start: number): Timeline {
     return first;
   }
 
-  function step(): boolean {
+  function step(until = Number.POSITIVE_INFINITY): boolean {
     for (;;) {
+      if ((heap[0]?.at ?? until) > until) return false;
       const entry = pop();
       if (entry === undefined) return false;
       const { owner } = entry;
@@ -87,16 +88,10 @@ export function createTimeline(start: number): Timeline {
       added += 1;
       push({ at: now + Math.max(0, delay), order: added, owner, happen });
     },
-    advanceTo(moment) {
-      let events = 0;
-      for (let next = heap[0]; next !== undefined && next.at <= moment; next = heap[0]) {
-        if (!step()) break;
-        events += 1;
-      }
-      now = Math.max(now, moment);
-      return events;
-    },
     step,
+    passTo(moment) {
+      now = Math.max(now, moment);
+    },
   };
 }
 

@@ -18,10 +18,12 @@ export function wake(world: World, reread: boolean): void {
       openFor: openUntil === null ? 0 : Math.max(0, Math.ceil(openUntil - now)),
     };
   };
+  world.wakeUps += 1;
   ask(world, null, read, {
     done({ isActive, isLeased, openFor }) {
-      if (!isActive) return;
       timeline.after(latency(world), null, () => {
+        world.wakeUps -= 1;
+        if (!isActive) return;
         if (isLeased) world.publish(reread);
         else addJob(world, openFor);
       });

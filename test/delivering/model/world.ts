@@ -45,6 +45,8 @@ export interface World {
   checks: Checks;
   /** What Redis or MySQL forgot, or was never told: only the reconciler finds what was due. */
   needsReconciler: boolean;
+  /** Wake-ups that have begun and not ended. */
+  wakeUps: number;
   /** Moments at which the log was read, which a process may have kept. */
   keptReads: { newest: number; filtersVersion: number }[];
   trace: string[] | null;
