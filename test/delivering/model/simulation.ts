@@ -24,6 +24,9 @@ const SECOND = 1_000;
 /** What a job that nobody works on any more waits for, at least and at most, until BullMQ gives it to another process. */
 const STALLED_AFTER = [10 * SECOND, 15 * SECOND] as const;
 
+/** From the moment that a look sees until its job is added, where MySQL and Redis are slow: the job is late by that much. */
+const SLOWEST_LOOK = 7 * SECOND;
+
 /** More events than any schedule needs, and than each of its POSTs does. */
 const MOST_EVENTS = 20_000;
 const EVENTS_OF_POST = 30;
@@ -195,7 +198,8 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
   /** What is due now must not wait for a job that was delayed for something else. */
   function checkPromptness(): void {
     const until = world.queue.delayedUntil();
-    if (until === null || until < timeline.now + SECOND || world.needsReconciler || world.wakeUps > 0) return;
+    if (until === null || until < timeline.now + SLOWEST_LOOK || world.needsReconciler || world.wakeUps > 0)
+      return;
     if (processes.some((it) => it.alive && it.jobs.size > 0)) return;
     const { state } = readWebhook(tables, timeline.now);
     if (waitOf(state) === 0)
