@@ -22,6 +22,9 @@ const SHORTEST_OPENING = 4_000;
 
 const FAILURES_TO_OPEN = 3;
 
+/** A read says in how many milliseconds the next retry is due, and may itself take as long as this. */
+const SLOWEST_ANSWER = 3_200;
+
 /** A timer that is late is made up for. */
 const TIMER_LATENESS = 20;
 
@@ -46,7 +49,8 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   /** What it overlooks when it has nothing to do now; null: nothing. */
   function overlooked(now: number): string | null {
     if (mustRead.size > 0) return `has not looked at ${[...mustRead]}`;
-    for (const [id, at] of dueAgain) if (at < now - 5) return `${id} has been due for ${now - at} ms`;
+    for (const [id, at] of dueAgain)
+      if (at < now - SLOWEST_ANSWER) return `${id} has been due for ${now - at} ms`;
     return null;
   }
 
