@@ -62,7 +62,7 @@ export function createProcess(world: World, name: string, clockOffset: number): 
       note(world, name, `looks: wait ${wait}`);
       if (wait === null) return finish(job);
       if (wait > 0 || timeline.now >= sliceEnd || process.isStopping) return leaveJob(job, wait);
-      if (state.crashCount > MAX_CRASHES) {
+      if (state.crashCount >= MAX_CRASHES) {
         return ask(world, process, () => quarantine(tables), { done: () => finish(job), fail });
       }
       runOnce(state, () => look(job, sliceEnd), fail);

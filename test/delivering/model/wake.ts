@@ -23,9 +23,8 @@ export function wake(world: World, reread: boolean): void {
     done({ isActive, isLeased, openFor }) {
       timeline.after(latency(world), null, () => {
         world.wakeUps -= 1;
-        if (!isActive) return;
         if (isLeased) world.publish(reread);
-        else addJob(world, openFor);
+        else if (isActive) addJob(world, openFor);
       });
     },
     fail: null,
