@@ -49,7 +49,7 @@ export function createBatcher<Item, Result>(
       for (const [i, { resolve }] of group.entries()) resolve(results[i] as Result);
     } catch (error) {
       if (group.length > 1 && retryAlone(error)) {
-        for (const one of group) await workOn([one]);
+        await Promise.all(group.map((one) => workOn([one])));
         return;
       }
       for (const { reject } of group) reject(error);

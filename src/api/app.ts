@@ -45,7 +45,7 @@ const DOCUMENT = {
     title: 'Ledgerbell',
     version: VERSION,
     description:
-      'Takes bank movements in, keeps them, lists them, and rings every matching webhook with a signed POST until it arrives.',
+      'Collects bank-account movements, stores them, lists them, and sends each new one as a signed POST to every matching webhook, with retries, until it is delivered.',
   },
   components: {
     securitySchemes: {

@@ -50,7 +50,7 @@ export async function readApiSecret(
 
 /**
  * Gives the customer a new API secret. The former one counts for nothing from then on, except in notifications that are
- * being sent: each webhook's revision grows, so that a running pump reads the secret again with its next batch.
+ * being sent: each webhook's revision grows, so that an active delivery run reads the secret again with its next batch.
  * @returns the new secret.
  */
 export async function rotateApiSecret(

@@ -3,7 +3,7 @@ import { formatDeliveryId } from './delivery-id.ts';
 import { disableWebhook } from './disable.ts';
 import { expandReplay } from './expand-replay.ts';
 import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
-import type { Lease } from './lease.ts';
+import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { LogRead, MovementLog } from './movement-log.ts';
 import type { Answer, Poster } from './post.ts';
 import type { ResultWriter } from './result-writer.ts';
@@ -32,10 +32,13 @@ export interface RunTools {
 export interface ActiveRun {
   /**
    * Sends until there is nothing left to send, the time slice is over, or something else ends the run.
+   * @param takenAt when the taking of the lease began, on the tools' clock.
    * @returns why it ended. Its lease is given back then, or lost.
    * @throws what MySQL throws, once all that was in flight has ended; what was not recorded is then sent again.
    */
-  send(lease: Lease): Promise<RunEnd>;
+  send(lease: Lease, takenAt: number): Promise<RunEnd>;
+  /** The lease was renewed at this moment. */
+  renewed(at: number): void;
   /** New movements may be there, or (`reread`) the webhook has changed. May come before `send`. */
   notify(reread: boolean): void;
   /** Ends as soon as what is in flight has ended. */
@@ -71,6 +74,8 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   let machine: Run | null = null;
   const early: RunEvent[] = [];
   let lease: Lease;
+  /** Until then nobody else can have the lease: a process that was frozen for longer must not go on with what it had in hand. */
+  let heldUntil = 0;
   let timer: NodeJS.Timeout | undefined;
   let sent = 0;
   let failure: { error: unknown } | null = null;
@@ -156,12 +161,13 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     if (movement === null) throw new Error('a delivery without its movement cannot be sent');
     const id = formatDeliveryId({ webhookId, transactionId: movement.transaction_id });
     const startedAt = Date.now();
-    // It was waiting for its turn when the lease was lost: another run sends it.
-    if (isLost) {
+    const began = clock();
+    // The lease may have been lost while it waited for its turn: then another run sends it.
+    if (isLost || began > heldUntil) {
+      dispatchEvent({ type: 'stop' });
       dispatchEvent({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
       return;
     }
-    const began = clock();
     void poster.post(settings.request(movement, id, Math.floor(startedAt / 1_000))).then((response) => {
       const redacted = { ...response, body: settings.redact(response.body) };
       const durationMs = clock() - began;
@@ -170,8 +176,10 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   }
 
   async function record(it: RunRecord): Promise<RunEvent> {
-    const revision = await writer.write({ lease, customerId, record: it, now: clock() });
+    const began = clock();
+    const revision = await writer.write({ lease, customerId, record: it, now: began });
     if (revision === null) return { type: 'lease lost' };
+    run.renewed(began);
     lease = { ...lease, writes: lease.writes + 1 };
     if (it.disable !== null) {
       await disableWebhook(database, { id: webhookId, customerId, revision: it.revision }, it.disable);
@@ -180,8 +188,9 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   }
 
   const run: ActiveRun = {
-    async send(taken) {
+    async send(taken, takenAt) {
       lease = taken;
+      run.renewed(takenAt);
       machine = createRun(start, clock());
       const ended = new Promise<RunEnd>((resolve) => {
         finish = resolve;
@@ -191,6 +200,9 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
       const end = await ended;
       if (failure !== null) throw failure.error;
       return end;
+    },
+    renewed(at) {
+      heldUntil = at + LEASE_SECONDS * 1_000;
     },
     notify: (reread) => dispatchEvent({ type: 'woken', reread }),
     stop: () => dispatchEvent({ type: 'stop' }),
@@ -220,6 +232,7 @@ export function toStart({ state, settings, ...options }: RunOptions): RunStart {
     rateLimit,
     rateWait: state.rateWait,
     health,
+    lastError: state.settings.last_error,
     cursor: { sentThrough, recordedThrough },
     logFrom,
     backlog: hasBacklog(state),

@@ -7,7 +7,7 @@ const EXPANDED = 200;
 
 /** The oldest replay that is not finished. Index: replays_open. */
 const READ_REPLAY = `
-  SELECT id, customer_id, statuses, account_ids, position, until_id FROM replays
+  SELECT id, statuses, account_ids, position, until_id FROM replays
   WHERE webhook_id = ? AND finished_at IS NULL ORDER BY id LIMIT 1 FOR UPDATE`;
 
 /** By the primary key, in the order of the movements' ids. */

@@ -15,9 +15,8 @@ export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
     OR k.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
 /**
- * The token of the last lease, and the records written under it, tell which state of the webhook was read: only if nobody has had the
- * lease or recorded since is that state, and what was read with it, still true. The records matter where the state was read after a
- * lease had expired, and its holder went on, recorded and gave it back.
+ * Fails if anybody has taken the lease, or recorded, since the webhook was read: what was read is not true any more then. The records
+ * matter where it was read after a lease had expired, and the holder of that lease went on, recorded and gave it back.
  */
 const TAKE = `
   UPDATE webhook_cursors k SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
@@ -38,6 +37,9 @@ export interface Lease {
   writes: number;
 }
 
+const HELD = `
+  SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL`;
+
 /** A webhook, the token of its last lease, and how many records were written under that, as they were read. */
 export interface LeaseRequest {
   webhookId: string;
@@ -55,7 +57,7 @@ export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): P
   const last = requests.map(({ webhookId, lastToken, lastWrites }) => [webhookId, lastToken, lastWrites]);
   const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, ids, last]);
   const lease = (webhookId: string): Lease => ({ webhookId, token, writes: 0 });
-  if (affectedRows === new Set(ids).size && affectedRows === ids.length) return ids.map(lease);
+  if (affectedRows === ids.length) return ids.map(lease);
   if (affectedRows === 0) return ids.map(() => null);
   const rows = await sql.query<{ webhook_id: string }[]>(TAKEN, [ids, token]);
   const taken = new Set(rows.map(({ webhook_id }) => webhook_id));
@@ -63,11 +65,19 @@ export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): P
   return ids.map((webhookId) => (taken.delete(webhookId) ? lease(webhookId) : null));
 }
 
-/** Prolongs leases that are still held. One that was lost stays lost: its run finds out when it records. */
-export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<void> {
-  if (leases.length === 0) return;
-  await sql.query(RENEW, [
+/**
+ * Prolongs leases that are still held. One that was lost stays lost.
+ * @returns those that are held.
+ */
+export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<Lease[]> {
+  if (leases.length === 0) return [];
+  const values = [
     leases.map(({ webhookId }) => webhookId),
     leases.map(({ webhookId, token }) => [webhookId, token]),
-  ]);
+  ];
+  const { affectedRows } = await sql.query<WriteResult>(RENEW, values);
+  if (affectedRows === leases.length) return [...leases];
+  const rows = await sql.query<{ webhook_id: string }[]>(HELD, values);
+  const held = new Set(rows.map(({ webhook_id }) => webhook_id));
+  return leases.filter(({ webhookId }) => held.has(webhookId));
 }

@@ -218,7 +218,7 @@ export function openMovementLog(database: DataSource, cache: LogCache = createLo
     async read({ webhookId, customerId, filters, after, recordedThrough }) {
       const range = filters.findLast(({ from }) => from <= after) ?? filters[0];
       if (range === undefined) throw new Error(`webhook ${webhookId} has no filter`);
-      // After a crash, some of what lies in between has results, and some has not.
+      // After a crash, or a shutdown that cut POSTs short, some of what lies in between has results and some has not.
       const hasResults = after < recordedThrough;
       const ends = [range.through, hasResults ? recordedThrough : null].filter((end) => end !== null);
       const through = ends.length === 0 ? null : Math.min(...ends);

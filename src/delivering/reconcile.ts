@@ -9,8 +9,8 @@ const ACTIVE = `SELECT id FROM webhooks WHERE id > ? AND status = 'active' ORDER
 
 /**
  * Finds the webhooks that have something due and that no run is at, and adds their jobs. That makes up for whatever Redis forgot or
- * never heard of. Adding the job of one that has a job already changes nothing, and a deduplication key whose job was removed by
- * hand is replaced by BullMQ (6.7) when the job is added.
+ * never heard of. A webhook that has a job already keeps it; a deduplication key whose job was removed by hand is replaced by
+ * BullMQ (6.7).
  * @returns how many jobs were added.
  */
 export async function reconcileDeliveries(

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows } from '../database/rows.ts';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { inTransaction, type Sql, tryTransaction, type WriteResult } from '../database/transaction.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { AttemptResult, RunRecord } from './run-types.ts';
@@ -100,7 +100,9 @@ export async function recordResults(
 ): Promise<number[]> {
   // In the order of the primary key, in which leases are renewed too: two that lock in opposite orders would deadlock.
   const inOrder = records.toSorted((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
-  const revisions = await inTransaction(database, (sql) => write(sql, inOrder));
+  // One that is locked by somebody else must not hold up the others again and again: then each is written alone.
+  const transact = records.length > 1 ? tryTransaction : inTransaction;
+  const revisions = await transact(database, (sql) => write(sql, inOrder));
   return records.map(({ lease, record }) => revisions.get(lease.webhookId) ?? record.revision + 1);
 }
 

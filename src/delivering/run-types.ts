@@ -51,6 +51,7 @@ export interface RunStart {
   /** Milliseconds until the rate limit lets the next one go. */
   rateWait: number;
   health: EndpointHealth;
+  lastError: string | null;
   cursor: Cursor;
   /** Nothing at or before this id is left to be read from the log. */
   logFrom: number;
@@ -64,10 +65,10 @@ export interface RunStart {
   replaying: boolean;
   /** Milliseconds after each failure; the last failure is final. */
   retryDelays: readonly number[];
-  /** When the time slice ends, and when the run as a whole must. */
+  /** How long the run sends without a pause, and after how long it ends at its next pause. Milliseconds. */
   sliceLength: number;
   longestRun: number;
-  /** How long a run that has sent everything waits for more. */
+  /** How long a run that has sent everything waits for more. Milliseconds. */
   linger: number;
 }
 

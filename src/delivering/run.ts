@@ -6,7 +6,7 @@ import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } 
 import { retryDelay } from './schedule.ts';
 import { createSources } from './sources.ts';
 
-/** Results recorded together, unless nothing more is in flight, or they may wait no longer. */
+/** Results recorded together, unless they may wait no longer, or the run cannot go on before they are. */
 const RECORD_RESULTS = 200;
 
 /** A rate limit that makes the run wait for longer is waited for by a delayed job, not by a slot of the worker. Milliseconds. */
@@ -41,7 +41,7 @@ export function createRun(start: RunStart, now: number): Run {
   const state = {
     health: start.health,
     recordedHealth: start.health,
-    lastError: null as string | null,
+    lastError: start.lastError,
     /** Why the webhook is to be disabled. */
     disable: null as string | null,
     inFlight: 0,
@@ -122,7 +122,7 @@ export function createRun(start: RunStart, now: number): Run {
     const retryIn = delivered
       ? null
       : retryDelay(failures, { retryAfter, random: random(), delays: retryDelays });
-    if (!delivered) state.lastError = answer.error ?? `answered ${answer.status}`;
+    state.lastError = delivered ? null : (answer.error ?? `answered ${answer.status}`);
     if (outcome.kind === 'gone') state.disable ??= 'The endpoint answered 410 Gone.';
     if (shouldDisable(state.health, now)) {
       state.disable ??= 'Every attempt of the last 5 days has failed.';
@@ -165,8 +165,10 @@ export function createRun(start: RunStart, now: number): Run {
   function reasonToStop(now: number): RunEnd | null {
     const { openUntil } = state.health;
     if (openUntil !== null && openUntil > now) return 'circuit open';
-    if (pace.wait(now) > LONGEST_RATE_WAIT) return 'rate limited';
-    if (now >= state.sliceEnd && sources.hasReady()) return 'slice over';
+    if (sources.hasReady()) {
+      if (pace.wait(now) > LONGEST_RATE_WAIT) return 'rate limited';
+      if (now >= state.sliceEnd) return 'slice over';
+    }
     const retryAt = sources.nextRetryAt();
     return ordered && retryAt !== null && retryAt > now ? 'blocked' : null;
   }
@@ -214,8 +216,9 @@ export function createRun(start: RunStart, now: number): Run {
     if (recording !== null || end === 'lost') return;
     const isEnding = end !== null && inFlight === 0;
     if (state.released || (results.length === 0 && !isEnding)) return;
-    const nothingInFlight = inFlight === 0 && (!sources.hasReady() || ordered);
-    if (!isEnding && !state.flushDue && results.length < RECORD_RESULTS && !(nothingInFlight && ordered)) {
+    // An ordered webhook's next retry is read only when the one before it is recorded.
+    const isWaitedFor = ordered && inFlight === 0;
+    if (!isEnding && !isWaitedFor && !state.flushDue && results.length < RECORD_RESULTS) {
       if (!state.flushAsked) commands.push({ type: 'flush soon' });
       state.flushAsked = true;
       return;

@@ -21,7 +21,7 @@ const TIME_SLICE = 3 * SECOND;
 /** A run that has sent everything stays for so long, since a run that is there already costs a new movement no job and no lease. */
 const LINGER = 3 * SECOND;
 
-/** A run that always has something new ends some time, so that a process that was added gets its share of the webhooks. */
+/** A run that is idle after this long ends, so that a process that was added gets its share of the webhooks. */
 const LONGEST_RUN = 60 * SECOND;
 
 /** Runs of one process that may linger at a time; beyond that the one that has lingered the longest ends. */
@@ -30,12 +30,15 @@ const MAX_LINGERING = 4_000;
 /** An endpoint that hangs yields no results, whose records would prolong the lease. */
 const RENEW_EVERY = 4 * SECOND;
 
-/** Runs in a row that ended without a record or a release: the webhook takes its process down with it. */
+/** Two looks at the same moment to come differ by the time between them. Milliseconds. */
+const TIMER_LATENESS = 100;
+
+/** Runs in a row that took the lease and neither recorded anything nor gave it back. Most likely the webhook ends its process. */
 const MAX_CRASHES = 10;
 
 const QUARANTINE = `
   UPDATE webhooks SET status = 'paused', revision = revision + 1,
-    status_reason = 'Delivering to it has ended the delivery process ${MAX_CRASHES} times in a row. Its deliveries are kept.'
+    status_reason = 'Its delivery runs have ended without a result ${MAX_CRASHES} times in a row. Its deliveries are kept.'
   WHERE id = ? AND status = 'active'`;
 
 /** Runs deliveries of webhooks. One process runs many at a time; of all processes, one run at a time holds a webhook's lease. */
@@ -85,17 +88,26 @@ export function createRunner(options: RunnerOptions): Runner {
       lingering.delete(run);
       if (isIdle) lingering.add(run);
       const [longest] = lingering;
-      if (lingering.size > MAX_LINGERING) longest?.stop();
+      if (longest === undefined || lingering.size <= MAX_LINGERING) return;
+      lingering.delete(longest);
+      longest.stop();
     },
   };
 
   /** Runs that are active here; one statement renews all their leases. */
   const active = new Map<string, ActiveRun>();
-  const leases = new Set<Lease>();
+  const leases = new Map<Lease, ActiveRun>();
   let isStopping = false;
-  const renewal = setInterval(() => {
-    renewLeases(database, [...leases]).catch((err: unknown) => log.warn({ err }, 'leases not renewed'));
-  }, RENEW_EVERY);
+  const renewal = setInterval(() => void renew(), RENEW_EVERY);
+
+  async function renew(): Promise<void> {
+    const began = clock();
+    try {
+      for (const lease of await renewLeases(database, [...leases.keys()])) leases.get(lease)?.renewed(began);
+    } catch (err) {
+      log.warn({ err }, 'leases not renewed');
+    }
+  }
 
   const retryAlone = (error: unknown) => !isAway(error);
   const readState = createBatcher((ids: readonly string[]) => readStates(database, ids), { retryAlone });
@@ -111,11 +123,12 @@ export function createRunner(options: RunnerOptions): Runner {
     // Whoever sees the lease tells the run of new movements, so it must be known before the lease is.
     active.set(webhookId, run);
     try {
+      const began = clock();
       const lease = await takeLease({ webhookId, lastToken: state.lastToken, lastWrites: state.lastWrites });
       if (lease === null) return;
-      leases.add(lease);
+      leases.set(lease, run);
       try {
-        const end = await run.send(lease);
+        const end = await run.send(lease, began);
         if (end === 'lost') log.warn({ webhookId }, 'lease lost: another run sends on');
       } finally {
         leases.delete(lease);
@@ -137,6 +150,11 @@ export function createRunner(options: RunnerOptions): Runner {
           await leaveJob(webhookId, wait);
           return;
         }
+        // BullMQ may start a job again that it takes for lost. The run that is there goes on.
+        if (active.has(webhookId)) {
+          await leaveJob(webhookId, timeSlice);
+          return;
+        }
         if (state.crashCount >= MAX_CRASHES) {
           await database.query(QUARANTINE, [webhookId]);
           log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
@@ -156,13 +174,14 @@ export function createRunner(options: RunnerOptions): Runner {
   };
 
   /**
-   * A wake-up that came while the job was active starts it again when it ends, unless the later job that is added here replaces it.
-   * What it was about was committed before it, so that a look after adding finds it.
+   * BullMQ keeps only the last job that is added while one is active. The job that is added here may therefore replace a wake-up. Its
+   * cause was committed before it, so the look after adding finds it.
    */
   async function leaveJob(webhookId: string, wait: number): Promise<void> {
     await wake(webhookId, wait);
     if (wait === 0) return;
     const state = await readState(webhookId);
-    if (state !== null && waitOf(state) === 0) await wake(webhookId, 0);
+    const next = state === null ? null : waitOf(state);
+    if (next !== null && next < wait - TIMER_LATENESS) await wake(webhookId, next);
   }
 }

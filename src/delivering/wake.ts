@@ -13,8 +13,8 @@ export interface WakeContext {
 }
 
 /**
- * A run that has the lease is told; who has seen its lease has committed before the run gives it back, and a run looks once more after
- * that. While the circuit is open, a run could not do anything. By the primary keys.
+ * The commit comes first, then this read. Where the lease is held, its run is told; should it be ending, the look that follows its
+ * release finds the movement. While the circuit is open, a run could not do anything. By the primary keys.
  */
 const READ = `
   SELECT k.webhook_id, w.status, IF(${LEASE_IS_FREE}, 0, 1) AS leased,

@@ -28,7 +28,7 @@ export function prepareRedis(
   };
 }
 
-/** No port, nothing evicted, and a write that was answered is on the disk. */
+/** No port, nothing evicted, and on the disk once a second: MySQL is the source of truth, and what Redis loses is queued again. */
 export function renderRedisConfig(settings: { directory: string; socket: string; password: string }): string {
   return [
     'port 0',

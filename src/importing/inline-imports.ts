@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { createBatcher } from '../batcher.ts';
-import { isAway, type Sql, tryTransaction, type WriteResult } from '../database/transaction.ts';
+import { isAway, isPassing, type Sql, tryTransaction, type WriteResult } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
 import { createMatcher, type Matches } from './matching.ts';
@@ -129,7 +129,8 @@ export function createInlineImports(options: {
     maxItems: MAX_IMPORTS,
     maxWeight: MAX_MOVEMENTS,
     weigh: ({ movements }: InlineUpload) => movements.length,
-    retryAlone: (error: unknown) => !isAway(error),
+    // Of those that waited for a lock in vain each would wait as long again.
+    retryAlone: (error: unknown) => !isAway(error) && !isPassing(error),
   };
   const storeTogether = createBatcher(
     (uploads: readonly InlineUpload[]) => store(uploads, { skipLocked: true }),

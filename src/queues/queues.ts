@@ -23,7 +23,7 @@ export const WORKER_OPTIONS = {
   lockDuration: 10 * SECOND,
   stalledInterval: 5 * SECOND,
   // BullMQ's own limit (1) would fail a job for good after two crashes of its workers, whatever their cause.
-  // What crashes a worker is bounded by the tries that MySQL counts.
+  // What crashes a worker is bounded by the crashes that MySQL counts.
   maxStalledCount: 1_000_000,
   removeOnComplete: { count: 100 },
   removeOnFail: { count: 1_000 },
@@ -31,7 +31,7 @@ export const WORKER_OPTIONS = {
 
 /**
  * How many jobs one process has in hand at once. A delivery job mostly waits for a subscriber, and costs little while it
- * does: hundreds of endpoints that hang until their timeout must leave slots for the healthy ones.
+ * does: endpoints that hang until their timeout, and runs that wait a moment for more, must leave slots for the others.
  */
 export const CONCURRENCY = { imports: 2, deliveries: 5_000, maintenance: 1 } as const;
 

@@ -125,19 +125,21 @@ it('takes a server whose queue of connections is full, since it was stopped, to 
 });
 
 it('repeats a transaction that was chosen as the victim of a deadlock', async () => {
-  await database.query("INSERT INTO banks (name) VALUES ('one'), ('two')");
+  await database.query(
+    "INSERT INTO customers (id, name, api_secret) VALUES (1, 'one', '-'), (2, 'two', '-')",
+  );
   let runs = 0;
   /** Both take the two rows in opposite order, and the second only when the other has its first. */
   let arrivals = 0;
-  const opposite = (first: string, second: string) =>
+  const opposite = (first: number, second: number) =>
     inTransaction(database, async (sql) => {
       runs += 1;
-      await sql.query('SELECT id FROM banks WHERE name = ? FOR UPDATE', [first]);
+      await sql.query('SELECT id FROM customers WHERE id = ? FOR UPDATE', [first]);
       arrivals += 1;
       while (arrivals < 2) await new Promise((resolve) => setImmediate(resolve));
-      await sql.query('SELECT id FROM banks WHERE name = ? FOR UPDATE', [second]);
+      await sql.query('SELECT id FROM customers WHERE id = ? FOR UPDATE', [second]);
     });
-  await Promise.all([opposite('one', 'two'), opposite('two', 'one')]);
+  await Promise.all([opposite(1, 2), opposite(2, 1)]);
   expect(runs).toBe(3);
 });
 

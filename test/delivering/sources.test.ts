@@ -11,6 +11,7 @@ const start = (fields: Partial<RunStart> = {}): RunStart => ({
   rateLimit: null,
   rateWait: 0,
   health: healthy,
+  lastError: null,
   cursor: { sentThrough: 0, recordedThrough: 0 },
   logFrom: 0,
   backlog: false,

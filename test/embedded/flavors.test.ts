@@ -33,7 +33,9 @@ for (const [flavor, product] of [
       const dataDir = await temporaryDirectory();
       const start = async () => {
         const settings = { binaries, socket: join(dataDir, 'mysql.sock'), password: 'secret' };
-        const server = await runServer(dataDir, await prepareMysql(dataDir, settings), { announce: () => {} });
+        const server = await runServer(dataDir, await prepareMysql(dataDir, settings), {
+          announce: () => {},
+        });
         onTestFinished(() => server.stop());
         return server;
       };

@@ -97,7 +97,7 @@ test('the servers keep what was answered, evict nothing, and speak utf8mb4 and U
   expect(new Set(isolation.map(({ Value }) => Value))).toEqual(new Set(['READ-COMMITTED']));
   for (const [name, value] of [
     ['appendonly', 'yes'],
-    ['appendfsync', 'always'],
+    ['appendfsync', 'everysec'],
     ['maxmemory-policy', 'noeviction'],
   ] as const) {
     expect(await tell(redisUrl, 'CONFIG', 'GET', name)).toEqual([name, value]);

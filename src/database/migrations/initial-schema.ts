@@ -187,8 +187,9 @@ const STATEMENTS = [
     CONSTRAINT webhook_filters_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // Written by the importer alone. No movement beyond matched_through matches, nor does one between previous_through and
-  // matched_after: a webhook that matches rarely need not search the gap.
+  // Changed by the importer alone. No movement beyond matched_through matches, nor does one between previous_through and
+  // matched_after (after matches at 10 and 5,001, found by a chunk that began behind 5,000: 10 and 5,000): a webhook that matches
+  // rarely need not search the gap.
   `CREATE TABLE webhook_backlogs (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
