@@ -7,7 +7,7 @@ import type { NotifiedMovement } from './notification.ts';
 import type { FilterRange } from './webhook-state.ts';
 
 /** Movements read by one statement, for all its reads together. */
-const READ = 600;
+const READ = 300;
 
 /** Reads that go together in one statement. */
 const READS_TOGETHER = 100;

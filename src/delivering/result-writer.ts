@@ -12,7 +12,7 @@ const FLUSH_AFTER = 25;
 
 /** Webhooks, and results of all of them together, that go into one transaction. */
 const MAX_WEBHOOKS = 100;
-const MAX_RESULTS = 1_000;
+const MAX_RESULTS = 300;
 
 /** Records the results of all runs of a process, those that come at about the same time in one transaction. */
 export interface ResultWriter {

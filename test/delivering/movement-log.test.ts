@@ -69,7 +69,7 @@ describe('the movement log', () => {
     ]);
   });
 
-  it('gives the movements after the cursor in the order of their ids, 600 at a time, and no other customer’s', async () => {
+  it('gives the movements after the cursor in the order of their ids, 300 at a time, and no other customer’s', async () => {
     const subscriber = await createSubscriber(service);
     const other = await createSubscriber(service);
     const ids = await subscriber.store(500);
@@ -77,8 +77,8 @@ describe('the movement log', () => {
     ids.push(...(await subscriber.store(250)));
     const log = openLog();
     const first = await log.read(request(subscriber));
-    expect(first).toMatchObject({ through: Number(ids[599]), complete: false });
-    expect(idsOf(first)).toEqual(ids.slice(0, 600));
+    expect(first).toMatchObject({ through: Number(ids[299]), complete: false });
+    expect(idsOf(first)).toEqual(ids.slice(0, 300));
     expect(await readAll(log, request(subscriber))).toEqual(ids);
     const end = await log.read(request(subscriber, { after: Number(ids[740]) }));
     expect(idsOf(end)).toEqual(ids.slice(741));
@@ -216,7 +216,7 @@ describe('the movement log', () => {
       at(small, { after: Number(few[2]) }),
       at(small, ofAccount),
     ]);
-    expect(reads.map(idsOf)).toEqual([ids.slice(0, 600), few, ids.slice(690), [], few]);
+    expect(reads.map(idsOf)).toEqual([ids.slice(0, 300), few, ids.slice(690), [], few]);
     expect(reads.map(({ complete }) => complete)).toEqual([false, true, true, true, true]);
   });
 

@@ -133,8 +133,8 @@ describe('without looking at all that is there', () => {
       { withoutResultsOf: all, through: newest },
     ]) {
       const { result, read } = await watch((sql) => readRanges(sql, [range(fields)]));
-      expect(result[0]?.movements).toHaveLength(600);
-      expect(read).toBeLessThan(4_000);
+      expect(result[0]?.movements).toHaveLength(300);
+      expect(read).toBeLessThan(2_000);
     }
   });
 
