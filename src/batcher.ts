@@ -1,3 +1,8 @@
+import { setImmediate as nextPass } from 'node:timers/promises';
+
+/** Results handed out in one pass of the event loop: what hundreds of them set off would hold everything else up. */
+const PORTION = 8;
+
 interface Waiting<Item, Result> {
   item: Item;
   resolve(result: Result): void;
@@ -46,7 +51,10 @@ export function createBatcher<Item, Result>(
   async function workOn(group: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await work(group.map(({ item }) => item));
-      for (const [i, { resolve }] of group.entries()) resolve(results[i] as Result);
+      for (const [i, { resolve }] of group.entries()) {
+        if (i > 0 && i % PORTION === 0) await nextPass();
+        resolve(results[i] as Result);
+      }
     } catch (error) {
       if (group.length > 1 && retryAlone(error)) {
         await Promise.all(group.map((one) => workOn([one])));

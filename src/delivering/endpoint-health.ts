@@ -27,17 +27,16 @@ export interface EndpointHealth {
   openUntil: number | null;
   /** POSTs allowed in flight while the endpoint is new or recovering; null: as many as the webhook allows. */
   inFlightLimit: number | null;
-  /** Successes since the limit was last raised. */
-  successesAtLimit: number;
 }
 
 /**
  * The health of an endpoint after one more outcome.
  *
  * The circuit opens at the third endpoint failure in a row, for 5 s, 10 s, 20 s … 10 min (± 20 %), or for as long as the endpoint
- * asked for. Half-open, one probe is in flight; after its success 2, 4, 8 … up to the webhook's own limit. A new endpoint begins
- * with 2, so that hundreds which never answer cost little. Failures of what was in flight when the circuit opened do not open
- * it for longer.
+ * asked for. Half-open, one probe is in flight, and its failure opens the circuit again. Each success then allows one more, so that
+ * the number doubles with each round trip (as in the slow start of TCP, RFC 5681, section 3.1). A new endpoint begins like one that is
+ * half-open, so that hundreds which never answer cost little. Failures of what was in flight when the circuit opened do not open it
+ * for longer.
  */
 export function afterOutcome(
   health: EndpointHealth,
@@ -53,8 +52,8 @@ export function afterOutcome(
   }
   if (outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.concerns === 'endpoint')) {
     failed.consecutiveFailures += 1;
-    const isHalfOpen = health.circuitOpenings > 0;
-    if (isHalfOpen || failed.consecutiveFailures >= FAILURES_TO_OPEN) {
+    const isProbe = health.inFlightLimit === 1;
+    if (isProbe || failed.consecutiveFailures >= FAILURES_TO_OPEN) {
       return open(failed, now, openingAfter(failed.circuitOpenings, random));
     }
   }
@@ -85,10 +84,8 @@ function afterSuccess(health: EndpointHealth, now: number, maxInFlight: number):
   if (openUntil !== null && openUntil > now) return succeeded;
   const closing = { ...succeeded, circuitOpenings: 0, openUntil: null };
   if (inFlightLimit === null) return closing;
-  const successes = health.successesAtLimit + 1;
-  if (successes < inFlightLimit) return { ...closing, successesAtLimit: successes };
-  const raised = inFlightLimit * 2;
-  return { ...closing, inFlightLimit: raised >= maxInFlight ? null : raised, successesAtLimit: 0 };
+  const raised = inFlightLimit + 1;
+  return { ...closing, inFlightLimit: raised >= maxInFlight ? null : raised };
 }
 
 function openingAfter(openings: number, random: number): number {
@@ -102,6 +99,5 @@ function open(health: EndpointHealth, now: number, length: number): EndpointHeal
     circuitOpenings: health.circuitOpenings + 1,
     openUntil: now + length,
     inFlightLimit: 1,
-    successesAtLimit: 0,
   };
 }

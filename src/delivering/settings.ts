@@ -70,7 +70,6 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       circuitOpenings: row.circuit_openings,
       openUntil: null,
       inFlightLimit: row.in_flight_limit,
-      successesAtLimit: 0,
     },
     redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
     request(movement, deliveryId, timestamp) {

@@ -51,7 +51,7 @@ const FORGOTTEN = {
   failing_days: 0,
   circuit_openings: 0,
   circuit_open_until: null,
-  in_flight_limit: 2,
+  in_flight_limit: 1,
   last_error: null,
 };
 

@@ -57,6 +57,13 @@ describe('the circuit', () => {
     });
   });
 
+  it('opens at the first endpoint failure of an endpoint that has not answered well yet', () => {
+    const unproven = { ...healthy, inFlightLimit: 1 };
+    expect(behave(unproven, [down]).openUntil).toBe(5 * SECOND);
+    expect(behave(unproven, [badBody]).openUntil).toBeNull();
+    expect(behave(unproven, [delivered, down, down]).openUntil).toBeNull();
+  });
+
   it('counts from the beginning after a success', () => {
     expect(behave(healthy, [down, down, delivered, down, down]).openUntil).toBeNull();
   });
@@ -93,14 +100,14 @@ describe('the circuit', () => {
     expect(behave(open, [down, down, down]).openUntil).toBe(open.openUntil);
   });
 
-  it('lets one probe through when half-open, then 2, 4, 8, and then all', () => {
+  it('lets one probe through when half-open, and one more after each success, up to all', () => {
     let state: EndpointHealth = { ...healthy, inFlightLimit: 1, circuitOpenings: 3 };
     const limits = [];
     for (let i = 0; i < 15; i += 1) {
       state = behave(state, [delivered]);
       limits.push(state.inFlightLimit);
     }
-    expect(limits).toEqual([2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, null]);
+    expect(limits).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, null]);
     expect(state).toEqual(healthy);
   });
 

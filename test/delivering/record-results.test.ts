@@ -231,7 +231,7 @@ describe('the health of an endpoint', () => {
     expect(await openFor()).toSatisfy((ms) => ms > 30_000 && ms <= 40_000);
     expect(await cursorOf(service, leases[1].webhookId)).toMatchObject({
       consecutive_failures: 0,
-      in_flight_limit: 2,
+      in_flight_limit: 1,
     });
     await record(recordOf(nextOf(leases[0], 1), []));
     expect(await cursorOf(service, id)).toMatchObject(written);

@@ -337,7 +337,7 @@ describe('what its owner changes during a run', () => {
       failing_days: 0,
       circuit_openings: 0,
       circuit_open_until: null,
-      in_flight_limit: 2,
+      in_flight_limit: 1,
       last_error: null,
       health_revision: 2,
     });

@@ -8,5 +8,4 @@ export const healthy: EndpointHealth = {
   circuitOpenings: 0,
   openUntil: null,
   inFlightLimit: null,
-  successesAtLimit: 0,
 };

@@ -12,7 +12,6 @@ export const toSettings = (row: SealedSettings): Settings => ({
     circuitOpenings: row.circuit_openings,
     openUntil: null,
     inFlightLimit: row.in_flight_limit,
-    successesAtLimit: 0,
   },
   redact: (text) => text,
   request: () => {

@@ -42,7 +42,7 @@ export interface CursorRow {
   leaseWrites: number;
   crashCount: number;
   healthRevision: number;
-  health: Omit<EndpointHealth, 'successesAtLimit'>;
+  health: EndpointHealth;
   rateNextAt: number | null;
 }
 
@@ -81,7 +81,7 @@ const NEW_HEALTH: CursorRow['health'] = {
   failingDays: 0,
   circuitOpenings: 0,
   openUntil: null,
-  inFlightLimit: 2,
+  inFlightLimit: 1,
 };
 
 /** A customer with one webhook that was made at the movement `newest`. */

@@ -56,7 +56,7 @@ export function recordResults(
   cursor.failedCount += results.filter(({ status }) => status === 'failed').length;
   cursor.rateNextAt = record.rateWait === null ? null : now + record.rateWait;
   if (health !== null && cursor.healthRevision <= record.revision) {
-    const { successesAtLimit: _, openUntil, ...stored } = health;
+    const { openUntil, ...stored } = health;
     const openFor = openUntil === null || openUntil <= runNow ? null : openUntil - runNow;
     cursor.health = { ...stored, openUntil: openFor === null ? null : now + openFor };
   }
