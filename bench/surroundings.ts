@@ -214,7 +214,7 @@ export async function storeBacklog(
   await database.query("UPDATE webhooks SET status = 'paused' WHERE id IN (?)", [paused]);
   await database.query(
     `UPDATE webhook_cursors
-     SET consecutive_failures = 10, circuit_openings = 10, in_flight_limit = 1, failing_since = NOW(6), failing_days = 1,
+     SET consecutive_failures = 10, circuit_openings = 10, recovery_successes = 0, failing_since = NOW(6), failing_days = 1,
        circuit_open_until = NOW(6) + INTERVAL 2 HOUR
      WHERE webhook_id IN (?)`,
     [failing],

@@ -13,8 +13,8 @@ const LONGEST_OPENING = 600 * SECOND;
 export const DISABLE_AFTER_DAYS = 5;
 
 /**
- * How an endpoint has been answering, with its circuit breaker: closed (`openUntil` and `inFlightLimit` are null), open (until
- * `openUntil`), or half-open (`inFlightLimit` POSTs at a time). Kept in `webhook_cursors`. Times are milliseconds since 1970.
+ * How an endpoint has been answering, with its circuit breaker: closed (`openUntil` and `recoverySuccesses` are null), open (until
+ * `openUntil`), or half-open (`recoverySuccesses` is not null). Kept in `webhook_cursors`. Times are milliseconds since 1970.
  */
 export interface EndpointHealth {
   consecutiveFailures: number;
@@ -25,18 +25,17 @@ export interface EndpointHealth {
   /** How often the circuit has opened since the last success: each time doubles the next. */
   circuitOpenings: number;
   openUntil: number | null;
-  /** POSTs allowed in flight while the endpoint is new or recovering; null: as many as the webhook allows. */
-  inFlightLimit: number | null;
+  /** Successes of an endpoint that is new or recovering; null: it has recovered, and gets as many POSTs at a time as its webhook allows. */
+  recoverySuccesses: number | null;
 }
 
 /**
  * The health of an endpoint after one more outcome.
  *
  * The circuit opens at the third endpoint failure in a row, for 5 s, 10 s, 20 s … 10 min (± 20 %), or for as long as the endpoint
- * asked for. Half-open, one probe is in flight, and its failure opens the circuit again. Each success then allows one more, so that
- * the number doubles with each round trip (as in the slow start of TCP, RFC 5681, section 3.1). A new endpoint begins like one that is
- * half-open, so that hundreds which never answer cost little. Failures of what was in flight when the circuit opened do not open it
- * for longer.
+ * asked for. Half-open, one probe is in flight, and its failure opens the circuit again; after its success see `inFlightLimit`. A new
+ * endpoint begins half-open, so that hundreds which never answer cost little. Failures of what was in flight when the circuit opened
+ * do not open it for longer.
  */
 export function afterOutcome(
   health: EndpointHealth,
@@ -52,13 +51,19 @@ export function afterOutcome(
   }
   if (outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.concerns === 'endpoint')) {
     failed.consecutiveFailures += 1;
-    const isProbe = health.inFlightLimit === 1;
+    const isProbe = health.recoverySuccesses === 0;
     if (isProbe || failed.consecutiveFailures >= FAILURES_TO_OPEN) {
       return open(failed, now, openingAfter(failed.circuitOpenings, random));
     }
   }
   return failed;
 }
+
+/** POSTs that may be in flight: one at first. When as many have succeeded as were allowed, it doubles, up to the webhook's own limit. */
+export const inFlightLimit = ({ recoverySuccesses }: EndpointHealth, maxInFlight: number): number =>
+  recoverySuccesses === null
+    ? maxInFlight
+    : Math.min(maxInFlight, 2 ** Math.floor(Math.log2(recoverySuccesses + 1)));
 
 /** Whether every attempt of five days has failed, with at least one on each of them. */
 export function shouldDisable({ failingSince, failingDays }: EndpointHealth, now: number): boolean {
@@ -77,15 +82,17 @@ function countFailingDay({ failingSince, failingDays }: EndpointHealth, now: num
 }
 
 function afterSuccess(health: EndpointHealth, now: number, maxInFlight: number): EndpointHealth {
-  const { inFlightLimit, openUntil, failingSince, circuitOpenings } = health;
-  if (inFlightLimit === null && failingSince === null && circuitOpenings === 0) return health;
+  const { recoverySuccesses, openUntil, failingSince, circuitOpenings } = health;
+  if (recoverySuccesses === null && failingSince === null && circuitOpenings === 0) return health;
   const succeeded = { ...health, consecutiveFailures: 0, failingSince: null, failingDays: 0 };
   // It was in flight when the circuit opened: it says that the endpoint lives, not how much it bears.
   if (openUntil !== null && openUntil > now) return succeeded;
   const closing = { ...succeeded, circuitOpenings: 0, openUntil: null };
-  if (inFlightLimit === null) return closing;
-  const raised = inFlightLimit + 1;
-  return { ...closing, inFlightLimit: raised >= maxInFlight ? null : raised };
+  if (recoverySuccesses === null) return closing;
+  const recovering = { ...closing, recoverySuccesses: recoverySuccesses + 1 };
+  return inFlightLimit(recovering, maxInFlight) < maxInFlight
+    ? recovering
+    : { ...closing, recoverySuccesses: null };
 }
 
 function openingAfter(openings: number, random: number): number {
@@ -98,6 +105,6 @@ function open(health: EndpointHealth, now: number, length: number): EndpointHeal
     ...health,
     circuitOpenings: health.circuitOpenings + 1,
     openUntil: now + length,
-    inFlightLimit: 1,
+    recoverySuccesses: 0,
   };
 }

@@ -47,7 +47,7 @@ const HEALTH_COLUMNS = [
   'failing_days',
   'circuit_openings',
   'open_for',
-  'in_flight_limit',
+  'recovery_successes',
   'last_error',
 ];
 
@@ -56,7 +56,7 @@ const WRITE_HEALTH = (webhooks: number) => `
   UPDATE webhook_cursors k JOIN (${derivedRows(HEALTH_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
   SET k.consecutive_failures = r.consecutive_failures, k.failing_since = r.failing_since, k.failing_days = r.failing_days,
     k.circuit_openings = r.circuit_openings, k.circuit_open_until = NOW(6) + INTERVAL r.open_for MICROSECOND,
-    k.in_flight_limit = r.in_flight_limit, k.last_error = r.last_error
+    k.recovery_successes = r.recovery_successes, k.last_error = r.last_error
   WHERE k.health_revision <= r.revision`;
 
 const ADD_DELIVERIES = `
@@ -158,7 +158,7 @@ const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth,
   health.failingDays,
   health.circuitOpenings,
   health.openUntil === null || health.openUntil <= now ? null : Math.round((health.openUntil - now) * 1_000),
-  health.inFlightLimit,
+  health.recoverySuccesses,
   record.lastError,
 ];
 

@@ -3,7 +3,7 @@ import type { Sql } from '../database/transaction.ts';
 /** As a new webhook's. A run that knows an earlier revision writes no health over this: health_revision fences it. */
 const RESET = `
   UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
-    circuit_openings = 0, circuit_open_until = NULL, in_flight_limit = 1, last_error = NULL, health_revision = ?
+    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, last_error = NULL, health_revision = ?
   WHERE webhook_id = ?`;
 
 /**

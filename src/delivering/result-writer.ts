@@ -28,7 +28,13 @@ export interface ResultWriter {
 }
 
 export function createResultWriter(database: DataSource): ResultWriter {
-  const write = createBatcher((records: readonly LeasedRecord[]) => recordResults(database, records), {
+  const recordAgain = (records: readonly LeasedRecord[]) =>
+    pRetry(() => recordResults(database, records), {
+      retries: 5,
+      minTimeout: 250,
+      shouldRetry: ({ error }) => isAway(error),
+    });
+  const write = createBatcher(recordAgain, {
     workers: WRITERS,
     maxItems: MAX_WEBHOOKS,
     maxWeight: MAX_RESULTS,
@@ -45,11 +51,7 @@ export function createResultWriter(database: DataSource): ResultWriter {
   return {
     async write(record) {
       try {
-        return await pRetry(() => write(record), {
-          retries: 5,
-          minTimeout: 250,
-          shouldRetry: ({ error }) => isAway(error),
-        });
+        return await write(record);
       } catch (error) {
         if (error instanceof LeaseLostError) return null;
         throw error;

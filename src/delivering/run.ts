@@ -1,4 +1,4 @@
-import { afterOutcome, shouldDisable } from './endpoint-health.ts';
+import { afterOutcome, inFlightLimit, shouldDisable } from './endpoint-health.ts';
 import { judge } from './outcome.ts';
 import { createPace } from './pace.ts';
 import type { Answer } from './post.ts';
@@ -174,7 +174,7 @@ export function createRun(start: RunStart, now: number): Run {
   }
 
   function send(now: number, commands: RunCommand[]): void {
-    const limit = Math.min(maxInFlight, state.health.inFlightLimit ?? maxInFlight);
+    const limit = inFlightLimit(state.health, maxInFlight);
     while (state.end === null && state.inFlight < limit) {
       state.end = reasonToStop(now);
       if (state.end !== null || pace.wait(now) > 0) return;

@@ -23,7 +23,7 @@ export interface SealedSettings {
   failing_since: Date | null;
   failing_days: number;
   circuit_openings: number;
-  in_flight_limit: number | null;
+  recovery_successes: number | null;
   last_error: string | null;
 }
 
@@ -69,7 +69,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       failingDays: row.failing_days,
       circuitOpenings: row.circuit_openings,
       openUntil: null,
-      inFlightLimit: row.in_flight_limit,
+      recoverySuccesses: row.recovery_successes,
     },
     redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
     request(movement, deliveryId, timestamp) {

@@ -30,7 +30,7 @@ const filtersOf = (id: string) =>
   );
 
 const HEALTH = `crash_count, consecutive_failures, failing_since, failing_days, circuit_openings, circuit_open_until,
-  in_flight_limit, last_error, health_revision`;
+  recovery_successes, last_error, health_revision`;
 const healthOf = async (id: string) =>
   (await read<Record<string, unknown>>(`SELECT ${HEALTH} FROM webhook_cursors WHERE webhook_id = ?`, id))[0];
 
@@ -40,7 +40,7 @@ const revisionOf = async (id: string) =>
 const fail = (id: string) =>
   service.runtime.database.query(
     `UPDATE webhook_cursors SET crash_count = 3, consecutive_failures = 9, failing_since = '2026-01-01', failing_days = 6,
-       circuit_openings = 7, circuit_open_until = '2030-01-01', in_flight_limit = 1, last_error = 'x' WHERE webhook_id = ?`,
+       circuit_openings = 7, circuit_open_until = '2030-01-01', recovery_successes = 1, last_error = 'x' WHERE webhook_id = ?`,
     [id],
   );
 
@@ -51,7 +51,7 @@ const FORGOTTEN = {
   failing_days: 0,
   circuit_openings: 0,
   circuit_open_until: null,
-  in_flight_limit: 1,
+  recovery_successes: 0,
   last_error: null,
 };
 

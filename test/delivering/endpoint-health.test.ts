@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { afterOutcome, type EndpointHealth, shouldDisable } from '../../src/delivering/endpoint-health.ts';
+import {
+  afterOutcome,
+  type EndpointHealth,
+  inFlightLimit,
+  shouldDisable,
+} from '../../src/delivering/endpoint-health.ts';
 import { judge, type Outcome } from '../../src/delivering/outcome.ts';
 import { healthy } from '../support/endpoint-health.ts';
 
@@ -34,7 +39,7 @@ describe('the circuit', () => {
     expect(behave(healthy, [down, down, down])).toMatchObject({
       openUntil: 5 * SECOND,
       circuitOpenings: 1,
-      inFlightLimit: 1,
+      recoverySuccesses: 0,
     });
   });
 
@@ -51,14 +56,14 @@ describe('the circuit', () => {
     const asked = behave(healthy, [{ kind: 'throttled', retryAfter: 60 * SECOND }]);
     expect(behave(asked, Array(15).fill(delivered))).toMatchObject({
       openUntil: 60 * SECOND,
-      inFlightLimit: 1,
+      recoverySuccesses: 0,
       failingSince: null,
       failingDays: 0,
     });
   });
 
   it('opens at the first endpoint failure of an endpoint that has not answered well yet', () => {
-    const unproven = { ...healthy, inFlightLimit: 1 };
+    const unproven = { ...healthy, recoverySuccesses: 0 };
     expect(behave(unproven, [down]).openUntil).toBe(5 * SECOND);
     expect(behave(unproven, [badBody]).openUntil).toBeNull();
     expect(behave(unproven, [delivered, down, down]).openUntil).toBeNull();
@@ -100,14 +105,14 @@ describe('the circuit', () => {
     expect(behave(open, [down, down, down]).openUntil).toBe(open.openUntil);
   });
 
-  it('lets one probe through when half-open, and one more after each success, up to all', () => {
-    let state: EndpointHealth = { ...healthy, inFlightLimit: 1, circuitOpenings: 3 };
+  it('lets one probe through when half-open, then 2, 4, 8, and then all', () => {
+    let state: EndpointHealth = { ...healthy, recoverySuccesses: 0, circuitOpenings: 3 };
     const limits = [];
     for (let i = 0; i < 15; i += 1) {
       state = behave(state, [delivered]);
-      limits.push(state.inFlightLimit);
+      limits.push(inFlightLimit(state, 16));
     }
-    expect(limits).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, null]);
+    expect(limits).toEqual([2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 16]);
     expect(state).toEqual(healthy);
   });
 

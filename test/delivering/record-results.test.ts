@@ -207,14 +207,14 @@ describe('the health of an endpoint', () => {
     failingDays: 4,
     circuitOpenings: 2,
     openUntil: 60_000,
-    inFlightLimit: 1,
+    recoverySuccesses: 1,
   };
   const written = {
     consecutive_failures: 3,
     failing_since: new Date('2026-01-10T00:00:00Z'),
     failing_days: 4,
     circuit_openings: 2,
-    in_flight_limit: 1,
+    recovery_successes: 1,
     last_error: 'answered 500',
   };
   const openFor = async () => {
@@ -231,7 +231,7 @@ describe('the health of an endpoint', () => {
     expect(await openFor()).toSatisfy((ms) => ms > 30_000 && ms <= 40_000);
     expect(await cursorOf(service, leases[1].webhookId)).toMatchObject({
       consecutive_failures: 0,
-      in_flight_limit: 1,
+      recovery_successes: 0,
     });
     await record(recordOf(nextOf(leases[0], 1), []));
     expect(await cursorOf(service, id)).toMatchObject(written);

@@ -264,8 +264,11 @@ describe('a webhook', () => {
       const { webhook, store } = await subscriber(path, { max_in_flight: 2 });
       await store(20);
       await runner.run(webhook.id);
-      const { circuit_openings, circuit_open_until, in_flight_limit } = await cursorOf(service, webhook.id);
-      expect([circuit_openings, in_flight_limit]).toEqual([1, 1]);
+      const { circuit_openings, circuit_open_until, recovery_successes } = await cursorOf(
+        service,
+        webhook.id,
+      );
+      expect([circuit_openings, recovery_successes]).toEqual([1, 0]);
       expect(circuit_open_until?.getTime()).toBeGreaterThan(Date.now() - 60_000);
       expect(receiver.at(path).length).toBeLessThanOrEqual(4);
       expect(runner.wakes).toEqual([
@@ -337,7 +340,7 @@ describe('what its owner changes during a run', () => {
       failing_days: 0,
       circuit_openings: 0,
       circuit_open_until: null,
-      in_flight_limit: 1,
+      recovery_successes: 0,
       last_error: null,
       health_revision: 2,
     });

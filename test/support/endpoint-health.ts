@@ -7,5 +7,5 @@ export const healthy: EndpointHealth = {
   failingDays: 0,
   circuitOpenings: 0,
   openUntil: null,
-  inFlightLimit: null,
+  recoverySuccesses: null,
 };

@@ -70,7 +70,7 @@ export interface CursorRow {
   failing_days: number;
   circuit_openings: number;
   circuit_open_until: Date | null;
-  in_flight_limit: number | null;
+  recovery_successes: number | null;
   rate_next_at: Date | null;
   last_error: string | null;
 }

@@ -220,7 +220,7 @@ const STATEMENTS = [
     failing_days SMALLINT UNSIGNED NOT NULL DEFAULT 0,
     circuit_openings INT UNSIGNED NOT NULL DEFAULT 0,
     circuit_open_until DATETIME(6) NULL,
-    in_flight_limit SMALLINT UNSIGNED NULL DEFAULT 1,
+    recovery_successes SMALLINT UNSIGNED NULL DEFAULT 0,
     rate_next_at DATETIME(6) NULL,
     last_error VARCHAR(255) NULL,
     CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)

@@ -81,7 +81,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
   failing_since: health.failingSince === null ? null : new Date(health.failingSince),
   failing_days: health.failingDays,
   circuit_openings: health.circuitOpenings,
-  in_flight_limit: health.inFlightLimit,
+  recovery_successes: health.recoverySuccesses,
   last_error: null,
 });
 

@@ -71,8 +71,9 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   function mustBeAllowed(id: number, now: number): void {
     if (mayNotSend !== null) violation(`${run.name} sends ${id} after "${mayNotSend}"`);
     if (run.inFlight >= maxInFlight) violation(`${run.name} has more than ${maxInFlight} in flight`);
-    // A half-open circuit lets one more through after each success.
-    if (health.inFlightLimit !== null && run.inFlight >= health.inFlightLimit + successes)
+    // A half-open circuit doubles what it lets through after as many successes as that was.
+    const allowed = 2 ** Math.floor(Math.log2((health.recoverySuccesses ?? 0) + successes + 1));
+    if (health.recoverySuccesses !== null && run.inFlight >= allowed)
       violation(`${run.name} has ${run.inFlight + 1} in flight after ${successes} successes`);
     if (openUntil !== null && now < openUntil) violation(`${run.name} sends ${id} through an open circuit`);
     if (rateLimit !== null && now - lastSend < 1_000 / rateLimit - TIMER_LATENESS - 1)

@@ -11,7 +11,7 @@ export const toSettings = (row: SealedSettings): Settings => ({
     failingDays: row.failing_days,
     circuitOpenings: row.circuit_openings,
     openUntil: null,
-    inFlightLimit: row.in_flight_limit,
+    recoverySuccesses: row.recovery_successes,
   },
   redact: (text) => text,
   request: () => {

@@ -81,7 +81,7 @@ const NEW_HEALTH: CursorRow['health'] = {
   failingDays: 0,
   circuitOpenings: 0,
   openUntil: null,
-  inFlightLimit: 1,
+  recoverySuccesses: 0,
 };
 
 /** A customer with one webhook that was made at the movement `newest`. */
