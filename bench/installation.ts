@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { createAccount } from '../src/accounts/add-account.ts';
 import { readConfig } from '../src/config.ts';
-import { createAccount } from '../src/database/accounts.ts';
-import { createCustomer, type NewCustomer } from '../src/database/customers.ts';
+import { createCustomer, type NewCustomer } from '../src/customers/customers.ts';
 import { createLog } from '../src/log.ts';
 import { openRuntime, type Runtime } from '../src/runtime.ts';
 import { createDatabase, findServerPid, nameServer } from './database-server.ts';

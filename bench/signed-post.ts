@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { createSigner } from '../src/delivering/signature.ts';
+import { createSigner } from '../src/delivering/posting/signature.ts';
 import { VERSION } from '../src/version.ts';
 
 /** What baselines post: the same bodies, to the same paths of the same receiver, with the same headers as the service. */

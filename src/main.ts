@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import { runProcess } from './process.ts';
-import { ROLES, type RoleName } from './service.ts';
+import { ROLES, type RoleName, runProcess } from './service.ts';
 
 const isRole = (name: string): name is RoleName => (ROLES as readonly string[]).includes(name);
 

@@ -7,8 +7,6 @@ import { createDataSource } from './database/data-source.ts';
 import { migrate } from './database/migrate.ts';
 import { createSecretBox, type SecretBox } from './database/secret-box.ts';
 import { checkSecretKey } from './database/secret-check.ts';
-import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
-import { startEmbedded } from './embedded/servers.ts';
 import type { Log } from './log.ts';
 import { connectHasty, connectPatient } from './queues/connection.ts';
 import { openQueues, type Queues } from './queues/queues.ts';
@@ -47,38 +45,6 @@ export interface Servers {
   redisUrl: string;
   secretKey: string;
   stop(): Promise<void>;
-}
-
-/** The configured servers, or embedded ones for those that are not configured. */
-export async function findServers(
-  config: Config,
-  announce: (line: string) => void,
-  signal?: AbortSignal,
-): Promise<Servers> {
-  const { databaseUrl, redisUrl, dataDir, install } = config;
-  const embedded = await startEmbedded({
-    dataDir,
-    mysql: databaseUrl === undefined,
-    redis: redisUrl === undefined,
-    install,
-    announce,
-    signal,
-  });
-  try {
-    return {
-      databaseUrl: required(databaseUrl ?? embedded.databaseUrl),
-      redisUrl: required(redisUrl ?? embedded.redisUrl),
-      secretKey: config.secretKey ?? (await loadOrCreateSecretKey(dataDir)),
-      stop: embedded.stop,
-    };
-  } catch (error) {
-    return await abandonStart(error, embedded.stop);
-  }
-}
-
-function required(url: string | undefined): string {
-  if (url === undefined) throw new Error('an embedded server started without telling where it is');
-  return url;
 }
 
 /**

@@ -1,11 +1,19 @@
+import { once } from 'node:events';
 import { startApi } from './api/server.ts';
-import type { Config } from './config.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
 import { startDeliveryWorker } from './delivering/worker.ts';
+import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
+import { startEmbedded } from './embedded/servers.ts';
 import { startImporterWorker } from './importing/worker.ts';
-import type { Log } from './log.ts';
+import { createLog, type Log } from './log.ts';
 import { startMaintenanceWorker } from './maintenance/worker.ts';
-import { findServers, openRuntime, type Role, type Runtime } from './runtime.ts';
+import { openRuntime, type Role, type Runtime, type Servers } from './runtime.ts';
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './stopping.ts';
+
+const SECOND = 1_000;
+
+/** A supervisor kills what has not ended by then; what was in hand is then taken over like after any crash. */
+const SHUTDOWN_LIMIT = 10 * SECOND;
 
 export const ROLES = ['api', 'importer', 'delivery', 'maintenance'] as const;
 export type RoleName = (typeof ROLES)[number];
@@ -79,4 +87,90 @@ export async function startService({
   } catch (error) {
     return await abandonStart(error, stop);
   }
+}
+
+/** The configured servers, or embedded ones for those that are not configured. */
+async function findServers(
+  config: Config,
+  announce: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<Servers> {
+  const { databaseUrl, redisUrl, dataDir, install } = config;
+  const embedded = await startEmbedded({
+    dataDir,
+    mysql: databaseUrl === undefined,
+    redis: redisUrl === undefined,
+    install,
+    announce,
+    signal,
+  });
+  try {
+    return {
+      databaseUrl: required(databaseUrl ?? embedded.databaseUrl),
+      redisUrl: required(redisUrl ?? embedded.redisUrl),
+      secretKey: config.secretKey ?? (await loadOrCreateSecretKey(dataDir)),
+      stop: embedded.stop,
+    };
+  } catch (error) {
+    return await abandonStart(error, embedded.stop);
+  }
+}
+
+function required(url: string | undefined): string {
+  if (url === undefined) throw new Error('an embedded server started without telling where it is');
+  return url;
+}
+
+/**
+ * Runs roles as this process until SIGTERM or SIGINT, which also end a start that is under way. Everything is then shut down
+ * within 10 s; embedded servers that take longer are killed. A start or a shutdown that fails ends the process with code 1,
+ * and says why on stderr.
+ */
+export async function runProcess(roles: readonly RoleName[]): Promise<never> {
+  const announce = (line: string) => process.stderr.write(`${line}\n`);
+  const ending = new AbortController();
+  const { signal } = ending;
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (signal.aborted) return;
+      announce(`${name}: finishing what is in hand …`);
+      setTimeout(() => process.exit(1), SHUTDOWN_LIMIT);
+      ending.abort();
+    });
+  }
+
+  try {
+    const service = await startConfigured(roles, announce, signal);
+    if (!signal.aborted) await once(signal, 'abort');
+    await service.stop();
+  } catch (error) {
+    if (error !== signal.reason) {
+      announce(explain(error, signal.aborted ? 'cannot be shut down cleanly' : 'cannot start'));
+      process.exit(1);
+    }
+  }
+  process.exit(0);
+}
+
+async function startConfigured(
+  roles: readonly RoleName[],
+  announce: (line: string) => void,
+  signal: AbortSignal,
+): Promise<Service> {
+  const config = readConfig();
+  const service = await startService({ config, roles, log: createLog(config.logLevel), announce, signal });
+  process.stdout.write(`${describe(roles, service.url).join('\n')}\n`);
+  return service;
+}
+
+function explain(error: unknown, what: string): string {
+  if (error instanceof ConfigError) return error.message;
+  return `Ledgerbell ${what}: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** What has started and where it answers, for a person. */
+function describe(roles: readonly RoleName[], url: string): string[] {
+  const running = `Ledgerbell is running: ${roles.join(', ')}`;
+  if (url === '') return [running];
+  return [running, `  API      ${url}/v1`, `  Docs     ${url}/docs`, `  Console  ${url}/ops`];
 }

@@ -1,3 +1,3 @@
-import { runProcess } from '../src/process.ts';
+import { runProcess } from '../src/service.ts';
 
 await runProcess(['delivery']);

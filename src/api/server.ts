@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { createAddressGuard } from '../delivering/address-guard.ts';
-import type { Role, Runtime } from '../runtime.ts';
-import { createApp } from './app.ts';
+import { createAddressGuard } from '../delivering/posting/address-guard.ts';
 import {
   answerBrokenRequests,
   answerUnreadable,
   HEADER_BYTES,
   refuseManyHeaders,
-} from './broken-requests.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+} from '../http/broken-requests.ts';
+import { oneAtATime } from '../http/one-at-a-time.ts';
+import type { Role, Runtime } from '../runtime.ts';
+import { createApp } from './app.ts';
 
 const SECOND = 1_000;
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
-import { type Api, RefusedError, UnreachableError } from './api.ts';
+import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './failure.ts';
 
 const SECOND = 1_000;

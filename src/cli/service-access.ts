@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { findRunning } from '../embedded/servers.ts';
 import { createLog } from '../log.ts';
 import { ROLES, startService } from '../service.ts';
-import { type Api, createApi, UnreachableError } from './api.ts';
+import { type Api, createApi, UnreachableError } from './api-client.ts';
 import type { CommandContext } from './context.ts';
 
 /**

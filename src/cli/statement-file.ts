@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Readable } from 'node:stream';
-import type { Upload } from './api.ts';
+import type { Upload } from './api-client.ts';
 import { Failure } from './failure.ts';
 
 const LINE_FEED = 0x0a;

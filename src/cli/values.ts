@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
-import { Id, toFault } from '../importing/movement.ts';
-import { parseMoment } from '../listing/moment.ts';
+import { parseMoment } from '../moment.ts';
+import { Id, toValidationIssue } from '../validation.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { Failure } from './failure.ts';
 
@@ -54,6 +54,6 @@ export function readMoment(option: string, text: string, zone: ZoneOffset): stri
 export function readOptions<S extends v.GenericSchema>(schema: S, options: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, options);
   if (result.success) return result.output;
-  const { path, message } = toFault(result.issues[0]);
+  const { path, message } = toValidationIssue(result.issues[0]);
   throw new Failure(`--${path.replaceAll('_', '-')} ${message}.`);
 }

@@ -5,11 +5,11 @@ import { expandReplay } from './expand-replay.ts';
 import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { LogRead, MovementLog } from './movement-log.ts';
-import type { Answer, Poster } from './post.ts';
+import type { Answer, Poster } from './posting/post.ts';
 import type { ResultWriter } from './result-writer.ts';
 import { readRetries } from './retries.ts';
-import { createRun, type Run } from './run.ts';
-import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from './run-types.ts';
+import { createRun, type Run } from './run/run.ts';
+import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from './run/types.ts';
 import type { Settings } from './settings.ts';
 import { hasBacklog, type WebhookState } from './webhook-state.ts';
 

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../database/transaction.ts';
-import { lockCursor, makePendingAgain } from './redeliver.ts';
+import { lockCursor, makePendingAgain } from './pending-again.ts';
 
 /** Deliveries made due at a time: they share the run with new movements and with other retries. */
 const EXPANDED = 200;

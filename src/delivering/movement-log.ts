@@ -3,7 +3,7 @@ import { createBatcher } from '../batcher.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Filter } from './filters.ts';
 import { createLogCache, type LogCache } from './log-cache.ts';
-import type { NotifiedMovement } from './notification.ts';
+import type { NotifiedMovement } from './posting/notification.ts';
 import type { FilterRange } from './webhook-state.ts';
 
 /** Movements read by one statement, for all its reads together. */

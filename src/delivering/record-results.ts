@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows } from '../database/rows.ts';
 import { inTransaction, type Sql, tryTransaction, type WriteResult } from '../database/transaction.ts';
-import type { EndpointHealth } from './endpoint-health.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
-import type { AttemptResult, RunRecord } from './run-types.ts';
+import type { EndpointHealth } from './run/endpoint-health.ts';
+import type { AttemptResult, RunRecord } from './run/types.ts';
 
 /** What one run records. */
 export interface LeasedRecord {

@@ -1,6 +1,6 @@
 import type { Sql } from '../database/transaction.ts';
-import type { NotifiedMovement } from './notification.ts';
-import type { Delivery } from './run-types.ts';
+import type { NotifiedMovement } from './posting/notification.ts';
+import type { Delivery } from './run/types.ts';
 
 /**
  * The movements are found after the limit has been applied: joined directly, the optimiser may read and sort all retries of the

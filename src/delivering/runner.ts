@@ -7,9 +7,9 @@ import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
 import { createFairDispatch } from './fair-dispatch.ts';
 import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
 import { openMovementLog } from './movement-log.ts';
-import type { Poster } from './post.ts';
+import type { Poster } from './posting/post.ts';
 import { createResultWriter } from './result-writer.ts';
-import { RETRY_DELAYS } from './schedule.ts';
+import { RETRY_DELAYS } from './run/schedule.ts';
 import { openSettings } from './settings.ts';
 import { readStates, type WebhookState, waitOf } from './webhook-state.ts';
 

@@ -1,9 +1,14 @@
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { VERSION } from '../version.ts';
-import type { EndpointHealth } from './endpoint-health.ts';
-import { type BodyFormat, buildSharedBody, CONTENT_TYPES, type NotifiedMovement } from './notification.ts';
-import type { PostRequest } from './post.ts';
-import { createSigner } from './signature.ts';
+import {
+  type BodyFormat,
+  buildSharedBody,
+  CONTENT_TYPES,
+  type NotifiedMovement,
+} from './posting/notification.ts';
+import type { PostRequest } from './posting/post.ts';
+import { createSigner } from './posting/signature.ts';
+import type { EndpointHealth } from './run/endpoint-health.ts';
 
 /** A webhook's settings as MySQL has them, its secrets sealed, and the health of its endpoint. */
 export interface SealedSettings {

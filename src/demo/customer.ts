@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { type Api, createApi } from '../cli/api.ts';
-import { createCustomer } from '../database/customers.ts';
+import { type Api, createApi } from '../cli/api-client.ts';
+import { createCustomer } from '../customers/customers.ts';
 import type { Service } from '../service.ts';
 import type { ListedMovement } from './report.ts';
 import type { ExampleAccount } from './statement.ts';

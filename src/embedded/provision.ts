@@ -1,6 +1,6 @@
+import { installPackages, PACKAGES } from './apt.ts';
 import { findFirst, findMysql, findRedis, type MysqlBinaries } from './binaries.ts';
 import { dockerAnswers } from './docker.ts';
-import { installPackages, PACKAGES } from './installation.ts';
 
 /** Where each wanted server comes from; a server that was not asked for is absent. */
 export interface Provision {

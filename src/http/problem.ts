@@ -2,8 +2,8 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { isAway } from '../database/transaction.ts';
-import type { Fault } from '../importing/movement.ts';
 import type { Log } from '../log.ts';
+import type { ValidationIssue } from '../validation.ts';
 import type { ApiEnv } from './environment.ts';
 
 /** Every kind of error the API answers with. The name is the end of its `type` URI, and /problems/<name> explains it. */
@@ -32,13 +32,13 @@ export type ProblemName = keyof typeof PROBLEMS;
 export class Problem extends Error {
   override name = 'Problem';
   readonly problem: ProblemName;
-  readonly errors: readonly Fault[] | undefined;
+  readonly errors: readonly ValidationIssue[] | undefined;
   readonly headers: Record<string, string>;
 
   constructor(
     problem: ProblemName,
     detail: string,
-    { errors, headers = {} }: { errors?: readonly Fault[]; headers?: Record<string, string> } = {},
+    { errors, headers = {} }: { errors?: readonly ValidationIssue[]; headers?: Record<string, string> } = {},
   ) {
     super(detail);
     this.problem = problem;
@@ -48,7 +48,7 @@ export class Problem extends Error {
 }
 
 /** Well-formed, but not allowed: each fault with its path. The first is told in the detail as well. */
-export function invalid(errors: readonly [Fault, ...Fault[]]): Problem {
+export function invalid(errors: readonly [ValidationIssue, ...ValidationIssue[]]): Problem {
   const [{ path, message }] = errors;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
   return new Problem('invalid', `${path} ${message}${more}.`.trimStart(), { errors });

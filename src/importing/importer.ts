@@ -2,10 +2,11 @@ import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { isAway, isPassing } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
+import { toValidationIssue, type ValidationIssue } from '../validation.ts';
 import type { Row } from './formats/format.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
-import { type Fault, Movement, toFault } from './movement.ts';
+import { Movement } from './movement.ts';
 import { readPiece, readPieces } from './pieces.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from './store.ts';
 import { createUniqueIds } from './unique-id.ts';
@@ -157,13 +158,19 @@ async function* readChunks(
   yield { ...chunk, last: true };
 }
 
-function checkRow(row: Row, accounts: ReadonlySet<string>): { movement: Movement } | { faults: Fault[] } {
+function checkRow(
+  row: Row,
+  accounts: ReadonlySet<string>,
+): { movement: Movement } | { faults: ValidationIssue[] } {
   if ('fault' in row) return { faults: [{ path: '', message: row.fault }] };
   const result = v.safeParse(Movement, row.value);
-  if (!result.success) return { faults: result.issues.map(toFault) };
+  if (!result.success) return { faults: result.issues.map(toValidationIssue) };
   if (!accounts.has(result.output.account_id)) return { faults: [UNKNOWN_ACCOUNT] };
   return { movement: result.output };
 }
 
 /** Another customer's account is as unknown as one that does not exist. */
-export const UNKNOWN_ACCOUNT: Fault = { path: 'account_id', message: 'is not one of your accounts' };
+export const UNKNOWN_ACCOUNT: ValidationIssue = {
+  path: 'account_id',
+  message: 'is not one of your accounts',
+};

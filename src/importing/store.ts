@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import type { ValidationIssue } from '../validation.ts';
 import { advanceLocks, type ImportLock, lockCustomers } from './import-locks.ts';
 import { advanceBacklogs, type Matcher, type Matches, type MovementCount } from './matching.ts';
-import type { Fault, Movement } from './movement.ts';
+import type { Movement } from './movement.ts';
 
 /** Movements of one import that are stored in one transaction. */
 export interface Batch {
@@ -18,7 +19,7 @@ export interface Chunk extends Batch {
   to: number;
   /** Nothing follows: the import is done with it. */
   last: boolean;
-  faults: readonly (Fault & { line: number })[];
+  faults: readonly (ValidationIssue & { line: number })[];
   rejected: number;
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { createCustomer } from '../../src/database/customers.ts';
+import { createCustomer } from '../../src/customers/customers.ts';
 import { createDataSource } from '../../src/database/data-source.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { type EmbeddedServers, startEmbedded } from '../../src/embedded/servers.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/api/app.ts';
-import { createAddressGuard } from '../../src/delivering/address-guard.ts';
+import { createAddressGuard } from '../../src/delivering/posting/address-guard.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });

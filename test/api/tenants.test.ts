@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { NewCustomer } from '../../src/database/customers.ts';
+import type { NewCustomer } from '../../src/customers/customers.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createApi } from '../../src/cli/api.ts';
+import { createApi } from '../../src/cli/api-client.ts';
 import { followImport, ImportAnswer } from '../../src/cli/import-follow.ts';
 import { readConfig } from '../../src/config.ts';
-import { createCustomer } from '../../src/database/customers.ts';
+import { createCustomer } from '../../src/customers/customers.ts';
 import { createLog } from '../../src/log.ts';
 import { ROLES, type Service, startService } from '../../src/service.ts';
 import { useDatabase } from '../support/database.ts';

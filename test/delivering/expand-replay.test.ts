@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createReplay, type ReplayRequest } from '../../src/deliveries/create-replay.ts';
 import { expandReplay } from '../../src/delivering/expand-replay.ts';
-import { createReplay, type ReplayRequest } from '../../src/delivering/replays.ts';
 import { createAccount } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { type Recorded, recordDeliveries } from '../support/stored.ts';

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Filter } from '../../src/delivering/filters.ts';
 import { createLogCache, type LogCache } from '../../src/delivering/log-cache.ts';
 import type { LogRead } from '../../src/delivering/movement-log.ts';
-import type { NotifiedMovement } from '../../src/delivering/notification.ts';
+import type { NotifiedMovement } from '../../src/delivering/posting/notification.ts';
 
 const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null };
 

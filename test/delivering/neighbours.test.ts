@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
-import { createAddressGuard } from '../../src/delivering/address-guard.ts';
-import { createPoster } from '../../src/delivering/post.ts';
+import { createAddressGuard } from '../../src/delivering/posting/address-guard.ts';
+import { createPoster } from '../../src/delivering/posting/post.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';

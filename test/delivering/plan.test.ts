@@ -1,13 +1,13 @@
 import type { DataSource } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Sql } from '../../src/database/transaction.ts';
+import { createReplay } from '../../src/deliveries/create-replay.ts';
 import { expandReplay } from '../../src/delivering/expand-replay.ts';
 import type { Filter } from '../../src/delivering/filters.ts';
 import { renewLeases, takeLeases } from '../../src/delivering/lease.ts';
 import { readRanges } from '../../src/delivering/movement-log.ts';
 import { reconcileDeliveries } from '../../src/delivering/reconcile.ts';
 import { recordResults } from '../../src/delivering/record-results.ts';
-import { createReplay } from '../../src/delivering/replays.ts';
 import { readRetries } from '../../src/delivering/retries.ts';
 import { readStates } from '../../src/delivering/webhook-state.ts';
 import { watchOwnReads, watchReads } from '../support/reads.ts';

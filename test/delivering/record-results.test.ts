@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { EndpointHealth } from '../../src/delivering/endpoint-health.ts';
 import type { Lease } from '../../src/delivering/lease.ts';
 import { LeaseLostError, recordResults } from '../../src/delivering/record-results.ts';
 import { resetHealth } from '../../src/delivering/reset-health.ts';
+import type { EndpointHealth } from '../../src/delivering/run/endpoint-health.ts';
 import { healthy } from '../support/endpoint-health.ts';
 import { failure, leaseAll, recordOf, success } from '../support/records.ts';
 import { useService } from '../support/service.ts';

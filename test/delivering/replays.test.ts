@@ -1,5 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createReplay, type Replay, type Replayable, storeReplay } from '../../src/delivering/replays.ts';
+import {
+  createReplay,
+  type Replay,
+  type Replayable,
+  storeReplay,
+} from '../../src/deliveries/create-replay.ts';
 import { createAccount } from '../support/movements.ts';
 import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import type { RowDataPacket } from 'mysql2/promise';
-import type { Installation } from './installation.ts';
 import type { RecordedDelivery, StoredMovement } from './judge.ts';
+import type { Installation } from './service.ts';
 
 /** What MySQL holds at the end of a run; ids as strings. */
 export async function readTables({

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { redisOptions } from '../../src/queues/connection.ts';
-import type { Installation } from './installation.ts';
 import { MARKER } from './load/movements.ts';
+import type { Installation } from './service.ts';
 
 /**
  * Looks for secrets, and for what movements say, in all that Redis holds, in every command it was ever given (its append-only

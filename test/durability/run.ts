@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createDice } from './dice.ts';
 import { readTables } from './evidence.ts';
 import { type InjectedFault, inject, thirdOf } from './faults/inject.ts';
-import { type Installation, startInstallation } from './installation.ts';
 import { judge } from './judge.ts';
 import { findLeaks } from './leaks.ts';
 import { newClientRecord, runClient } from './load/client.ts';
@@ -11,6 +10,7 @@ import { newPollerRecord, runPoller } from './load/poller.ts';
 import { type FaultKind, isReceiverFault, makePlan, type PlannedFault } from './plan.ts';
 import { readReceipts } from './receipts.ts';
 import { type Outcome, outcomeOf } from './report.ts';
+import { type Installation, startInstallation } from './service.ts';
 import { drainAll, heal } from './settle.ts';
 
 const SECOND = 1_000;

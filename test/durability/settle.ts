@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RowDataPacket } from 'mysql2/promise';
-import { answering, type Installation } from './installation.ts';
+import { answering, type Installation } from './service.ts';
 
 const SECOND = 1_000;
 const LOOK_EVERY = 2 * SECOND;

@@ -1,8 +1,8 @@
 import { chmod, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { aptCommands } from '../../src/embedded/apt.ts';
 import { findMysql, findRedis } from '../../src/embedded/binaries.ts';
-import { aptCommands } from '../../src/embedded/installation.ts';
 import { provide } from '../../src/embedded/provision.ts';
 import { temporaryDirectory } from './directory.ts';
 

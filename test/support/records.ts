@@ -1,6 +1,6 @@
 import { type Lease, takeLeases } from '../../src/delivering/lease.ts';
 import type { LeasedRecord } from '../../src/delivering/record-results.ts';
-import type { AttemptResult, RunRecord } from '../../src/delivering/run-types.ts';
+import type { AttemptResult, RunRecord } from '../../src/delivering/run/types.ts';
 import type { TestService } from './service.ts';
 
 /** The leases of webhooks whose lease is free, whoever had it before. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { type Config, readConfig } from '../../src/config.ts';
-import { createCustomer, type NewCustomer } from '../../src/database/customers.ts';
+import { createCustomer, type NewCustomer } from '../../src/customers/customers.ts';
 import { createLog } from '../../src/log.ts';
 import type { Runtime } from '../../src/runtime.ts';
 import { ROLES, type RoleName, type Service, startService } from '../../src/service.ts';

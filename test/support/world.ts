@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createApiKey, type NewCustomer } from '../../src/database/customers.ts';
+import { createApiKey, type NewCustomer } from '../../src/customers/customers.ts';
 import { createAccount, importDone, importMovements, movement } from './movements.ts';
 import type { TestService } from './service.ts';
 import { recordDeliveries } from './stored.ts';

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { NewAccount } from '../../api/accounts/input.ts';
-import { viewAccount } from '../../api/accounts/view.ts';
-import { createAccount } from '../../database/accounts.ts';
+import { createAccount } from '../../accounts/add-account.ts';
+import { NewAccount } from '../../accounts/input.ts';
+import { viewAccount } from '../../accounts/view.ts';
 import type { CommandContext } from '../context.ts';
 import { requireCustomer } from '../customer.ts';
-import { withInstallation } from '../installation.ts';
+import { withInstallation } from '../open-service.ts';
 import { parseId, readOptions } from '../values.ts';
 
 interface Options {

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
-import { createCustomer } from '../../database/customers.ts';
+import { createCustomer } from '../../customers/customers.ts';
 import type { CommandContext } from '../context.ts';
-import { withInstallation } from '../installation.ts';
+import { withInstallation } from '../open-service.ts';
 import { readOptions } from '../values.ts';
 
 const Options = v.object({

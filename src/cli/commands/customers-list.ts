@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { listCustomers } from '../../database/customers.ts';
-import { formatMoment } from '../../listing/moment.ts';
+import { listCustomers } from '../../customers/customers.ts';
+import { formatMoment } from '../../moment.ts';
 import type { CommandContext } from '../context.ts';
-import { withInstallation } from '../installation.ts';
+import { withInstallation } from '../open-service.ts';
 import { renderTable } from '../terminal.ts';
 
 /** `ledgerbell customers list` */

@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
-import type { Api } from '../api.ts';
+import type { Api } from '../api-client.ts';
 import type { CommandContext } from '../context.ts';
 import { followImport, ImportAnswer, type ImportState, rowsDone } from '../import-follow.ts';
 import { withApi } from '../service-access.ts';

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
-import { createApiKey } from '../../database/customers.ts';
+import { createApiKey } from '../../customers/customers.ts';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import type { CommandContext } from '../context.ts';
 import { requireCustomer } from '../customer.ts';
 import { Failure } from '../failure.ts';
-import { withInstallation } from '../installation.ts';
+import { withInstallation } from '../open-service.ts';
 import { parseId, parseIds, readOptions } from '../values.ts';
 
 const Options = v.object({

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { CommandContext } from '../context.ts';
-import { withInstallation } from '../installation.ts';
+import { withInstallation } from '../open-service.ts';
 
 /** `ledgerbell migrate` */
 export const migrateCommand = (context: CommandContext) =>

@@ -1,14 +1,14 @@
 import { Command, Option } from 'commander';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
-import { createReplay, REPLAYABLE, type Replayable } from '../../delivering/replays.ts';
+import { createReplay, REPLAYABLE, type Replayable } from '../../deliveries/create-replay.ts';
 import { connectHasty } from '../../queues/connection.ts';
 import { addDeliveryJobs } from '../../queues/jobs.ts';
 import { openQueues } from '../../queues/queues.ts';
 import { DEFAULT_PREFIX } from '../../runtime.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
-import { withInstallation } from '../installation.ts';
+import { withInstallation } from '../open-service.ts';
 import { formatCount } from '../terminal.ts';
 import { parseId, readMoment } from '../values.ts';
 

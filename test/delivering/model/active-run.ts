@@ -1,14 +1,14 @@
 import { toStart } from '../../../src/delivering/active-run.ts';
 import { SMALL_BACKLOG } from '../../../src/delivering/fair-dispatch.ts';
-import type { Answer } from '../../../src/delivering/post.ts';
-import { createRun, type Run } from '../../../src/delivering/run.ts';
+import type { Answer } from '../../../src/delivering/posting/post.ts';
+import { createRun, type Run } from '../../../src/delivering/run/run.ts';
 import type {
   Delivery,
   RunCommand,
   RunEvent,
   RunRecord,
   RunStart,
-} from '../../../src/delivering/run-types.ts';
+} from '../../../src/delivering/run/types.ts';
 import type { WebhookState } from '../../../src/delivering/webhook-state.ts';
 import { ABORTED, respond } from './endpoint.ts';
 import type { Process } from './process.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../src/delivering/post.ts';
+import type { Answer } from '../../../src/delivering/posting/post.ts';
 import { between, type Random } from './random.ts';
 
 /** How the endpoint is answering. */

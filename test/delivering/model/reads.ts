@@ -1,6 +1,6 @@
 import { matchesFilter } from '../../../src/delivering/filter-ranges.ts';
-import type { NotifiedMovement } from '../../../src/delivering/notification.ts';
-import type { Delivery } from '../../../src/delivering/run-types.ts';
+import type { NotifiedMovement } from '../../../src/delivering/posting/notification.ts';
+import type { Delivery } from '../../../src/delivering/run/types.ts';
 import type { SealedSettings } from '../../../src/delivering/settings.ts';
 import type { FilterRange, WebhookState } from '../../../src/delivering/webhook-state.ts';
 import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';

@@ -1,5 +1,5 @@
-import type { Answer } from '../../../src/delivering/post.ts';
-import type { AttemptResult, RunCommand, RunEvent } from '../../../src/delivering/run-types.ts';
+import type { Answer } from '../../../src/delivering/posting/post.ts';
+import type { AttemptResult, RunCommand, RunEvent } from '../../../src/delivering/run/types.ts';
 import type { ActiveRun, Post } from './active-run.ts';
 import { violation } from './checks.ts';
 

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../../src/delivering/run-types.ts';
+import type { RunEvent } from '../../../src/delivering/run/types.ts';
 import type { WebhookState } from '../../../src/delivering/webhook-state.ts';
 import { readLog, readRetries } from './reads.ts';
 import type { Owner } from './timeline.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { RETRY_DELAYS } from '../../../src/delivering/schedule.ts';
+import { RETRY_DELAYS } from '../../../src/delivering/run/schedule.ts';
 import type { Change } from './commands.ts';
 import { FILTERS } from './commands.ts';
 import { MOODS, type Mood } from './endpoint.ts';

@@ -1,5 +1,5 @@
-import type { EndpointHealth } from '../../../src/delivering/endpoint-health.ts';
 import type { Filter } from '../../../src/delivering/filters.ts';
+import type { EndpointHealth } from '../../../src/delivering/run/endpoint-health.ts';
 
 /** The rows of one customer with one webhook, as the SQL would leave them. Each function that changes them is one transaction. */
 export interface Tables {

@@ -1,4 +1,4 @@
-import type { AttemptResult, RunRecord } from '../../../src/delivering/run-types.ts';
+import type { AttemptResult, RunRecord } from '../../../src/delivering/run/types.ts';
 import { isLeaseFree } from './reads.ts';
 import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 

@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import type { RowDataPacket } from 'mysql2/promise';
 import { redisOptions } from '../../../src/queues/connection.ts';
 import type { Dice } from '../dice.ts';
-import type { Installation } from '../installation.ts';
 import { isReceiverFault, type PlannedFault } from '../plan.ts';
 import type { ReceiverMode } from '../receiver-modes.ts';
 import type { ChaosServer } from '../servers.ts';
+import type { Installation } from '../service.ts';
 import { actHalfWay, killConnections, makeDeadlocks } from './connections.ts';
 
 const SECOND = 1_000;

@@ -1,0 +1,41 @@
+import * as v from 'valibot';
+import { createHandlers } from '../http/environment.ts';
+import { readJson } from '../http/input.ts';
+import { describe } from '../http/openapi.ts';
+import { invalid } from '../http/problem.ts';
+import { requireWholeKey } from '../http/whole-key.ts';
+import type { Runtime } from '../runtime.ts';
+import { createAccount as storeAccount } from './add-account.ts';
+import { NewAccount } from './input.ts';
+import { AccountView, viewAccount } from './view.ts';
+
+/** POST /v1/accounts */
+export const createAccount = ({ config, database }: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Accounts',
+      summary: 'Add an account',
+      description:
+        'The bank is named by bank_id, or by its name in bank; a name that is new is added to your banks.',
+      body: { 'application/json': NewAccount },
+      answer: { schema: v.object({ account: AccountView }), description: 'The account.' },
+      problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
+    }),
+    async (c) => {
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'add accounts with a key that sees all.');
+      const { bank, bank_id, title, currency, iban } = await readJson(c, NewAccount);
+      const account = await storeAccount(database, {
+        customerId: caller.customerId,
+        bank: bank_id === undefined ? { name: bank ?? '' } : { id: bank_id },
+        title,
+        currency,
+        iban,
+      });
+      if (account === null)
+        throw invalid([
+          { path: 'bank_id', message: 'must be the id of one of your banks, as GET /v1/banks lists them' },
+        ]);
+      return c.json({ account: viewAccount(account, config.zone) });
+    },
+  );

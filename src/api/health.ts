@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+import { createHandlers } from '../http/environment.ts';
+import { describe } from '../http/openapi.ts';
+import type { Runtime } from '../runtime.ts';
+import { VERSION } from '../version.ts';
+
+/** GET /healthz: the process answers. */
+export const getHealth = () =>
+  createHandlers(
+    describe({
+      tag: 'Health',
+      summary: 'Whether the process is alive',
+      answer: { schema: v.object({ status: v.literal('ok'), version: v.string() }), description: 'It is.' },
+      open: true,
+    }),
+    (c) => c.json({ status: 'ok', version: VERSION }),
+  );
+
+const Readiness = v.object({
+  status: v.picklist(['ready', 'not ready']),
+  mysql: v.string(),
+  redis: v.string(),
+  migrations: v.string(),
+});
+
+const PROBE_TIMEOUT = 2_000;
+
+/** GET /readyz: everything the service needs is there, or 503 and which part is not. */
+export const getReadiness = ({ database, redis }: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Health',
+      summary: 'Whether MySQL, Redis and the schema are ready',
+      answer: {
+        schema: Readiness,
+        description: 'All are "ok". Otherwise 503 in the same shape, saying which is not.',
+      },
+      open: true,
+    }),
+    async (c) => {
+      const [mysql, queue, migrations] = await Promise.all([
+        probe(() => database.query('SELECT 1')),
+        probe(() => redis.ping()),
+        probe(async () => {
+          if (await database.showMigrations()) throw new Error('migrations have not been run');
+        }),
+      ]);
+      const ready = [mysql, queue, migrations].every((state) => state === 'ok');
+      if (!ready) c.header('Retry-After', '5');
+      return c.json(
+        { status: ready ? 'ready' : 'not ready', mysql, redis: queue, migrations },
+        ready ? 200 : 503,
+      );
+    },
+  );
+
+/** Never tells more than that a part is away: anyone may ask. */
+async function probe(ask: () => Promise<unknown>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve('does not answer'), PROBE_TIMEOUT);
+  });
+  const answer = ask().then(
+    () => 'ok',
+    () => 'not available',
+  );
+  try {
+    return await Promise.race([answer, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

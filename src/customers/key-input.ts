@@ -1,0 +1,23 @@
+import * as v from 'valibot';
+import { Title } from '../http/input.ts';
+import { Id } from '../validation.ts';
+
+const MAX_ACCOUNTS = 1_000;
+
+const RULE = 'must be "all", or a list of the ids of your accounts';
+
+/** What POST /v1/apikeys takes. */
+export const NewApiKey = v.strictObject({
+  title: Title,
+  account: v.union(
+    [
+      v.literal('all'),
+      v.pipe(
+        v.array(Id),
+        v.minLength(1, 'must name at least one account'),
+        v.maxLength(MAX_ACCOUNTS, `must name at most ${MAX_ACCOUNTS} accounts`),
+      ),
+    ],
+    RULE,
+  ),
+});

@@ -1,0 +1,25 @@
+import * as v from 'valibot';
+import { createHandlers } from '../http/environment.ts';
+import { describe } from '../http/openapi.ts';
+import { requireWholeKey } from '../http/whole-key.ts';
+import type { Runtime } from '../runtime.ts';
+import { readApiSecret } from './customers.ts';
+
+export const ApiSettings = v.object({ api_secret: v.string() });
+
+/** GET /v1/settings/api */
+export const getApiSettings = (runtime: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Settings',
+      summary: 'Show the API secret',
+      description: 'It is part of the hash in every notification.',
+      answer: { schema: ApiSettings, description: 'The secret.' },
+      problems: ['forbidden'],
+    }),
+    async (c) => {
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'the API secret is for keys that see all.');
+      return c.json({ api_secret: await readApiSecret(runtime, caller.customerId) });
+    },
+  );

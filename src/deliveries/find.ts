@@ -1,0 +1,83 @@
+import type { Context } from 'hono';
+import type { Sql } from '../database/transaction.ts';
+import { type DeliveryKey, parseDeliveryId } from '../delivering/delivery-id.ts';
+import { matchesFilter, readFilterAt } from '../delivering/filter-ranges.ts';
+import { type ApiEnv, type Caller, maySee } from '../http/environment.ts';
+import { notFound } from '../http/problem.ts';
+import { type AttemptRow, DELIVERY_COLUMNS, type DeliveryRow } from './view.ts';
+
+export interface FoundDelivery extends DeliveryRow {
+  account_id: string;
+  dc: 'Debit' | 'Credit';
+  webhook_account: string | null;
+  webhook_status: 'active' | 'paused' | 'disabled' | 'deleted';
+  sent_through: string;
+}
+
+/** Indexes: the primary keys, a row of each. */
+const FIND = `
+  SELECT w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
+    w.status AS webhook_status, c.sent_through
+  FROM webhooks w
+  JOIN webhook_cursors c ON c.webhook_id = w.id
+  JOIN transactions t ON t.id = ? AND t.customer_id = w.customer_id
+  LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
+  LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
+  WHERE w.id = ? AND w.customer_id = ?`;
+
+/** The id of a delivery in the path. @throws {Problem} 404 for what cannot be one. */
+export function readDeliveryKey(c: Context<ApiEnv>): DeliveryKey {
+  const key = parseDeliveryId(c.req.param('id') ?? '');
+  if (key === null) throw notFound('delivery');
+  return key;
+}
+
+/**
+ * A delivery of one of the caller's webhooks, deleted ones included: their log stays. A key limited to accounts sees those of
+ * its accounts' movements, from webhooks of its accounts.
+ * @throws {Problem} 404.
+ */
+export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
+  const { webhookId, transactionId } = key;
+  const [found] = await sql.query<FoundDelivery[]>(FIND, [transactionId, webhookId, caller.customerId]);
+  if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
+  if (found.status === null && !(await isPending(sql, key, found))) throw notFound('delivery');
+  return found;
+}
+
+const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Caller): boolean =>
+  caller.accountIds === 'all' ||
+  (webhook_account !== null && maySee(caller, webhook_account) && maySee(caller, account_id));
+
+/** Whether a movement that was never attempted matches the webhook, which has not sent as far yet. */
+async function isPending(
+  sql: Sql,
+  { webhookId, transactionId }: DeliveryKey,
+  found: FoundDelivery,
+): Promise<boolean> {
+  if (BigInt(transactionId) <= BigInt(found.sent_through)) return false;
+  const filter = await readFilterAt(sql, webhookId, transactionId);
+  return filter !== null && matchesFilter(filter, found);
+}
+
+const ATTEMPT_COLUMNS = (it: string) =>
+  `${it}.outcome, ${it}.status_code, ${it}.started_at, ${it}.duration_ms, ${it}.error, ${it}.response`;
+
+/** Indexes: the primary keys. */
+const ATTEMPTS = `
+  SELECT a.number, ${ATTEMPT_COLUMNS('a')} FROM attempts a WHERE a.webhook_id = ? AND a.transaction_id = ?
+  ORDER BY a.number`;
+
+const LAST_ATTEMPT = `
+  SELECT d.attempts AS number, ${ATTEMPT_COLUMNS('d')} FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = ?`;
+
+/** The attempts of a delivery in their order: the last one is in `deliveries`, and once it has failed also in `attempts`. */
+export async function readAttempts(
+  sql: Sql,
+  { webhookId, transactionId }: DeliveryKey,
+): Promise<AttemptRow[]> {
+  const [last] = await sql.query<AttemptRow[]>(LAST_ATTEMPT, [webhookId, transactionId]);
+  const attempts = await sql.query<AttemptRow[]>(ATTEMPTS, [webhookId, transactionId]);
+  if (last === undefined || attempts.some(({ number }) => number === last.number)) return attempts;
+  return [...attempts, last].sort((a, b) => a.number - b.number);
+}

@@ -1,0 +1,30 @@
+import * as v from 'valibot';
+import { createHandlers } from '../http/environment.ts';
+import { describe } from '../http/openapi.ts';
+import type { Runtime } from '../runtime.ts';
+import { findDelivery, readAttempts, readDeliveryKey } from './find.ts';
+import { AttemptView, DeliveryView, viewAttempt, viewDelivery } from './view.ts';
+
+/** GET /v1/deliveries/:id */
+export const getDelivery = ({ database }: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Deliveries',
+      summary: 'Look at a delivery and its attempts',
+      description:
+        'Its id is what follows msg_ in the header webhook-id: <webhook_id>-<transaction_id>. attempts counts the attempts, log has each.',
+      answer: {
+        schema: v.object({ delivery: v.object({ ...DeliveryView.entries, log: v.array(AttemptView) }) }),
+        description: 'The delivery, with its attempts in their order.',
+      },
+      problems: ['not-found'],
+    }),
+    async (c) => {
+      const key = readDeliveryKey(c);
+      const delivery = await findDelivery(database, c.get('caller'), key);
+      const log = await readAttempts(database, key);
+      return c.json({
+        delivery: { ...viewDelivery(delivery, delivery.webhook_status), log: log.map(viewAttempt) },
+      });
+    },
+  );

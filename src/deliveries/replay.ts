@@ -1,0 +1,101 @@
+import * as v from 'valibot';
+import { createHandlers } from '../http/environment.ts';
+import { readId, readJson } from '../http/input.ts';
+import { describe } from '../http/openapi.ts';
+import { invalid } from '../http/problem.ts';
+import { parseMoment } from '../moment.ts';
+import type { Runtime } from '../runtime.ts';
+import { findWebhook } from '../webhooks/find.ts';
+import { wakeWebhook } from '../webhooks/wake.ts';
+import type { ZoneOffset } from '../zone-offset.ts';
+import { createReplay, REPLAYABLE, type Replay } from './create-replay.ts';
+import { notSendable } from './sendable.ts';
+
+const MOMENT_RULE =
+  'must be a moment that exists, written YYYY-MM-DD HH:mm:ss, with an offset such as +03 if it is not the service’s';
+
+const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
+const Status = v.picklist(REPLAYABLE, STATUS_RULE);
+
+const ReplayView = v.object({
+  id: v.string(),
+  webhook_id: v.string(),
+  status: v.array(v.picklist(REPLAYABLE)),
+  matched: v.pipe(
+    v.nullable(v.number()),
+    v.description('How many deliveries it finds now; null: more than a thousand.'),
+  ),
+  created_at: v.string(),
+});
+
+const viewReplay = ({ id, webhookId, statuses, matched, createdAt }: Replay) => ({
+  id,
+  webhook_id: webhookId,
+  status: statuses,
+  matched,
+  created_at: createdAt.toISOString(),
+});
+
+const Range = (zone: ZoneOffset) => {
+  const moment = v.pipe(
+    v.string(MOMENT_RULE),
+    v.check((text) => parseMoment(text, zone) !== null, MOMENT_RULE),
+  );
+  return v.strictObject({
+    since: moment,
+    until: v.optional(moment),
+    status: v.optional(
+      v.union([Status, v.pipe(v.array(Status), v.minLength(1, STATUS_RULE))], STATUS_RULE),
+      'failed',
+    ),
+  });
+};
+
+/** POST /v1/webhooks/:id/replay */
+export const replayWebhook = (runtime: Runtime) => {
+  const { config, database } = runtime;
+  const ReplayRange = Range(config.zone);
+  return createHandlers(
+    describe({
+      tag: 'Deliveries',
+      summary: 'Send notifications of a webhook again',
+      description:
+        'Of the movements stored from since to until, both included: those whose delivery has failed, or, with status, those that were delivered. Accepted at once, however many there are; they become pending one after the other, carry the same webhook-id and have the whole schedule before them. If the webhook is paused they are sent when it is active again; for a disabled one a replay is refused.',
+      body: { 'application/json': ReplayRange },
+      answer: {
+        status: 202,
+        schema: v.object({ replay: ReplayView }),
+        description: 'The replay, accepted.',
+      },
+      problems: [
+        'malformed',
+        'not-found',
+        'webhook-disabled',
+        'webhook-deleted',
+        'too-large',
+        'unsupported-media-type',
+        'invalid',
+      ],
+    }),
+    async (c) => {
+      const { customerId, accountIds } = c.get('caller');
+      const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
+      const { since, until, status } = await readJson(c, ReplayRange);
+      const from = parseMoment(since, config.zone) ?? since;
+      const to = until === undefined ? undefined : (parseMoment(until, config.zone) ?? until);
+      if (to !== undefined && from > to) {
+        throw invalid([{ path: 'since', message: 'must not be later than until' }]);
+      }
+      const replay = await createReplay(database, {
+        webhook: { id, customerId },
+        since: from,
+        until: to,
+        statuses: typeof status === 'string' ? [status] : status,
+        accountIds,
+      });
+      if (typeof replay === 'string') throw notSendable(replay);
+      if (replay.matched !== 0) await wakeWebhook(runtime, id);
+      return c.json({ replay: viewReplay(replay) }, 202);
+    },
+  );
+};

@@ -1,0 +1,41 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from '../database/transaction.ts';
+import type { DeliveryKey } from '../delivering/delivery-id.ts';
+import { lockCursor, makePendingAgain } from '../delivering/pending-again.ts';
+
+/** Shared with who reads the status for another delivery; it does not change until the transaction ends. */
+const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
+
+const BRING_FORWARD = `
+  UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND transaction_id = ? AND due_at > NOW(6)`;
+
+/** Whether anything can be sent for a webhook of that status; a paused one sends when it is active again. */
+export type Sendable = 'accepted' | 'disabled' | 'deleted';
+
+/**
+ * @param sql a transaction: until it ends the status stays as it is.
+ * @returns why deliveries of a webhook cannot be asked for again, or 'accepted'.
+ */
+export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendable> {
+  const [webhook] = await sql.query<{ status: string }[]>(READ_STATUS, [webhookId]);
+  if (webhook === undefined || webhook.status === 'deleted') return 'deleted';
+  return webhook.status === 'disabled' ? 'disabled' : 'accepted';
+}
+
+/**
+ * Asks for one delivery to be sent again: one that is delivered or failed becomes pending, one that waits for its next attempt
+ * is due now, and one that was never attempted is due already. The caller wakes the webhook then.
+ */
+export function redeliver(
+  database: DataSource,
+  { webhookId, transactionId }: DeliveryKey,
+): Promise<Sendable> {
+  return inTransaction(database, async (sql) => {
+    const sendable = await lockSendable(sql, webhookId);
+    if (sendable !== 'accepted') return sendable;
+    await lockCursor(sql, webhookId);
+    const again = await makePendingAgain(sql, webhookId, [transactionId]);
+    if (again === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
+    return sendable;
+  });
+}

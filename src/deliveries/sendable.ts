@@ -1,0 +1,18 @@
+import { Problem } from '../http/problem.ts';
+import type { Sendable } from './request-redelivery.ts';
+
+/** 409 for a webhook whose deliveries cannot be asked for again. */
+export function notSendable(status: Exclude<Sendable, 'accepted'>): Problem {
+  switch (status) {
+    case 'disabled':
+      return new Problem(
+        'webhook-disabled',
+        'The webhook is disabled: set its status to "active" with PATCH /v1/webhooks/:id first.',
+      );
+    case 'deleted':
+      return new Problem(
+        'webhook-deleted',
+        'The webhook was deleted: create a new one, and take past movements from GET /v1/transactions.',
+      );
+  }
+}

@@ -1,0 +1,87 @@
+import type { Sql } from '../database/transaction.ts';
+import { MOST_RANGES, matchesFilter, readFilterRanges } from '../delivering/filter-ranges.ts';
+import { type Caller, maySee } from '../http/environment.ts';
+import { type Found, MOST_LOOKED_AT, PER_PAGE, scan } from './scan.ts';
+
+interface Cursor {
+  customer_id: string;
+  sent_through: string;
+  recorded_through: string;
+  matched_through: string;
+}
+
+/** Indexes: the primary keys. */
+const CURSOR = `
+  SELECT c.customer_id, c.sent_through, c.recorded_through, b.matched_through
+  FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id = ?`;
+
+/** The log of a customer, or of one of its accounts. Both indexes hold all columns that are read. */
+const LOG_OF = {
+  customer: `
+    SELECT id, account_id, dc FROM transactions FORCE INDEX (transactions_customer_page)
+    WHERE customer_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?`,
+  account: `
+    SELECT id, account_id, dc FROM transactions FORCE INDEX (transactions_account_page)
+    WHERE account_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?`,
+};
+
+/** Index: the primary key. */
+const HAVE_ROWS =
+  'SELECT transaction_id AS id FROM deliveries WHERE webhook_id = ? AND transaction_id IN (?)';
+
+/** Movements beyond the webhook's cursor that match, and have no row: the webhook has not sent them yet. */
+export async function findUnattempted(
+  sql: Sql,
+  caller: Caller,
+  webhookId: string,
+  before: string,
+): Promise<Found> {
+  const [cursor] = await sql.query<Cursor[]>(CURSOR, [webhookId]);
+  if (cursor === undefined) return { ids: [], reached: 0n };
+  const { customer_id, sent_through, recorded_through, matched_through } = cursor;
+  const last = BigInt(before) - 1n;
+  const through = last < BigInt(matched_through) ? last : BigInt(matched_through);
+  if (through <= BigInt(sent_through)) return { ids: [], reached: 0n };
+  const ranges = await readFilterRanges(sql, webhookId, { after: sent_through, through: String(through) });
+
+  const budget = { entries: MOST_LOOKED_AT };
+  const ids: string[] = [];
+  for (const { fromId, throughId, filter } of ranges) {
+    if (filter === null || (filter.accountId !== null && !maySee(caller, filter.accountId))) continue;
+    const read = (from: string, limit: number) =>
+      filter.accountId === null
+        ? sql.query<LogEntry[]>(LOG_OF.customer, [customer_id, fromId, from, limit])
+        : sql.query<LogEntry[]>(LOG_OF.account, [filter.accountId, fromId, from, limit]);
+    const keep = async (entries: LogEntry[]) => {
+      const matching = entries.filter((it) => matchesFilter(filter, it) && maySee(caller, it.account_id));
+      return withoutRows(sql, webhookId, recorded_through, matching);
+    };
+    const found = await scan({ before: String(BigInt(throughId) + 1n), budget }, read, keep);
+    ids.push(...found.ids);
+    if (found.reached > 0n) return { ids, reached: found.reached };
+    if (ids.length > PER_PAGE) return { ids, reached: BigInt(fromId) + 1n };
+  }
+  const oldest = ranges.at(-1);
+  const more = ranges.length === MOST_RANGES && oldest !== undefined && oldest.fromId !== sent_through;
+  return { ids, reached: more ? BigInt(oldest.fromId) + 1n : 0n };
+}
+
+interface LogEntry {
+  id: string;
+  account_id: string;
+  dc: 'Debit' | 'Credit';
+}
+
+/** After a crash some movements beyond the cursor have been sent; none beyond recorded_through. */
+async function withoutRows(
+  sql: Sql,
+  webhookId: string,
+  recordedThrough: string,
+  entries: LogEntry[],
+): Promise<LogEntry[]> {
+  const doubtful = entries.filter(({ id }) => BigInt(id) <= BigInt(recordedThrough)).map(({ id }) => id);
+  if (doubtful.length === 0) return entries;
+  const rows = await sql.query<{ id: string }[]>(HAVE_ROWS, [webhookId, doubtful]);
+  const known = new Set(rows.map(({ id }) => id));
+  return entries.filter(({ id }) => !known.has(id));
+}

@@ -1,0 +1,102 @@
+import * as v from 'valibot';
+import { formatDeliveryId } from '../delivering/delivery-id.ts';
+
+/** What a listing can be limited to. */
+export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
+export type ListedStatus = (typeof LISTED_STATUSES)[number];
+
+export const DeliveryView = v.object({
+  id: v.pipe(v.string(), v.description('<webhook_id>-<transaction_id>')),
+  webhook_id: v.string(),
+  transaction_id: v.string(),
+  status: v.pipe(
+    v.picklist([...LISTED_STATUSES, 'cancelled']),
+    v.description('cancelled: its webhook was deleted before it was delivered'),
+  ),
+  attempts: v.number(),
+  due_at: v.nullable(v.string()),
+  created_at: v.string(),
+  finished_at: v.nullable(v.string()),
+  last_error: v.nullable(v.string()),
+});
+
+export const AttemptView = v.object({
+  number: v.number(),
+  outcome: v.picklist(['delivered', 'failed', 'throttled', 'gone', 'refused']),
+  status_code: v.nullable(v.number()),
+  started_at: v.string(),
+  duration_ms: v.number(),
+  error: v.nullable(v.string()),
+  response: v.nullable(v.string()),
+});
+
+/**
+ * The columns that `viewDelivery` needs, of `transactions t` with, where they have a row, `deliveries d` and `retries r`. One
+ * that was never attempted has none.
+ */
+export const DELIVERY_COLUMNS = `t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
+  d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
+
+export interface DeliveryRow {
+  webhook_id: string;
+  transaction_id: string;
+  created_at: Date;
+  /** null, as all that follows: never attempted. */
+  status: ListedStatus | null;
+  attempts: number | null;
+  outcome: string | null;
+  status_code: number | null;
+  started_at: Date | null;
+  duration_ms: number | null;
+  error: string | null;
+  due_at: Date | null;
+}
+
+export const statusOf = ({ status }: DeliveryRow) => status ?? 'pending';
+
+/** @param webhookStatus of a deleted webhook nothing is sent any more: what was pending is cancelled. */
+export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
+  const status = statusOf(row);
+  const cancelled = status === 'pending' && webhookStatus === 'deleted';
+  const pending = status === 'pending' && !cancelled;
+  return {
+    id: formatDeliveryId({ webhookId: row.webhook_id, transactionId: row.transaction_id }),
+    webhook_id: row.webhook_id,
+    transaction_id: row.transaction_id,
+    status: cancelled ? ('cancelled' as const) : status,
+    attempts: row.attempts ?? 0,
+    due_at: pending ? (row.due_at ?? row.created_at).toISOString() : null,
+    created_at: row.created_at.toISOString(),
+    finished_at: status === 'pending' ? null : finishedAt(row),
+    last_error: lastError(row),
+  };
+}
+
+const finishedAt = ({ started_at, duration_ms }: DeliveryRow): string | null =>
+  started_at === null ? null : new Date(started_at.getTime() + (duration_ms ?? 0)).toISOString();
+
+/** What went wrong at its last attempt; null when that was delivered, or there was none. */
+function lastError({ outcome, error, status_code }: DeliveryRow): string | null {
+  if (outcome === null || outcome === 'delivered') return null;
+  return error ?? (status_code === null ? null : `answered ${status_code}`);
+}
+
+export interface AttemptRow {
+  number: number;
+  outcome: string;
+  status_code: number | null;
+  started_at: Date;
+  duration_ms: number;
+  error: string | null;
+  response: string | null;
+}
+
+export const viewAttempt = ({ started_at, ...row }: AttemptRow) => ({
+  number: row.number,
+  outcome: row.outcome,
+  status_code: row.status_code,
+  started_at: started_at.toISOString(),
+  duration_ms: row.duration_ms,
+  error: row.error,
+  response: row.response,
+});

@@ -1,0 +1,60 @@
+import type { Sql } from '../database/transaction.ts';
+
+const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE';
+
+/** Index of this and the following: the primary keys. */
+const READ_ENDED = `
+  SELECT transaction_id, status FROM deliveries
+  WHERE webhook_id = ? AND transaction_id IN (?) AND status IN ('delivered', 'failed')`;
+
+/** A failed attempt is there already. */
+const KEEP_LAST_ATTEMPT = `
+  INSERT INTO attempts
+    (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, error, response)
+  SELECT d.webhook_id, d.transaction_id, d.attempts, d.customer_id, d.outcome, d.status_code, d.started_at, d.duration_ms,
+    d.error, d.response
+  FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id IN (?)
+  ON DUPLICATE KEY UPDATE number = VALUES(number)`;
+
+const MAKE_PENDING = `UPDATE deliveries SET status = 'pending' WHERE webhook_id = ? AND transaction_id IN (?)`;
+
+const MAKE_DUE = `
+  INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
+  SELECT d.webhook_id, d.transaction_id, d.customer_id, NOW(6), d.attempts, 0
+  FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id IN (?)
+  ON DUPLICATE KEY UPDATE due_at = VALUES(due_at), attempts = VALUES(attempts), failures = 0`;
+
+const COUNT_PENDING = `
+  UPDATE webhook_cursors SET delivered_count = delivered_count - ?, failed_count = failed_count - ?
+  WHERE webhook_id = ?`;
+
+/**
+ * Makes deliveries that are delivered or failed pending again, due now and with the whole schedule before them. Others of
+ * these movements are left as they are. What their last attempt came to is kept in `attempts`.
+ * @param sql a transaction that has locked the webhook's row in webhook_cursors.
+ * @returns how many that were.
+ */
+export async function makePendingAgain(
+  sql: Sql,
+  webhookId: string,
+  transactionIds: readonly string[],
+): Promise<number> {
+  if (transactionIds.length === 0) return 0;
+  const ended = await sql.query<{ transaction_id: string; status: string }[]>(READ_ENDED, [
+    webhookId,
+    transactionIds,
+  ]);
+  if (ended.length === 0) return 0;
+  const ids = ended.map(({ transaction_id }) => transaction_id);
+  const delivered = ended.filter(({ status }) => status === 'delivered').length;
+  await sql.query(KEEP_LAST_ATTEMPT, [webhookId, ids]);
+  await sql.query(MAKE_PENDING, [webhookId, ids]);
+  await sql.query(MAKE_DUE, [webhookId, ids]);
+  await sql.query(COUNT_PENDING, [delivered, ended.length - delivered, webhookId]);
+  return ended.length;
+}
+
+/** Until the transaction ends, no delivery run records results of the webhook. */
+export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(LOCK_CURSOR, [webhookId]);
+}

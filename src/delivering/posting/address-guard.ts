@@ -1,0 +1,164 @@
+import type { LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { parseCidr, type Range } from '../../cidrs.ts';
+import { createResolver, type Resolve } from './resolver.ts';
+import { SPECIAL_RANGES } from './special-ranges.ts';
+
+/** The longest endpoint that is stored, in characters. */
+const MAX_URL_LENGTH = 2048;
+
+/** What to do about a refusal; ends every sentence that refuses an address. */
+const REMEDY =
+  'Webhooks go to public addresses only: use one, or have the operator add this range to ALLOW_PRIVATE_ENDPOINTS.';
+
+export interface AddressGuard {
+  /**
+   * Judges what the URL itself tells: protocol, credentials, length, and a literal address or `localhost`.
+   * undici does not call `lookup` for a literal address, so this check must precede every request.
+   * @returns null when nothing is wrong, else one sentence for the owner of the webhook; it holds no input.
+   */
+  checkUrl(url: URL): string | null;
+  /**
+   * `checkUrl`, then resolves the name and judges every address it has now. For the creation of a webhook.
+   * A name that does not exist is refused. A failure of DNS itself passes: `lookup` judges again at each connection.
+   * @returns null or one sentence, as `checkUrl` does. The sentence names the kind of address, never the address,
+   * so that no one can read the operator's internal DNS through it.
+   */
+  checkEndpoint(url: URL): Promise<string | null>;
+  /**
+   * For undici's `new Agent({ connect: { lookup } })`. Resolves once and hands back only addresses that passed, so
+   * the address that was judged is the one that is connected to and a second answer of DNS cannot slip in.
+   * Refused addresses are dropped; a name that has no other fails with `RefusedAddressError`.
+   */
+  lookup: LookupFunction;
+}
+
+/** A name has no address to which webhooks may be sent. The message names the kind of address, not the address. */
+export class RefusedAddressError extends Error {
+  override readonly name = 'RefusedAddressError';
+  readonly code = 'EADDRREFUSED_BY_POLICY';
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+const RANGES = SPECIAL_RANGES.map((range) => ({ ...range, parsed: ipaddr.parseCIDR(range.cidr) }));
+
+/**
+ * Makes the guard against server-side request forgery by webhook endpoints.
+ * @param options.allow CIDR ranges that are let through although special (ALLOW_PRIVATE_ENDPOINTS). An IPv4 range
+ * also lets through the IPv6 forms that carry one of its addresses visibly (mapped, NAT64, 6to4 and the like).
+ * @param options.resolve how names are resolved; by the hosts file and DNS unless given.
+ * @throws {Error} that names the item of `allow` that is no CIDR range.
+ */
+export function createAddressGuard({
+  allow,
+  resolve = createResolver(),
+}: {
+  allow: readonly string[];
+  resolve?: Resolve;
+}): AddressGuard {
+  const allowed = allow.map(parseCidr);
+
+  function isAllowed(address: Address): boolean {
+    return allowed.some((range) => contains(range, address));
+  }
+
+  /** Why the address is refused, as "loopback (127.0.0.0/8, RFC 1122)", or null. */
+  function refusal(address: Address): string | null {
+    if (isAllowed(address)) return null;
+    const range = RANGES.find(({ parsed }) => contains(parsed, address));
+    if (range === undefined) return null;
+    if (range.ipv4At !== undefined) {
+      const embedded = new ipaddr.IPv4(address.toByteArray().slice(range.ipv4At, range.ipv4At + 4));
+      if (isAllowed(embedded)) return null;
+      if (range.ipv4Decides) return refusal(embedded);
+    }
+    return `${range.name} (${range.cidr}, ${range.source})`;
+  }
+
+  function refusalOfText(text: string): string | null {
+    // A zone picks a network card of this machine: no public address has one.
+    if (text.includes('%')) return 'bound to a network interface (RFC 4007)';
+    if (isIP(text) === 0) return 'not an IP address';
+    return refusal(ipaddr.parse(text));
+  }
+
+  function checkUrl(url: URL): string | null {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      return 'The endpoint must be an http or https URL.';
+    if (url.username !== '' || url.password !== '') {
+      return 'The endpoint must hold no user name and no password: send them in a custom header instead.';
+    }
+    if (url.href.length > MAX_URL_LENGTH) {
+      return `The endpoint must be no longer than ${MAX_URL_LENGTH} characters, written with percent-encoding.`;
+    }
+    const host = bareHost(url);
+    if (host === '') return 'The endpoint must name a host.';
+    if (isIP(host) !== 0) {
+      const reason = refusalOfText(host);
+      return reason === null ? null : `The endpoint's address is ${reason}. ${REMEDY}`;
+    }
+    // Loopback whatever DNS says (RFC 6761 section 6.3).
+    if (host === 'localhost' || host.endsWith('.localhost')) {
+      const reason = refusalOfText('127.0.0.1');
+      return reason === null || refusalOfText('::1') === null
+        ? null
+        : `The endpoint's host is ${reason}. ${REMEDY}`;
+    }
+    return null;
+  }
+
+  function judge(addresses: readonly LookupAddress[]): { usable: LookupAddress[]; fault: string } {
+    const usable: LookupAddress[] = [];
+    const reasons = new Set<string>();
+    for (const address of addresses) {
+      const reason = refusalOfText(address.address);
+      if (reason === null) usable.push(address);
+      else reasons.add(reason);
+    }
+    const kinds = reasons.size === 0 ? 'no address' : `an address that is ${[...reasons].join(' or ')}`;
+    return { usable, fault: `The endpoint's host name leads to ${kinds}. ${REMEDY}` };
+  }
+
+  function checkEndpoint(url: URL): Promise<string | null> {
+    const fault = checkUrl(url);
+    if (fault !== null || isIP(bareHost(url)) !== 0) return Promise.resolve(fault);
+    return new Promise((answer) => {
+      resolve(url.hostname, { all: true }, (error, addresses) => {
+        if (error?.code === 'ENOTFOUND') {
+          answer(
+            "The endpoint's host name does not exist in DNS: check its spelling, or create the record first.",
+          );
+        } else if (error) {
+          answer(null);
+        } else {
+          const judged = judge(addresses);
+          answer(judged.usable.length > 0 ? null : judged.fault);
+        }
+      });
+    });
+  }
+
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, []);
+      const { usable, fault } = judge(addresses);
+      const [first] = usable;
+      if (first === undefined) return callback(new RefusedAddressError(fault), []);
+      if (options.all) return callback(null, usable);
+      callback(null, first.address, first.family);
+    });
+  };
+
+  return { checkUrl, checkEndpoint, lookup };
+}
+
+/** The host without the brackets of IPv6 and without final dots, which change nothing about where it leads. */
+function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
+}
+
+function contains([range, bits]: Range, address: Address): boolean {
+  return range.kind() === address.kind() && address.match(range, bits);
+}

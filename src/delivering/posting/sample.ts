@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import type { SecretBox } from '../../database/secret-box.ts';
+import type { Sql } from '../../database/transaction.ts';
+import { openSettings } from '../settings.ts';
+import { readStates } from '../webhook-state.ts';
+import type { PostRequest } from './post.ts';
+
+interface SampleAccount {
+  account_id: string;
+  account: string;
+  currency: string;
+  bank: string;
+}
+
+/** The webhook's own account, or the customer's first. */
+const ACCOUNT = `
+  SELECT a.id AS account_id, a.title AS account, a.currency, b.name AS bank
+  FROM webhooks w JOIN accounts a ON a.customer_id = w.customer_id AND a.id = COALESCE(w.account_id, a.id)
+  JOIN banks b ON b.id = a.bank_id
+  WHERE w.id = ? ORDER BY a.id LIMIT 1`;
+
+const INVENTED: SampleAccount = {
+  account_id: '0',
+  account: 'Sample account',
+  currency: 'TRY',
+  bank: 'Sample bank',
+};
+
+/**
+ * A notification that tells of no movement, as the webhook would get one: its encoding, headers, hash and signatures, and
+ * `webhook-test: true`. Its id, `msg_test_<random>`, is another one each time.
+ * @returns null when the webhook is not there any more.
+ * @throws {SecretBoxError} when SECRET_KEY is not the one its secrets were sealed with.
+ */
+export async function buildSample(
+  sql: Sql,
+  secrets: SecretBox,
+  { webhookId, event, now }: { webhookId: string; event: string; now: Date },
+): Promise<PostRequest | null> {
+  const [state] = await readStates(sql, [webhookId]);
+  if (state == null || state.status === 'deleted') return null;
+  const settings = openSettings(state.settings, secrets);
+  const [account = INVENTED] = await sql.query<SampleAccount[]>(ACCOUNT, [webhookId]);
+  const request = settings.request(
+    {
+      ...account,
+      transaction_id: '0',
+      dc: event === 'NEW_DEBIT' ? 'Debit' : 'Credit',
+      code: 'TEST',
+      amount: '1.00',
+      balance: '1.00',
+      description: 'Ledgerbell test notification',
+      opponent_id: null,
+      opponent_iban: null,
+      date_issue: now.toISOString().slice(0, 10),
+    },
+    `test_${randomBytes(12).toString('base64url')}`,
+    Math.floor(now.getTime() / 1_000),
+  );
+  return { ...request, headers: { ...request.headers, 'webhook-test': 'true' } };
+}

@@ -1,0 +1,290 @@
+import type { Answer } from '../posting/post.ts';
+import { afterOutcome, inFlightLimit, shouldDisable } from './endpoint-health.ts';
+import { judge } from './outcome.ts';
+import { createPace } from './pace.ts';
+import { retryDelay } from './schedule.ts';
+import { createSources } from './sources.ts';
+import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } from './types.ts';
+
+/** Results recorded together, unless they may wait no longer, or the run cannot go on before they are. */
+const RECORD_RESULTS = 200;
+
+/** A rate limit that makes the run wait for longer is waited for by a delayed job, not by a slot of the worker. Milliseconds. */
+const LONGEST_RATE_WAIT = 500;
+
+/** Time and chance come in. `now` is in milliseconds since 1970 and never goes back; `random` is in [0, 1). */
+export interface RunContext {
+  now: number;
+  random: () => number;
+}
+
+/** The state machine of one delivery run. */
+export interface Run {
+  /** Takes in what has happened. @returns what is to be done now. */
+  handle(event: RunEvent, context: RunContext): RunCommand[];
+}
+
+/**
+ * Makes the state machine of a delivery run. It decides what a webhook is sent next, when the run ends, and what is recorded, and
+ * does nothing itself: events go in, commands come out, and the same events give the same commands.
+ *
+ * While deliveries are in flight, the next ones are read and the results of others are recorded. With nothing left to send, the run
+ * waits a moment for new movements. Its last record gives the lease back, and `end` is its last command.
+ *
+ * @param now when the run begins, on the same clock as the contexts of its events.
+ */
+export function createRun(start: RunStart, now: number): Run {
+  const { ordered, maxInFlight, retryDelays, revision } = start;
+  const sources = createSources(start, now);
+  const pace = createPace(start.rateLimit, now + start.rateWait);
+  const longestRunEnd = now + start.longestRun;
+  const state = {
+    health: start.health,
+    recordedHealth: start.health,
+    lastError: start.lastError,
+    /** Why the webhook is to be disabled. */
+    disable: null as string | null,
+    inFlight: 0,
+    results: [] as AttemptResult[],
+    /** The results that are being recorded; null: none are. */
+    recording: null as AttemptResult[] | null,
+    flushDue: false,
+    flushAsked: false,
+    sliceEnd: now + start.sliceLength,
+    /** Since when there has been nothing to send. */
+    idleSince: null as number | null,
+    timerAt: null as number | null,
+    end: null as RunEnd | null,
+    released: false,
+    isOver: false,
+  };
+
+  const stop = (reason: RunEnd) => {
+    state.end ??= reason;
+  };
+
+  function take(event: RunEvent, { now, random }: RunContext): void {
+    switch (event.type) {
+      case 'started':
+        return;
+      case 'woken':
+        if (event.reread) stop('changed');
+        sources.lookAgain();
+        return;
+      case 'log read':
+        // It was read by filters of before: what the new ones match may be missing, and would never be sent.
+        if (event.filtersVersion > start.filtersVersion) stop('changed');
+        else sources.takeLog(event);
+        return;
+      case 'retries read':
+        sources.takeRetries(event, now);
+        return;
+      case 'replay expanded':
+        sources.takeReplay(event, now);
+        return;
+      case 'answered':
+        state.inFlight -= 1;
+        // Cut short by our own shutdown: it says nothing about the endpoint, and counts for nothing.
+        if (!event.answer.aborted) settle(event, now, random);
+        return;
+      case 'flush due':
+        state.flushDue = state.results.length > 0;
+        state.flushAsked = false;
+        return;
+      case 'recorded':
+        sources.recorded(state.recording ?? [], now);
+        state.recording = null;
+        if (event.revision !== revision) stop('changed');
+        return;
+      case 'timer':
+        state.timerAt = null;
+        return;
+      case 'lease lost':
+        state.end = 'lost';
+        state.recording = null;
+        return;
+      case 'failed':
+        stop('failed');
+        return;
+      case 'stop':
+        stop('stopped');
+    }
+  }
+
+  /** Decides what follows from one attempt. */
+  function settle(attempt: Attempt, now: number, random: () => number): void {
+    const { delivery, answer, startedAt, durationMs } = attempt;
+    const outcome = judge(answer, startedAt + durationMs);
+    const delivered = outcome.kind === 'delivered';
+    const failures = delivered ? delivery.failures : delivery.failures + 1;
+    const retryAfter = outcome.kind === 'throttled' ? (outcome.retryAfter ?? 0) : 0;
+    state.health = afterOutcome(state.health, outcome, { now, random: random(), maxInFlight });
+    const retryIn = delivered
+      ? null
+      : retryDelay(failures, { retryAfter, random: random(), delays: retryDelays });
+    state.lastError = delivered ? null : (answer.error ?? `answered ${answer.status}`);
+    if (outcome.kind === 'gone') state.disable ??= 'The endpoint answered 410 Gone.';
+    if (shouldDisable(state.health, now)) {
+      state.disable ??= 'Every attempt of the last 5 days has failed.';
+    }
+    if (state.disable !== null) stop('changed');
+    if (ordered && retryIn !== null) stop('blocked');
+    addResult(delivery, {
+      status: delivered ? 'delivered' : retryIn === null ? 'failed' : 'pending',
+      outcome: outcome.kind,
+      statusCode: answer.status,
+      startedAt,
+      durationMs: Math.round(durationMs),
+      error: answer.error,
+      response: answer.body,
+      failures,
+      retryIn,
+    });
+  }
+
+  function addResult(delivery: Delivery, result: Omit<AttemptResult, 'transactionId' | 'number'>): void {
+    const { transactionId, attempts } = delivery;
+    state.results.push({ transactionId, number: attempts + 1, ...result });
+    sources.ended(delivery);
+  }
+
+  /** A delivery whose movement is gone can never be sent: it ends, or it would be found due for ever. */
+  function giveUp(delivery: Delivery, now: number): void {
+    const error = 'The movement is not stored any more.';
+    const attempt = { outcome: 'failed', statusCode: null, startedAt: now, durationMs: 0, error } as const;
+    addResult(delivery, {
+      ...attempt,
+      status: 'failed',
+      response: '',
+      failures: delivery.failures + 1,
+      retryIn: null,
+    });
+  }
+
+  /** Why nothing more may be sent in this run, or null. */
+  function reasonToStop(now: number): RunEnd | null {
+    const { openUntil } = state.health;
+    if (openUntil !== null && openUntil > now) return 'circuit open';
+    if (sources.hasReady()) {
+      if (pace.wait(now) > LONGEST_RATE_WAIT) return 'rate limited';
+      if (now >= state.sliceEnd) return 'slice over';
+    }
+    const retryAt = sources.nextRetryAt();
+    return ordered && retryAt !== null && retryAt > now ? 'blocked' : null;
+  }
+
+  function send(now: number, commands: RunCommand[]): void {
+    const limit = inFlightLimit(state.health, maxInFlight);
+    while (state.end === null && state.inFlight < limit) {
+      state.end = reasonToStop(now);
+      if (state.end !== null || pace.wait(now) > 0) return;
+      const delivery = sources.next();
+      if (delivery === undefined) return;
+      if (delivery.movement === null) {
+        giveUp(delivery, now);
+        continue;
+      }
+      state.inFlight += 1;
+      pace.spend(now);
+      commands.push({ type: 'send', delivery });
+    }
+  }
+
+  /** Waits a moment when everything is sent and recorded. */
+  function rest(now: number, commands: RunCommand[]): void {
+    const { end, inFlight, results, recording } = state;
+    const isIdle =
+      inFlight === 0 &&
+      results.length === 0 &&
+      recording === null &&
+      !sources.hasReady() &&
+      !sources.isReading();
+    if (end !== null) return;
+    if (isIdle) {
+      if (state.idleSince === null) commands.push({ type: 'idle', isIdle });
+      state.idleSince ??= now;
+      if (now >= Math.min(state.idleSince + start.linger, longestRunEnd)) stop('idle');
+    } else if (state.idleSince !== null) {
+      commands.push({ type: 'idle', isIdle });
+      state.idleSince = null;
+      state.sliceEnd = now + start.sliceLength;
+    }
+  }
+
+  function record(now: number, commands: RunCommand[]): void {
+    const { end, inFlight, results, recording } = state;
+    if (recording !== null || end === 'lost') return;
+    const isEnding = end !== null && inFlight === 0;
+    if (state.released || (results.length === 0 && !isEnding)) return;
+    // An ordered webhook's next retry is read only when the one before it is recorded.
+    const isWaitedFor = ordered && inFlight === 0;
+    if (!isEnding && !isWaitedFor && !state.flushDue && results.length < RECORD_RESULTS) {
+      if (!state.flushAsked) commands.push({ type: 'flush soon' });
+      state.flushAsked = true;
+      return;
+    }
+    state.recording = results;
+    state.results = [];
+    state.flushDue = false;
+    state.released = isEnding;
+    commands.push({
+      type: 'record',
+      record: {
+        results,
+        cursor: sources.cursor(),
+        health: state.health === state.recordedHealth ? null : state.health,
+        rateWait: start.rateLimit === null ? null : pace.wait(now),
+        lastError: state.lastError,
+        disable: state.disable,
+        revision,
+        release: isEnding,
+      },
+    });
+    state.recordedHealth = state.health;
+  }
+
+  /** The moment at which something is to be looked at although nothing happens until then. */
+  function nextTimer(now: number): number | null {
+    if (state.end !== null) return null;
+    const moments = [
+      state.idleSince === null ? null : Math.min(state.idleSince + start.linger, longestRunEnd),
+      sources.nextRetryAt(),
+      sources.hasReady() && pace.wait(now) > 0 ? now + pace.wait(now) : null,
+    ].filter((at) => at !== null && at > now) as number[];
+    return moments.length === 0 ? null : Math.min(...moments);
+  }
+
+  function setTimer(now: number, commands: RunCommand[]): void {
+    const at = nextTimer(now);
+    if (at === null || at === state.timerAt) return;
+    state.timerAt = at;
+    commands.push({ type: 'set timer', at });
+  }
+
+  return {
+    handle(event, context) {
+      if (state.isOver) return [];
+      const { now } = context;
+      const commands: RunCommand[] = [];
+      take(event, context);
+      send(now, commands);
+      if (state.end === null) commands.push(...sources.read(now));
+      rest(now, commands);
+      record(now, commands);
+      setTimer(now, commands);
+      const { end, inFlight, recording } = state;
+      if (end !== null && inFlight === 0 && recording === null && (state.released || end === 'lost')) {
+        state.isOver = true;
+        commands.push({ type: 'end', reason: end });
+      }
+      return commands;
+    },
+  };
+}
+
+interface Attempt {
+  delivery: Delivery;
+  answer: Answer;
+  startedAt: number;
+  durationMs: number;
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { Runtime } from '../runtime.ts';
+import type { CallerCache } from './caller-cache.ts';
+import { createCallerFinder } from './callers.ts';
+import { createMiddleware } from './environment.ts';
+import { limitGuesses } from './guesses.ts';
+import { Problem } from './problem.ts';
+
+/**
+ * Finds the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.
+ * Answers 401 when there is none, or it is unknown, and 429 to a client that has sent too many unknown ones.
+ */
+export function authenticate(
+  { database, redis, prefix }: Pick<Runtime, 'database' | 'redis' | 'prefix'>,
+  callers: CallerCache,
+) {
+  const attempt = limitGuesses({ redis, prefix });
+  const findCaller = createCallerFinder(database);
+  return createMiddleware(async (c, next) => {
+    const key =
+      bearer(c.req.header('authentication')) ??
+      bearer(c.req.header('authorization'), { schemeRequired: true });
+    if (key === null) {
+      throw unauthenticated(
+        'Send your API key in the header Authentication, or as Authorization: Bearer <api key>.',
+      );
+    }
+    const hash = createHash('sha256').update(key).digest();
+    const { address } = getConnInfo(c).remote;
+    const find = () => callers.find(hash, () => findCaller(hash));
+    const caller = await attempt({ hash, address, find });
+    if (caller === null) throw unknownKey();
+    c.set('caller', caller);
+    c.set('requireKey', async () => {
+      if ((await find()) === null) throw unknownKey();
+    });
+    await next();
+  });
+}
+
+function bearer(header: string | undefined, { schemeRequired = false } = {}): string | null {
+  const [, scheme, key] = /^\s*(Bearer\s+)?(\S+)\s*$/i.exec(header ?? '') ?? [];
+  return key === undefined || (schemeRequired && scheme === undefined) ? null : key;
+}
+
+const unauthenticated = (detail: string) =>
+  // RFC 9110, section 11.6.1: a 401 names the scheme that would be accepted.
+  new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="ledgerbell"' } });
+
+/** 401 for a key that is not known, also for one that was deleted while its request was under way. */
+export const unknownKey = () =>
+  unauthenticated('The API key is not known: it may have been mistyped, or deleted.');

@@ -1,0 +1,138 @@
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import { Id, toValidationIssue, type ValidationIssue, wellFormed } from '../validation.ts';
+import type { ApiEnv } from './environment.ts';
+import { invalid, notFound, Problem } from './problem.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** The largest JSON body, in bytes: a small resource, or an import that is checked as a whole. */
+export const RESOURCE_BYTES = 256 * KIB;
+export const JSON_IMPORT_BYTES = 32 * MIB;
+/** NDJSON is kept as it comes in, a piece at a time; this bounds one import, not the memory. */
+export const NDJSON_IMPORT_BYTES = 1024 * MIB;
+
+/** More faults than this help nobody. */
+const MAX_FAULTS = 100;
+
+/** The name that a person gives to something. */
+export const Title = v.pipe(
+  v.string('must be a string'),
+  v.trim(),
+  v.minLength(1, 'must not be blank'),
+  v.maxLength(200, 'must be at most 200 characters long'),
+  wellFormed,
+);
+
+type Schema = v.GenericSchema<unknown, unknown>;
+
+/** The media type of the body, without its parameters. */
+export function mediaType(c: Context<ApiEnv>): string {
+  return (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/**
+ * The body as JSON that fits the schema.
+ * @throws {Problem} 415 for another content type, 413 when too large, 400 when it is no JSON, 422 with each fault's path.
+ */
+export async function readJson<S extends Schema>(c: Context<ApiEnv>, schema: S): Promise<v.InferOutput<S>> {
+  requireMediaType(c, ['application/json']);
+  return check(schema, parseJson(await readBytes(c, RESOURCE_BYTES)));
+}
+
+/** @throws {Problem} 415 that names what is accepted. */
+export function requireMediaType(c: Context<ApiEnv>, accepted: readonly string[]): void {
+  if (!accepted.includes(mediaType(c))) {
+    throw new Problem('unsupported-media-type', `The content type must be ${accepted.join(' or ')}.`);
+  }
+  const encoding = c.req.header('content-encoding');
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new Problem(
+      'unsupported-media-type',
+      'The body must not be compressed: send it without Content-Encoding.',
+    );
+  }
+}
+
+const tooLarge = (limit: number) => new Problem('too-large', `The body must be at most ${limit / KIB} KiB.`);
+
+/** @throws {Problem} 413 when the body says that it is larger. */
+function requireLength(c: Context<ApiEnv>, limit: number): void {
+  if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge(limit);
+}
+
+/**
+ * The body's bytes as they come in. They are read from Node's request: the web stream that Hono makes of it costs more than all else
+ * that is done for a small import.
+ * @throws {Problem} 413 as soon as there are more than `limit`.
+ */
+export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGenerator<Uint8Array> {
+  requireLength(c, limit);
+  const { incoming } = c.env;
+  let bytes = 0;
+  try {
+    for await (const part of incoming.iterator({ destroyOnReturn: false })) {
+      bytes += part.length;
+      if (bytes > limit) throw tooLarge(limit);
+      yield part;
+    }
+  } finally {
+    // Whoever stops half-way leaves the rest in the connection, which the client may already use for its next request.
+    incoming.resume();
+  }
+}
+
+/** The whole body. @throws {Problem} 413. */
+export function readBytes(c: Context<ApiEnv>, limit: number): Promise<Buffer> {
+  requireLength(c, limit);
+  const { incoming } = c.env;
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    incoming.on('data', (part: Buffer) => {
+      bytes += part.length;
+      // What comes after that is read and dropped, so that the answer reaches a client that is still sending.
+      if (bytes > limit) reject(tooLarge(limit));
+      else parts.push(part);
+    });
+    incoming.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
+    incoming.on('error', reject);
+  });
+}
+
+/** @throws {Problem} 400 when the bytes are no JSON in UTF-8 (RFC 8259, section 8.1). */
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new Problem('malformed', 'The body is not valid JSON in UTF-8.');
+  }
+}
+
+/** @throws {Problem} 422 with the path of each fault. */
+export function check<S extends Schema>(schema: S, value: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, value);
+  if (!result.success) throw invalidFaults(result.issues.map(toValidationIssue));
+  return result.output;
+}
+
+/** 422 for at least one fault; a very long list is cut. */
+export function invalidFaults(faults: readonly ValidationIssue[]): Problem {
+  const [first = { path: '', message: 'is not valid' }, ...rest] = faults.slice(0, MAX_FAULTS);
+  return invalid([first, ...rest]);
+}
+
+/** The query string, each parameter at most once. @throws {Problem} 422 with the parameter's name. */
+export function readQuery<S extends Schema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> {
+  const repeated = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
+  if (repeated !== undefined) throw invalid([{ path: repeated[0], message: 'must be given only once' }]);
+  return check(schema, c.req.query());
+}
+
+/** An id in the path. What cannot be an id is simply not found. */
+export function readId(c: Context<ApiEnv>, what: string, name = 'id'): string {
+  const result = v.safeParse(Id, c.req.param(name));
+  if (!result.success) throw notFound(what);
+  return result.output;
+}

@@ -1,0 +1,120 @@
+import { describeRoute, resolver } from 'hono-openapi';
+import * as v from 'valibot';
+import { PROBLEMS, type ProblemName } from './problem.ts';
+
+const ProblemBody = v.object({
+  type: v.string(),
+  title: v.string(),
+  status: v.number(),
+  detail: v.string(),
+  message: v.string(),
+  request_id: v.string(),
+  errors: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
+});
+
+/** A valibot schema for the document. Checks that JSON Schema cannot express are told by their messages instead. */
+const schemaOf = (schema: v.GenericSchema) => resolver(schema, { errorMode: 'ignore', typeMode: 'input' });
+
+const integer = { type: 'integer' as const, minimum: 0 };
+const structured = (description: string, example: string) => ({
+  description: `${description} See draft-ietf-httpapi-ratelimit-headers.`,
+  schema: { type: 'string' as const },
+  example,
+});
+
+/** For the document's components; each answer to a known API key refers to the first two, unless limits are off. */
+export const RATE_LIMIT_HEADERS = {
+  'RateLimit-Policy': structured(
+    'How many requests (q) the API key may send in how many seconds (w).',
+    '"default";q=10000;w=10',
+  ),
+  RateLimit: structured(
+    'How many requests (r) the API key has left for the coming seconds (t).',
+    '"default";r=9998;t=7',
+  ),
+  'Retry-After': { description: 'How many seconds to wait before the next try.', schema: integer },
+};
+
+const refer = (...names: (keyof typeof RATE_LIMIT_HEADERS)[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** The headers of an answer under /v1, by its status. */
+const headersOf = (status: number) => ({
+  ...(status === 401 ? {} : refer('RateLimit-Policy', 'RateLimit')),
+  ...(status === 429 || status === 503 ? refer('Retry-After') : {}),
+});
+
+interface Parameter {
+  description: string;
+  example?: string;
+}
+
+const parametersOf = (where: 'query' | 'header', parameters: Record<string, Parameter> = {}) =>
+  Object.entries(parameters).map(([name, { description, example }]) => ({
+    in: where,
+    name,
+    description,
+    schema: { type: 'string' as const },
+    ...(example === undefined ? {} : { example }),
+  }));
+
+/**
+ * Describes one route in /openapi.json.
+ * @param answer what a success looks like.
+ * @param problems the errors that are this route's own; every route under /v1 also has 401, 429 and 503.
+ */
+export function describe(route: {
+  tag: string;
+  summary: string;
+  description?: string;
+  answer: { status?: number; schema?: v.GenericSchema; description: string; media?: string };
+  body?: Record<string, v.GenericSchema | null>;
+  query?: Record<string, Parameter>;
+  headers?: Record<string, Parameter>;
+  problems?: readonly ProblemName[];
+  open?: boolean;
+}) {
+  const { answer, body, query, headers: requestHeaders, problems = [], open = false } = route;
+  const names: ProblemName[] = open
+    ? [...problems]
+    : ['unauthenticated', ...problems, 'too-many-requests', 'unavailable'];
+  const headers = (status: number) => (open ? {} : { headers: headersOf(status) });
+  const media = answer.media ?? 'application/json';
+  return describeRoute({
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    ...(open ? { security: [] } : {}),
+    parameters: [...parametersOf('query', query), ...parametersOf('header', requestHeaders)],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: Object.fromEntries(
+              Object.entries(body).map(([type, schema]) => [
+                type,
+                schema === null ? {} : { schema: schemaOf(schema) },
+              ]),
+            ),
+          },
+        }),
+    responses: {
+      [answer.status ?? 200]: {
+        description: answer.description,
+        ...headers(answer.status ?? 200),
+        content: { [media]: answer.schema === undefined ? {} : { schema: schemaOf(answer.schema) } },
+      },
+      ...Object.fromEntries(
+        names.map((name) => [
+          PROBLEMS[name].status,
+          {
+            description: PROBLEMS[name].title,
+            ...headers(PROBLEMS[name].status),
+            content: { 'application/problem+json': { schema: schemaOf(ProblemBody) } },
+          },
+        ]),
+      ),
+    },
+  });
+}

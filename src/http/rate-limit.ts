@@ -1,0 +1,30 @@
+import type { Runtime } from '../runtime.ts';
+import { createMiddleware } from './environment.ts';
+import { Problem } from './problem.ts';
+import { createQuota, type Left, WINDOW_SECONDS } from './quota.ts';
+
+/**
+ * Limits the requests of each API key to RATE_LIMIT a second, averaged over 10 s, by all processes together. Every answer
+ * carries `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4); beyond the limit
+ * it is a 429 with `Retry-After` (RFC 6585, section 4). While Redis is away, each process limits by its own count.
+ */
+export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
+  const limit = config.rateLimit * WINDOW_SECONDS;
+  const quota = createQuota({ redis, prefix: `${prefix}:rate`, limit });
+  const policy = `"default";q=${limit};w=${WINDOW_SECONDS}`;
+  return createMiddleware(async (c, next) => {
+    const left = quota.take(c.get('caller').apiKeyId);
+    c.header('RateLimit-Policy', policy);
+    c.header('RateLimit', `"default";r=${left.remaining};t=${left.seconds}`);
+    if (left.exhausted) {
+      throw tooManyRequests(left, `This API key may send ${limit} requests in ${WINDOW_SECONDS} s, and has.`);
+    }
+    await next();
+  });
+}
+
+/** 429 that says when to come back. */
+export const tooManyRequests = ({ seconds }: Left, detail: string) =>
+  new Problem('too-many-requests', `${detail} Try again in ${seconds} s.`, {
+    headers: { 'Retry-After': String(seconds) },
+  });

@@ -1,0 +1,12 @@
+import type { Log } from '../log.ts';
+import { createMiddleware } from './environment.ts';
+
+/** One line for each request, without its query, headers or body: those may hold account data and keys. */
+export const requestLog = (log: Log) =>
+  createMiddleware(async (c, next) => {
+    const started = performance.now();
+    await next();
+    const { method, path } = c.req;
+    const durationMs = Math.round(performance.now() - started);
+    log.info({ requestId: c.get('requestId'), method, path, status: c.res.status, durationMs }, 'request');
+  });

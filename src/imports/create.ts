@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import { wakeWebhooks } from '../delivering/wake.ts';
+import { unknownKey } from '../http/authentication.ts';
+import { type ApiEnv, type Caller, createHandlers } from '../http/environment.ts';
+import {
+  check,
+  invalidFaults,
+  JSON_IMPORT_BYTES,
+  mediaType,
+  NDJSON_IMPORT_BYTES,
+  parseJson,
+  readBytes,
+  readQuery,
+  requireMediaType,
+  streamBytes,
+} from '../http/input.ts';
+import { describe } from '../http/openapi.ts';
+import { invalid, Problem } from '../http/problem.ts';
+import type { FormatName } from '../importing/formats/index.ts';
+import {
+  createInlineImports,
+  type InlineImport,
+  MAX_INLINE,
+  type StoreInline,
+} from '../importing/inline-imports.ts';
+import { Movement } from '../importing/movement.ts';
+import { type Staged, stageImport } from '../importing/stage.ts';
+import { queueImports } from '../queues/jobs.ts';
+import type { Runtime } from '../runtime.ts';
+import { createAccountCheck } from './accounts.ts';
+import { findImport, type ImportRow } from './find.ts';
+import { ImportView, viewImport } from './view.ts';
+
+const JSON_TYPE = 'application/json';
+const NDJSON_TYPE = 'application/x-ndjson';
+
+const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
+
+/** Nothing is passed over in silence: whoever sends another parameter would think that it was heeded. */
+const query = (format: FormatName) =>
+  v.strictObject({
+    format: v.optional(v.literal(format, `must be "${format}", which the content type says`)),
+  });
+
+/** POST /v1/imports */
+export const createImport = (runtime: Runtime) => {
+  const { database, queues, log } = runtime;
+  const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
+  const storeInline = createInlineImports({ database, wake, log });
+  const findUnknownAccounts = createAccountCheck(database);
+  return createHandlers(
+    describe({
+      tag: 'Imports',
+      summary: 'Send movements in',
+      description:
+        'Answered once the bytes are committed; storing and notifying follow, and of a small JSON body storing is often done by then. JSON is checked as a whole and refused as a whole. Of NDJSON each line stands for itself: see /v1/imports/{id}/errors. With Idempotency-Key the same request may be sent again for 24 h.',
+      headers: {
+        'Idempotency-Key': {
+          description:
+            'Up to 255 printable ASCII characters. The same key with the same body leads to the same import; with another body it is a 422, and while the first request is being received a 409. See draft-ietf-httpapi-idempotency-key-header.',
+          example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+        },
+      },
+      body: { [JSON_TYPE]: Movements, [NDJSON_TYPE]: null },
+      answer: {
+        status: 202,
+        schema: v.object({ import: ImportView }),
+        description: 'Accepted. Location says where to follow it.',
+      },
+      problems: ['malformed', 'conflict', 'too-large', 'unsupported-media-type', 'invalid'],
+    }),
+    async (c) => {
+      const caller = c.get('caller');
+      const idempotencyKey = scopeOf(caller, readIdempotencyKey(c));
+      requireMediaType(c, [JSON_TYPE, NDJSON_TYPE]);
+      readQuery(c, query(mediaType(c) === JSON_TYPE ? 'json' : 'ndjson'));
+      const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
+      let accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged;
+      if (mediaType(c) === JSON_TYPE) {
+        const bytes = await readBytes(c, JSON_IMPORT_BYTES);
+        // The body may have taken its time.
+        await c.get('requireKey')();
+        const { transactions } = check(Movements, parseJson(bytes));
+        const faults = await findUnknownAccounts(caller, transactions);
+        if (faults.length > 0) throw invalidFaults(faults);
+        const received = transactions.length;
+        const whole = { ...upload, format: 'json' as const, received, body: [bytes] };
+        const inline =
+          received > MAX_INLINE ? null : await storeInline({ ...whole, movements: transactions });
+        accepted = inline ?? (await stageImport(database, whole));
+      } else {
+        const body = streamBytes(c, NDJSON_IMPORT_BYTES);
+        try {
+          accepted = await stageImport(database, { ...upload, format: 'ndjson', received: null, body });
+        } finally {
+          await body.return(undefined);
+        }
+      }
+      const importId = requireAccepted(accepted);
+      if (accepted.outcome === 'staged') {
+        // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
+        await queueImports(queues, [importId]).catch((err: unknown) =>
+          log.warn({ err, importId }, 'import not queued yet'),
+        );
+      }
+      const found =
+        accepted.outcome === 'stored' ? inlineRow(accepted) : await findImport(database, caller, importId);
+      c.header('Location', `/v1/imports/${importId}`);
+      return c.json({ import: viewImport(found) }, 202);
+    },
+  );
+};
+
+/** An import that was stored inline is done, and what it has come to is known. */
+const inlineRow = ({
+  importId,
+  received,
+  inserted,
+  duplicates,
+  deliveries,
+  storedAt,
+}: InlineImport): ImportRow => ({
+  id: importId,
+  status: 'done',
+  format: 'json',
+  received,
+  inserted,
+  duplicates,
+  rejected: 0,
+  deliveries,
+  received_at: storedAt,
+  started_at: storedAt,
+  finished_at: storedAt,
+  error: null,
+});
+
+/** A string of RFC 8941 in quotes, as the draft for this header has it, or the bare text that most clients send. */
+function readIdempotencyKey(c: Context<ApiEnv>): string | null {
+  const key = c.req.header('idempotency-key');
+  if (key === undefined) return null;
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }]);
+  }
+  return key;
+}
+
+/** A key limited to accounts has its Idempotency-Keys to itself: a shared one would lead to an import it may not see. */
+function scopeOf({ accountIds, apiKeyId }: Caller, key: string | null): string | null {
+  if (key === null || accountIds === 'all') return key;
+  return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');
+}
+
+function requireAccepted(accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged): string {
+  switch (accepted.outcome) {
+    case 'stored':
+    case 'staged':
+    case 'replayed':
+      return accepted.importId;
+    case 'api key deleted':
+      throw unknownKey();
+    case 'dropped':
+      throw new Problem(
+        'unavailable',
+        'The upload was interrupted, and nothing of it was kept: send it again.',
+        {
+          headers: { 'Retry-After': '1' },
+        },
+      );
+    case 'in progress':
+      throw new Problem(
+        'conflict',
+        'A request with this Idempotency-Key is being received: wait for its answer.',
+        {
+          headers: { 'Retry-After': '1' },
+        },
+      );
+    case 'key reused':
+      throw invalid([
+        {
+          path: 'Idempotency-Key',
+          message: 'was used for another body within 24 h: use a new key for a new import',
+        },
+      ]);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Sql } from '../database/transaction.ts';
+import type { Caller } from '../http/environment.ts';
+import { notFound } from '../http/problem.ts';
+
+/** An import as MySQL has it. */
+export interface ImportRow {
+  id: string;
+  status: 'queued' | 'running' | 'done' | 'failed';
+  format: string;
+  received: number | null;
+  inserted: number;
+  duplicates: number;
+  rejected: number;
+  deliveries: number;
+  received_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  error: string | null;
+}
+
+/** A key limited to accounts sees the imports it made itself; those of other keys may tell of other accounts. */
+const VISIBLE = `
+  SELECT id, status, format, received, inserted, duplicates, rejected, deliveries, received_at, started_at, finished_at, error
+  FROM imports WHERE customer_id = ? AND status <> 'receiving' AND (? OR api_key_id = ?)`;
+
+const visibleTo = ({ customerId, apiKeyId, accountIds }: Caller) => [
+  customerId,
+  accountIds === 'all',
+  apiKeyId,
+];
+
+/** The newest hundred, newest first. Index: imports_page. */
+export function findImports(sql: Sql, caller: Caller): Promise<ImportRow[]> {
+  return sql.query(`${VISIBLE} ORDER BY id DESC LIMIT 100`, visibleTo(caller));
+}
+
+/** @throws {Problem} 404. */
+export async function findImport(sql: Sql, caller: Caller, id: string): Promise<ImportRow> {
+  const [found] = await sql.query<ImportRow[]>(`${VISIBLE} AND id = ?`, [...visibleTo(caller), id]);
+  if (found === undefined) throw notFound('import');
+  return found;
+}

@@ -1,0 +1,55 @@
+import * as v from 'valibot';
+
+/** MySQL's DATE starts at the year 1000. */
+const DATE_SHAPE = /^([1-9]\d{3})-(\d{2})-(\d{2})$/;
+
+/** Whether "2026-02-30" and the like is a day of the (proleptic Gregorian) calendar. */
+export function isCalendarDate(text: string): boolean {
+  const [, year, month, day] = DATE_SHAPE.exec(text) ?? [];
+  if (year === undefined) return false;
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
+}
+
+export const CalendarDate = v.pipe(
+  v.string('must be a date written YYYY-MM-DD'),
+  v.check(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
+);
+
+/** Fits BIGINT UNSIGNED with room to spare; ids are handed out from 1. */
+const ID_SHAPE = /^[1-9]\d{0,17}$/;
+
+/** An id as a string or an integer; a string from here on. */
+export const Id = v.pipe(
+  v.union(
+    [v.string(), v.pipe(v.number(), v.safeInteger())],
+    'must be an id: a string of digits, or an integer',
+  ),
+  v.transform(String),
+  v.regex(ID_SHAPE, 'must be an id: a string of digits, or an integer'),
+);
+
+/** A lone surrogate has no UTF-8 form: two different texts would be stored as the same. */
+export const wellFormed = v.check(
+  (text: string) => text.isWellFormed(),
+  'must be valid Unicode, without lone surrogates',
+);
+
+/** One thing that is wrong with an input: where (dot path), and what would be right. Never the value itself. */
+export interface ValidationIssue {
+  path: string;
+  message: string;
+}
+
+/** What valibot found, in our words where it would echo the input. */
+export function toValidationIssue(issue: v.BaseIssue<unknown>): ValidationIssue {
+  return { path: v.getDotPath(issue) ?? '', message: messageOf(issue) };
+}
+
+function messageOf(issue: v.BaseIssue<unknown>): string {
+  const missing = issue.received === 'undefined';
+  if (issue.type === 'strict_object' && issue.expected === 'never') return 'is not a known field';
+  if (missing && issue.kind === 'schema') return 'is required';
+  // valibot's default messages quote what was received; ours say only what is allowed.
+  return issue.message.startsWith('Invalid ') ? `must be ${issue.expected ?? 'valid'}` : issue.message;
+}

@@ -1,0 +1,86 @@
+import type { DataSource } from 'typeorm';
+import * as v from 'valibot';
+import { Webhook } from '../database/entities/webhook.ts';
+import type { SecretBox } from '../database/secret-box.ts';
+import type { Sql } from '../database/transaction.ts';
+import type { AddressGuard } from '../delivering/posting/address-guard.ts';
+import { type Caller, createHandlers } from '../http/environment.ts';
+import { readId, readJson } from '../http/input.ts';
+import { describe } from '../http/openapi.ts';
+import { notFound, Problem } from '../http/problem.ts';
+import type { Runtime } from '../runtime.ts';
+import { findWebhook } from './find.ts';
+import { mayOweOtherAccounts } from './foreign-backlog.ts';
+import { WebhookChange } from './input.ts';
+import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
+import { updateWebhook } from './store.ts';
+import { viewWebhook, WebhookView } from './view.ts';
+import { wakeWebhook } from './wake.ts';
+
+/** PATCH /v1/webhooks/:id */
+export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
+  createHandlers(
+    describe({
+      tag: 'Webhooks',
+      summary: 'Change a webhook, pause it, or activate it',
+      description:
+        'Any field of its creation, and status. A paused webhook goes on matching movements: they are pending until it is active again. active also brings back a webhook that was disabled. That, and a new endpoint or headers, closes its circuit and forgets its failures. Pending deliveries are sent with the new settings; event and account decide about movements stored from then on.',
+      body: { 'application/json': WebhookChange },
+      answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
+      problems: ['malformed', 'forbidden', 'not-found', 'too-large', 'unsupported-media-type', 'invalid'],
+    }),
+    async (c) => {
+      const { database, secrets } = runtime;
+      const caller = c.get('caller');
+      const { id } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const change = await readJson(c, WebhookChange);
+      const columns = await toColumns(change, { database, secrets, guard, caller });
+      const redirects = change.endpoint !== undefined || change.headers !== undefined;
+      const changed = await updateWebhook(
+        database,
+        { id, customerId: caller.customerId, columns },
+        async (sql) => {
+          if (redirects) await refuseForeignBacklog(sql, caller, id);
+        },
+      );
+      if (!changed) throw notFound('webhook');
+      // Whatever has changed: a run that is active reads it, and goes on by it.
+      await wakeWebhook(runtime, id);
+      return c.json({
+        webhook: viewWebhook(await database.getRepository(Webhook).findOneByOrFail({ id })),
+      });
+    },
+  );
+
+/**
+ * The columns of `webhooks` that a change sets; the schema knows no other names.
+ * @throws {Problem} 422 or 403 for an endpoint or account that may not be.
+ */
+async function toColumns(
+  change: WebhookChange,
+  context: { database: DataSource; secrets: SecretBox; guard: AddressGuard; caller: Caller },
+): Promise<Record<string, unknown>> {
+  const { account, endpoint, headers, status, ...plain } = change;
+  const { database, secrets, guard, caller } = context;
+  return {
+    ...plain,
+    ...(account === undefined ? {} : { account_id: await requireAccount(database, caller, account) }),
+    ...(endpoint === undefined ? {} : { endpoint: await requireEndpoint(guard, endpoint) }),
+    ...(headers === undefined ? {} : { headers: sealHeaders(secrets, headers) }),
+    ...(status === undefined ? {} : { status, status_reason: null }),
+  };
+}
+
+/**
+ * A webhook may have been for other accounts before, and still have their movements pending. A key limited to accounts must
+ * not lead these to an endpoint of its choice.
+ * @throws {Problem} 403.
+ */
+async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId: string): Promise<void> {
+  if (accountIds !== 'all' && (await mayOweOtherAccounts(sql, webhookId, accountIds))) {
+    throw new Problem(
+      'forbidden',
+      'This webhook may still have movements pending of accounts that this API key may not see: wait until they are delivered, or use a key that sees all.',
+    );
+  }
+}

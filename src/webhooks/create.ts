@@ -1,0 +1,52 @@
+import * as v from 'valibot';
+import { Webhook } from '../database/entities/webhook.ts';
+import { SEALED } from '../database/secret-box.ts';
+import type { AddressGuard } from '../delivering/posting/address-guard.ts';
+import { createWebhookSecret } from '../delivering/posting/signature.ts';
+import { createHandlers } from '../http/environment.ts';
+import { readJson } from '../http/input.ts';
+import { describe } from '../http/openapi.ts';
+import type { Runtime } from '../runtime.ts';
+import { NewWebhook } from './input.ts';
+import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
+import { insertWebhook } from './store.ts';
+import { viewWebhook, WebhookView } from './view.ts';
+
+/** POST /v1/webhooks */
+export const createWebhook = ({ config, database, secrets }: Runtime, guard: AddressGuard) =>
+  createHandlers(
+    describe({
+      tag: 'Webhooks',
+      summary: 'Subscribe to new movements',
+      description:
+        'Every movement stored from now on that matches is sent to the endpoint as a signed POST, and retried for about three days. The secret is shown in this answer only.',
+      body: { 'application/json': NewWebhook },
+      answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, with its secret.' },
+      problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
+    }),
+    async (c) => {
+      const caller = c.get('caller');
+      const input = await readJson(c, NewWebhook);
+      const accountId = await requireAccount(database, caller, input.account);
+      const endpoint = await requireEndpoint(guard, input.endpoint);
+
+      const secret = createWebhookSecret();
+      const id = await insertWebhook(database, {
+        customerId: caller.customerId,
+        filter: { event: input.event, accountId },
+        columns: {
+          title: input.title,
+          endpoint,
+          secret: secrets.seal(secret, SEALED.webhookSecret),
+          encoding: input.encoding ?? config.notificationEncoding,
+          hash_encoding: input.hash_encoding,
+          ordered: input.ordered,
+          rate_limit: input.rate_limit,
+          max_in_flight: input.max_in_flight,
+          headers: sealHeaders(secrets, input.headers),
+        },
+      });
+      const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
+      return c.json({ webhook: viewWebhook(webhook, secret) });
+    },
+  );

@@ -1,0 +1,64 @@
+import type { Sql } from '../database/transaction.ts';
+import { type FilterRange, MOST_RANGES, readFilterRanges } from '../delivering/filter-ranges.ts';
+
+/** Beyond so many pending retries it is not looked which movements they are for. */
+const MOST_RETRIES = 1_000;
+
+/** Indexes: the primary keys. */
+const PROGRESS = `
+  SELECT c.sent_through, b.matched_through
+  FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id = ?`;
+
+/** Index: retries_due. */
+const RETRIES = `
+  SELECT transaction_id FROM retries FORCE INDEX (retries_due)
+  WHERE webhook_id = ? AND due_at IS NOT NULL LIMIT ${MOST_RETRIES + 1}`;
+
+const OF_OTHERS = 'SELECT id FROM transactions WHERE id IN (?) AND account_id NOT IN (?) LIMIT 1';
+
+/** Index: replays_open. */
+const REPLAYS = `
+  SELECT position, until_id, account_ids FROM replays FORCE INDEX (replays_open)
+  WHERE webhook_id = ? AND finished_at IS NULL`;
+
+/**
+ * Whether a webhook may have movements of other accounts pending: it may have been for these before. In doubt it has.
+ * @param accountIds those that the caller may see; not empty.
+ */
+export async function mayOweOtherAccounts(
+  sql: Sql,
+  webhookId: string,
+  accountIds: readonly string[],
+): Promise<boolean> {
+  const [progress] = await sql.query<{ sent_through: string; matched_through: string }[]>(PROGRESS, [
+    webhookId,
+  ]);
+  if (progress === undefined) return false;
+  const { sent_through, matched_through } = progress;
+  const isForeign = ({ filter }: FilterRange) =>
+    filter !== null && (filter.accountId === null || !accountIds.includes(filter.accountId));
+  const foreignWithin = async (after: string, through: string): Promise<boolean> => {
+    if (BigInt(through) <= BigInt(after)) return false;
+    const ranges = await readFilterRanges(sql, webhookId, { after, through });
+    return ranges.length === MOST_RANGES || ranges.some(isForeign);
+  };
+  if (await foreignWithin(sent_through, matched_through)) return true;
+
+  const retries = await sql.query<{ transaction_id: string }[]>(RETRIES, [webhookId]);
+  if (retries.length > MOST_RETRIES) return foreignWithin('0', matched_through);
+  if (retries.length > 0) {
+    const ids = retries.map(({ transaction_id }) => transaction_id);
+    const others = await sql.query<unknown[]>(OF_OTHERS, [ids, accountIds]);
+    if (others.length > 0) return true;
+  }
+
+  const replays = await sql.query<{ position: string; until_id: string; account_ids: string | null }[]>(
+    REPLAYS,
+    [webhookId],
+  );
+  for (const { position, until_id, account_ids } of replays) {
+    if (account_ids?.split(',').every((id) => accountIds.includes(id))) continue;
+    if (await foreignWithin(position, until_id)) return true;
+  }
+  return false;
+}

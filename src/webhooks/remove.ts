@@ -1,0 +1,30 @@
+import * as v from 'valibot';
+import { createHandlers } from '../http/environment.ts';
+import { readId } from '../http/input.ts';
+import { describe } from '../http/openapi.ts';
+import { notFound } from '../http/problem.ts';
+import type { Runtime } from '../runtime.ts';
+import { findWebhook } from './find.ts';
+import { deleteWebhook } from './store.ts';
+import { wakeWebhook } from './wake.ts';
+
+/** DELETE /v1/webhooks/:id */
+export const removeWebhook = (runtime: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Webhooks',
+      summary: 'Delete a webhook',
+      description:
+        'Nothing more is sent to it: its pending deliveries are shown as cancelled. Its log stays until retention.',
+      answer: { schema: v.object({ status: v.literal('success') }), description: 'It is deleted.' },
+      problems: ['not-found'],
+    }),
+    async (c) => {
+      const { database } = runtime;
+      const { customerId } = c.get('caller');
+      const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
+      if (!(await deleteWebhook(database, { id, customerId }))) throw notFound('webhook');
+      await wakeWebhook(runtime, id);
+      return c.json({ status: 'success' });
+    },
+  );

@@ -1,0 +1,49 @@
+import * as v from 'valibot';
+import { Webhook } from '../database/entities/webhook.ts';
+import { SEALED } from '../database/secret-box.ts';
+import type { WriteResult } from '../database/transaction.ts';
+import { createWebhookSecret } from '../delivering/posting/signature.ts';
+import { createHandlers } from '../http/environment.ts';
+import { readId } from '../http/input.ts';
+import { describe } from '../http/openapi.ts';
+import { notFound } from '../http/problem.ts';
+import type { Runtime } from '../runtime.ts';
+import { findWebhook } from './find.ts';
+import { viewWebhook, WebhookView } from './view.ts';
+import { wakeWebhook } from './wake.ts';
+
+/** MySQL assigns from left to right: the secret that was is kept before the new one takes its place. */
+const ROTATE = `
+  UPDATE webhooks SET previous_secret = secret, previous_secret_until = NOW(6) + INTERVAL 24 HOUR, secret = ?,
+    revision = revision + 1
+  WHERE id = ? AND status <> 'deleted'`;
+
+/** POST /v1/webhooks/:id/rotate-secret */
+export const rotateWebhookSecret = (runtime: Runtime) =>
+  createHandlers(
+    describe({
+      tag: 'Webhooks',
+      summary: "Replace a webhook's secret",
+      description:
+        'For 24 hours notifications carry two signatures, of the new secret and of the former. Of several rotations within that time only the last two secrets sign.',
+      answer: {
+        schema: v.object({ webhook: WebhookView }),
+        description: 'The webhook, with its new secret, which is shown in this answer only.',
+      },
+      problems: ['not-found'],
+    }),
+    async (c) => {
+      const { database, secrets } = runtime;
+      const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
+      const secret = createWebhookSecret();
+      const { affectedRows } = await database.query<WriteResult>(ROTATE, [
+        secrets.seal(secret, SEALED.webhookSecret),
+        id,
+      ]);
+      if (affectedRows === 0) throw notFound('webhook');
+      // A delivery run that is active signs with the new secret from now on.
+      await wakeWebhook(runtime, id);
+      const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
+      return c.json({ webhook: viewWebhook(webhook, secret) });
+    },
+  );

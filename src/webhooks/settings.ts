@@ -1,0 +1,48 @@
+import { Account } from '../database/entities/account.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import type { AddressGuard } from '../delivering/posting/address-guard.ts';
+import { type Caller, maySee } from '../http/environment.ts';
+import { invalid, Problem } from '../http/problem.ts';
+import type { Runtime } from '../runtime.ts';
+
+/** The endpoint as it is stored, once the guard has let it pass. @throws {Problem} 422. */
+export async function requireEndpoint(guard: AddressGuard, endpoint: string): Promise<string> {
+  const url = new URL(endpoint);
+  const refusal = await guard.checkEndpoint(url);
+  if (refusal !== null)
+    throw invalid([{ path: 'endpoint', message: `is not allowed: ${refusal.replace(/\.$/, '')}` }]);
+  return url.href;
+}
+
+/** Custom headers as they are stored; null for none. */
+export function sealHeaders(secrets: SecretBox, headers: Record<string, string>): string | null {
+  return Object.keys(headers).length > 0
+    ? secrets.seal(JSON.stringify(headers), SEALED.webhookHeaders)
+    : null;
+}
+
+/**
+ * @returns the account's id, null for all. Another customer's account is as unknown as one that does not exist.
+ * @throws {Problem} 422, or 403 when a limited key asks for all.
+ */
+export async function requireAccount(
+  database: Runtime['database'],
+  caller: Caller,
+  account: string,
+): Promise<string | null> {
+  if (account === 'all') {
+    if (caller.accountIds !== 'all') {
+      throw new Problem(
+        'forbidden',
+        'This API key is limited to some accounts, so that a webhook for "all" would show more than it may see: name one of its accounts.',
+      );
+    }
+    return null;
+  }
+  const known =
+    maySee(caller, account) &&
+    (await database.getRepository(Account).existsBy({ id: account, customerId: caller.customerId }));
+  if (!known)
+    throw invalid([{ path: 'account', message: 'must be "all", or the id of one of your accounts' }]);
+  return account;
+}

@@ -1,0 +1,108 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { type Filter, lockImports, setFilter, startFilter } from '../delivering/filters.ts';
+import { resetHealth } from '../delivering/reset-health.ts';
+
+/** Columns of `webhooks` and their values. The names are ours and never a caller's. */
+export type WebhookColumns = Record<string, unknown>;
+
+const INSERT = (columns: readonly string[]) => `
+  INSERT INTO webhooks (customer_id, event, account_id, ${columns.join(', ')})
+  VALUES (?, ?, ?, ${columns.map(() => '?').join(', ')})`;
+
+/**
+ * Stores a new webhook with its filter, backlog and cursor: it matches what is stored from now on.
+ * @returns its id.
+ */
+export function insertWebhook(
+  database: DataSource,
+  { customerId, filter, columns }: { customerId: string; filter: Filter; columns: WebhookColumns },
+): Promise<string> {
+  return inTransaction(database, async (sql) => {
+    // Imports lock it before they lock accounts, and the row of a webhook refers to one of these.
+    await lockImports(sql, customerId);
+    const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [
+      customerId,
+      filter.event,
+      filter.accountId,
+      ...Object.values(columns),
+    ]);
+    const id = String(insertId);
+    await startFilter(sql, { id, customerId }, filter);
+    return id;
+  });
+}
+
+interface StoredWebhook {
+  event: Filter['event'];
+  account_id: string | null;
+  status: 'active' | 'paused' | 'disabled';
+  revision: number;
+}
+
+const READ = `
+  SELECT event, account_id, status, revision FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+
+/** A delivery run that is active reads the settings again when it sees another revision. */
+const UPDATE = (columns: readonly string[]) => `
+  UPDATE webhooks SET ${columns.map((column) => `${column} = ?`).join(', ')}, revision = ? WHERE id = ?`;
+
+/** What decides about the movements that a webhook matches. Imports are locked before it is changed. */
+const FILTERING = ['event', 'account_id', 'status'];
+
+/** What leads to another place, of which the past says nothing. */
+const REDIRECTING = ['endpoint', 'headers'];
+
+/**
+ * Changes a webhook. Event, account and status decide about movements stored from then on: a paused webhook goes on matching,
+ * a disabled one that becomes active matches again. One that becomes active, or gets another endpoint or headers, forgets how
+ * its endpoint has been answering.
+ * @param check throws when the change may not be; it runs while the webhook is locked.
+ * @returns false when there is no such webhook any more.
+ */
+export function updateWebhook(
+  database: DataSource,
+  { id, customerId, columns }: { id: string; customerId: string; columns: WebhookColumns },
+  check: (sql: Sql) => Promise<void>,
+): Promise<boolean> {
+  const names = Object.keys(columns);
+  return inTransaction(database, async (sql) => {
+    if (names.some((name) => FILTERING.includes(name))) await lockImports(sql, customerId);
+    const [webhook] = await sql.query<StoredWebhook[]>(READ, [id]);
+    if (webhook === undefined) return false;
+    await check(sql);
+    const changed: StoredWebhook = { ...webhook, ...columns, revision: webhook.revision + 1 };
+    if (!sameFilter(filterOf(webhook), filterOf(changed)))
+      await setFilter(sql, { id, customerId }, filterOf(changed));
+    await sql.query(UPDATE(names), [...Object.values(columns), changed.revision, id]);
+    if (columns.status === 'active' || names.some((name) => REDIRECTING.includes(name)))
+      await resetHealth(sql, id, changed.revision);
+    return true;
+  });
+}
+
+const filterOf = ({ event, account_id, status }: StoredWebhook): Filter | null =>
+  status === 'disabled' ? null : { event, accountId: account_id };
+
+const sameFilter = (one: Filter | null, other: Filter | null): boolean =>
+  one?.event === other?.event && one?.accountId === other?.accountId;
+
+const DELETE = `
+  UPDATE webhooks SET status = 'deleted', revision = revision + 1 WHERE id = ? AND status <> 'deleted'`;
+
+/**
+ * Deletes a webhook, however much is pending: it matches nothing more, and no delivery run sends for it. Its log stays.
+ * @returns false when somebody else has deleted it.
+ */
+export function deleteWebhook(
+  database: DataSource,
+  webhook: { id: string; customerId: string },
+): Promise<boolean> {
+  return inTransaction(database, async (sql) => {
+    await lockImports(sql, webhook.customerId);
+    const { affectedRows } = await sql.query<WriteResult>(DELETE, [webhook.id]);
+    if (affectedRows === 0) return false;
+    await setFilter(sql, webhook, null);
+    return true;
+  });
+}

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import type { NewCustomer } from '../../src/customers/customers.ts';
+import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { countRows } from '../support/rows.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+
+const ACCOUNT = { bank: 'Ziraat Bankası', title: 'Şirket Hesabı', currency: 'TRY' };
+const IBAN = 'TR330006100519786457841326';
+
+describe('accounts', () => {
+  it('are made, listed in order, and looked at one by one', async () => {
+    const { api_key: key } = await service.customer();
+    expect((await service.call('GET', '/v1/accounts', { key })).body).toEqual({ accounts: [] });
+    const first = await service.call('POST', '/v1/accounts', {
+      key,
+      body: { ...ACCOUNT, iban: 'tr33 0006 1005 1978 6457 8413 26' },
+    });
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({
+      account: {
+        id: expect.stringMatching(/^\d+$/),
+        bank: { id: expect.stringMatching(/^\d+$/), name: 'Ziraat Bankası' },
+        title: 'Şirket Hesabı',
+        balance: null,
+        currency: 'TRY',
+        iban: IBAN,
+        status: 'active',
+        last_work: null,
+        last_update: null,
+        error: null,
+      },
+    });
+    const { account } = first.body;
+    const second = await service.call('POST', '/v1/accounts', {
+      key,
+      body: { bank_id: Number(account.bank.id), title: 'İkinci', currency: 'EUR' },
+    });
+    expect(second.body.account.bank).toEqual(account.bank);
+    const { body } = await service.call('GET', '/v1/accounts', { key });
+    expect(body).toEqual({ accounts: [account, second.body.account] });
+    expect((await service.call('GET', `/v1/accounts/${account.id}`, { key })).body).toEqual({
+      accounts: [account],
+    });
+  });
+
+  it('show the balance and the time of the newest movement', async () => {
+    const { api_key: key } = await service.customer();
+    const { id } = await createAccount(service, key);
+    await importMovements(service, key, [
+      movement(id, { date_issue: '2026-02-02', balance: '77.70', unique_id: 'new' }),
+      movement(id, { date_issue: '2026-02-01', balance: '1.00', unique_id: 'old' }),
+      movement(id, { date_issue: '2026-02-03', balance: null, unique_id: 'without' }),
+    ]);
+    const { body } = await service.call('GET', `/v1/accounts/${id}`, { key });
+    expect(body.accounts).toEqual([
+      expect.objectContaining({
+        balance: '77.70',
+        last_work: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+03$/),
+        last_update: body.accounts[0].last_work,
+      }),
+    ]);
+  });
+
+  it('name a bank once, however often it is named, and list it under /v1/banks', async () => {
+    const { api_key: key } = await service.customer();
+    const made = await Promise.all([1, 2, 3].map(() => createAccount(service, key, { bank: 'Kuveyt Türk' })));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(3);
+    const { status, body } = await service.call('GET', '/v1/banks', { key });
+    expect(status).toBe(200);
+    expect(body).toEqual({ banks: [{ id: expect.stringMatching(/^\d+$/), name: 'Kuveyt Türk' }] });
+  });
+
+  it('name banks as their own customer spells them, and not as another one did first', async () => {
+    const [one, two] = [await service.customer('Bir'), await service.customer('İki')];
+    const bankOf = async ({ api_key: key }: NewCustomer, bank: string) =>
+      (await service.call('POST', '/v1/accounts', { key, body: { ...ACCOUNT, bank } })).body.account.bank;
+    const theirs = await bankOf(one, 'AKBANK');
+    const mine = await bankOf(two, 'Akbank');
+    expect([theirs.name, mine.name]).toEqual(['AKBANK', 'Akbank']);
+    expect(mine.id).not.toBe(theirs.id);
+    for (const [{ api_key: key }, bank] of [
+      [one, theirs],
+      [two, mine],
+    ]) {
+      expect((await service.call('GET', '/v1/banks', { key })).body).toEqual({ banks: [bank] });
+    }
+    const answer = await service.call('POST', '/v1/accounts', {
+      key: two.api_key,
+      body: { ...ACCOUNT, bank: undefined, bank_id: theirs.id },
+    });
+    expect(expectProblem(answer, 422)).toEqual(['bank_id']);
+  });
+
+  it.each([
+    ['bank', { bank: undefined }],
+    ['bank', { bank_id: 1 }],
+    ['bank', { bank: '   ' }],
+    ['bank', { bank: 'MARKER'.repeat(40) }],
+    ['bank_id', { bank: undefined, bank_id: 999_999 }],
+    ['bank_id', { bank: undefined, bank_id: 'MARKER' }],
+    ['bank_id', { bank: undefined, bank_id: 1.5 }],
+    ['title', { title: undefined }],
+    ['title', { title: '' }],
+    ['title', { title: 7 }],
+    ['title', { title: 'MARKER\ud800' }],
+    ['bank', { bank: 'MARKER\ud800' }],
+    ['title', { title: null }],
+    ['currency', { currency: 'try' }],
+    ['currency', { currency: 'MARKER' }],
+    ['currency', { currency: undefined }],
+    ['iban', { iban: 'TR330006100519786457841327' }],
+    ['iban', { iban: 'MARKER' }],
+    ['iban', { iban: 12 }],
+    ['customer_id', { customer_id: 1 }],
+    ['toString', { toString: 'MARKER' }],
+    ['__proto__', JSON.parse('{"__proto__": "MARKER"}')],
+  ])('are refused for a wrong %s: %j', async (path, fields) => {
+    const { api_key: key } = await service.customer();
+    const before = await countRows(service);
+    const body = Object.defineProperties({ ...ACCOUNT }, Object.getOwnPropertyDescriptors(fields));
+    const answer = await service.call('POST', '/v1/accounts', { key, body });
+    expect(expectProblem(answer, 422)).toEqual([path]);
+    expect(JSON.stringify(answer.body)).not.toContain('MARKER');
+    expect(await countRows(service)).toEqual(before);
+  });
+
+  it.each(['0', '-1', '1.0', '01', '999999999999', '99999999999999999999', 'all', 'null', '1%20', '１'])(
+    'that cannot be there are not found: %s',
+    async (id) => {
+      const { api_key: key } = await service.customer();
+      expectProblem(await service.call('GET', `/v1/accounts/${id}`, { key }), 404);
+      expectProblem(
+        await service.call('GET', `/v1/accounts/${id}/transactions?starts=2026-01-01`, { key }),
+        404,
+      );
+    },
+  );
+});

@@ -1,0 +1,294 @@
+import type { LookupAddress, LookupAllOptions } from 'node:dns';
+import { once } from 'node:events';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
+import { createPoster } from '../../../src/delivering/posting/post.ts';
+import {
+  createResolver,
+  type Resolve,
+  type ResolverOptions,
+} from '../../../src/delivering/posting/resolver.ts';
+import { useNameServer } from '../../support/name-server.ts';
+
+const dns = useNameServer();
+const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-resolver-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+beforeEach(() => {
+  dns.zones.clear();
+  dns.asked.length = 0;
+});
+
+/** A resolver that asks the test's DNS server, on a clock that stands still until it is moved. */
+function resolver(options: ResolverOptions = {}) {
+  const clock = { ms: 1_000 };
+  const resolve = createResolver({
+    servers: [dns.address],
+    hostsFile: join(folder, 'no such file'),
+    now: () => clock.ms,
+    ...options,
+  });
+  return { resolve, clock, find: (name: string, family = 0) => find(resolve, name, { all: true, family }) };
+}
+
+function find(resolve: Resolve, name: string, options: LookupAllOptions): Promise<string[]> {
+  return new Promise((done, fail) => {
+    resolve(name, options, (error, addresses: LookupAddress[]) => {
+      if (error) fail(error);
+      else done(addresses.map(({ address, family }) => `${address} (${family})`));
+    });
+  });
+}
+
+/** Names whose DNS server never answers. */
+function silentNames(count: number): string[] {
+  const names = Array.from({ length: count }, (_, index) => `silent${index}.example`);
+  for (const name of names) dns.zones.set(name, 'silence');
+  return names;
+}
+
+describe('names that never answer', () => {
+  it('do not delay one that does', async () => {
+    dns.zones.set('bank.example', { a: ['192.0.2.1'] });
+    const { find } = resolver();
+    let ended = 0;
+    const silent = silentNames(50).map((name) =>
+      find(name).finally(() => {
+        ended += 1;
+      }),
+    );
+    const outcomes = Promise.allSettled(silent);
+    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)']);
+    expect(ended).toBe(0);
+    for (const outcome of await outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'EAI_AGAIN' } });
+    }
+  });
+
+  it('fail as a failure of DNS when their time is over, and are asked again after 2 s', async () => {
+    const [name = ''] = silentNames(1);
+    const { find, clock } = resolver({ timeout: 100 });
+    const failure = { code: 'EAI_AGAIN', message: expect.stringContaining('ETIMEOUT') };
+    await expect(find(name)).rejects.toMatchObject(failure);
+    await expect(find(name)).rejects.toMatchObject(failure);
+    expect(dns.asked).toHaveLength(2);
+    dns.zones.set(name, { a: ['192.0.2.1'] });
+    clock.ms += 2_000;
+    expect(await find(name)).toEqual(['192.0.2.1 (4)']);
+  });
+
+  it('delay the POSTs to them alone', async () => {
+    const server = createServer((_request, response) => response.end('stored')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    dns.zones.set('bank.example', { a: ['127.0.0.1'] });
+    dns.zones.set('internal.example', { a: ['10.0.0.5'] });
+    const guard = createAddressGuard({ allow: ['127.0.0.0/8'], resolve: resolver().resolve });
+    const poster = createPoster({ guard });
+    const post = (name: string) =>
+      poster.post({ origin: `http://${name}:${port}`, path: '/', headers: {}, body: '{}' });
+    try {
+      let ended = 0;
+      const silent = silentNames(50).map(async (name) => {
+        const answer = await post(name);
+        ended += 1;
+        return answer;
+      });
+      expect(await post('bank.example')).toMatchObject({ status: 200, body: 'stored', error: null });
+      expect(await post('bank.example.')).toMatchObject({ status: 200, error: null });
+      expect(await post('internal.example')).toMatchObject({ status: null, refused: true });
+      expect(ended).toBe(0);
+      for (const answer of await Promise.all(silent)) {
+        expect(answer).toMatchObject({ status: null, refused: false });
+        expect(answer.error).toMatch(/^EAI_AGAIN: .*ETIMEOUT/);
+      }
+    } finally {
+      await poster.close();
+      server.close();
+    }
+  });
+});
+
+describe('an answer', () => {
+  it('has the addresses of both families, IPv4 first', async () => {
+    dns.zones.set('bank.example', { a: ['192.0.2.1', '192.0.2.2'], aaaa: ['2001:db8::1'] });
+    const { find } = resolver();
+    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)', '192.0.2.2 (4)', '2001:db8::1 (6)']);
+    expect(dns.asked.sort()).toEqual(['a bank.example', 'aaaa bank.example']);
+    expect(await find('bank.example', 6)).toEqual(['2001:db8::1 (6)']);
+  });
+
+  it.each(['silence', 'servfail', 'nxdomain'] as const)(
+    'of one family is used although the other one is %s',
+    async (failure) => {
+      dns.zones.set('four.example', { a: ['192.0.2.1'], aaaa: failure });
+      dns.zones.set('six.example', { a: failure, aaaa: ['2001:db8::1'] });
+      const { find } = resolver({ timeout: 500 });
+      const found = Promise.all([find('four.example'), find('six.example')]);
+      expect(await found).toEqual([['192.0.2.1 (4)'], ['2001:db8::1 (6)']]);
+      await expect(find('four.example', 6)).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    },
+  );
+
+  it('follows a chain of CNAMEs, and is kept no longer than any of its records', async () => {
+    dns.zones.set('bank.example', { cname: 'cdn.example', ttl: 20 });
+    dns.zones.set('cdn.example', { cname: 'edge.example', ttl: 90 });
+    dns.zones.set('edge.example', { a: ['192.0.2.1'], aaaa: ['2001:db8::1'], ttl: 90 });
+    const { find, clock } = resolver();
+    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)', '2001:db8::1 (6)']);
+    clock.ms += 19_999;
+    await find('bank.example');
+    expect(dns.asked).toHaveLength(2);
+    clock.ms += 1;
+    await find('bank.example');
+    expect(dns.asked).toHaveLength(4);
+  });
+
+  it.each([
+    ['its TTL', { ttl: 60 }, 60_000],
+    ['the shorter TTL of its two families', { ttl: 60, aaaaTtl: 30, aaaa: ['2001:db8::1'] }, 30_000],
+    ['1 s when its TTL is 0', { ttl: 0 }, 1_000],
+    ['5 minutes when its TTL is a day', { ttl: 86_400 }, 300_000],
+  ])('is kept for %s', async (_kind, zone, ms) => {
+    dns.zones.set('bank.example', { a: ['192.0.2.1'], ...zone });
+    const { find, clock } = resolver();
+    await find('bank.example');
+    dns.zones.set('bank.example', { a: ['192.0.2.2'] });
+    clock.ms += ms - 1;
+    expect(await find('bank.example', 4)).toEqual(['192.0.2.1 (4)']);
+    clock.ms += 1;
+    expect(await find('bank.example', 4)).toEqual(['192.0.2.2 (4)']);
+  });
+
+  it('is shared by all who ask for the name at once, however it is spelled', async () => {
+    dns.zones.set('bank.example', { a: ['192.0.2.1'] });
+    const { find } = resolver();
+    const spellings = ['bank.example', 'BANK.example', 'bank.example.'];
+    await Promise.all(Array.from({ length: 30 }, (_, index) => find(spellings[index % 3] ?? '')));
+    expect(dns.asked.sort()).toEqual(['a bank.example', 'aaaa bank.example']);
+  });
+
+  it('is the oldest one to go when there are too many', async () => {
+    for (const name of ['one', 'two', 'three']) dns.zones.set(`${name}.example`, { a: ['192.0.2.1'] });
+    const { find } = resolver({ maxNames: 2 });
+    for (const name of ['one', 'two', 'three', 'three', 'two', 'one']) await find(`${name}.example`);
+    const asked = dns.asked.filter((question) => question.startsWith('a '));
+    expect(asked).toEqual(['a one.example', 'a two.example', 'a three.example', 'a one.example']);
+  });
+
+  it('keeps 16 addresses of each family', async () => {
+    const a = Array.from({ length: 20 }, (_, index) => `192.0.2.${index}`);
+    dns.zones.set('bank.example', { a, aaaa: ['2001:db8::1'] });
+    expect(await resolver().find('bank.example')).toHaveLength(17);
+  });
+});
+
+describe('a name without an address', () => {
+  const check = (options: ResolverOptions = {}) =>
+    createAddressGuard({ allow: [], resolve: resolver(options).resolve }).checkEndpoint(
+      new URL('https://bank.example/hook'),
+    );
+
+  it('that does not exist is not found, and is asked for again after 2 s', async () => {
+    const { find, clock } = resolver();
+    await expect(find('bank.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    dns.zones.set('bank.example', { a: ['192.0.2.1'] });
+    clock.ms += 1_999;
+    await expect(find('bank.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    clock.ms += 1;
+    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)']);
+  });
+
+  it.each([
+    ['does not exist', 'nxdomain'],
+    ['exists without addresses', {}],
+    ['leads to a name that does not exist', { cname: 'gone.example' }],
+  ] as const)('is refused at creation when it %s', async (_kind, zone) => {
+    dns.zones.set('bank.example', zone);
+    expect(await check()).toContain('does not exist');
+  });
+
+  it.each([
+    ['SERVFAIL', 'servfail'],
+    ['silence', 'silence'],
+    ['SERVFAIL for one family', { aaaa: 'servfail' }],
+    ['silence for one family', { a: 'silence', aaaa: 'nxdomain' }],
+  ] as const)('passes at creation when DNS failed with %s', async (_kind, zone) => {
+    dns.zones.set('bank.example', zone);
+    expect(await check({ timeout: 100 })).toBeNull();
+  });
+
+  it('passes at creation when no DNS server is there', async () => {
+    expect(await check({ servers: ['127.0.0.1:1'], timeout: 100 })).toBeNull();
+  });
+
+  it.each(['bank..example', `${'a'.repeat(64)}.example`])('is not found when it cannot be one: %s', (name) =>
+    expect(resolver().find(name)).rejects.toMatchObject({ code: 'ENOTFOUND' }),
+  );
+});
+
+describe('without a question to DNS', () => {
+  it('a literal address is its own answer', async () => {
+    const { find } = resolver();
+    expect(await find('192.0.2.1')).toEqual(['192.0.2.1 (4)']);
+    expect(await find('2001:db8::1')).toEqual(['2001:db8::1 (6)']);
+    expect(dns.asked).toEqual([]);
+  });
+
+  it.each(['localhost', 'LOCALHOST.', 'api.localhost'])('%s is loopback', async (name) => {
+    expect(await resolver().find(name)).toEqual(['127.0.0.1 (4)', '::1 (6)']);
+    expect(dns.asked).toEqual([]);
+  });
+
+  it('the hosts file decides about the names in it', async () => {
+    const hostsFile = join(folder, 'hosts');
+    await writeFile(
+      hostsFile,
+      '# 192.0.2.9 bank.example\r\n192.0.2.1\tBank.example  bank # the bank\r\n2001:db8::1 bank.example.\n300.1.1.1 odd.example\n127.0.0.5 localhost',
+    );
+    dns.zones.set('bank.example', { a: ['192.0.2.99'] });
+    const { find } = resolver({ hostsFile });
+    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)', '2001:db8::1 (6)']);
+    expect(await find('BANK.')).toEqual(['192.0.2.1 (4)']);
+    expect(await find('localhost')).toEqual(['127.0.0.5 (4)']);
+    expect(dns.asked).toEqual([]);
+    await expect(find('odd.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+
+  it('the hosts file is read again when it was changed, replaced or removed', async () => {
+    const hostsFile = join(folder, 'changing');
+    dns.zones.set('bank.example', { a: ['192.0.2.99'] });
+    const { find } = resolver({ hostsFile });
+    expect(await find('bank.example')).toEqual(['192.0.2.99 (4)']);
+    await writeFile(hostsFile, '192.0.2.1 bank.example\n');
+    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)']);
+    await writeFile(hostsFile, '192.0.2.20 bank.example\n');
+    expect(await find('bank.example')).toEqual(['192.0.2.20 (4)']);
+    await writeFile(`${hostsFile}.new`, '192.0.2.30 bank.example\n');
+    await rename(`${hostsFile}.new`, hostsFile);
+    expect(await find('bank.example')).toEqual(['192.0.2.30 (4)']);
+    await rm(hostsFile);
+    expect(await find('bank.example')).toEqual(['192.0.2.99 (4)']);
+  });
+});
+
+describe('a name without a dot', () => {
+  it('is asked for as it is, whatever search domains there are', async () => {
+    process.env.LOCALDOMAIN = 'corp.example';
+    try {
+      dns.zones.set('receiver.corp.example', { a: ['192.0.2.1'] });
+      const { find, clock } = resolver();
+      await expect(find('receiver')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+      dns.zones.set('receiver', { a: ['192.0.2.2'] });
+      clock.ms += 2_000;
+      expect(await find('receiver')).toEqual(['192.0.2.2 (4)']);
+    } finally {
+      delete process.env.LOCALDOMAIN;
+    }
+  });
+});
