@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createBatcher } from '../src/batcher.ts';
-import { isAway } from '../src/database/transaction.ts';
+import { isConnectionError } from '../src/database/transaction.ts';
 
 /** Work whose groups are ended by the test. */
 function heldWork() {
@@ -90,7 +90,7 @@ function refusingWork() {
 
 it('tries item by item what failed together, where it may', async () => {
   const { tried, work } = refusingWork();
-  const ask = createBatcher(work, { retryAlone: (error) => !isAway(error) });
+  const ask = createBatcher(work, { retryAlone: (error) => !isConnectionError(error) });
   const settled = await Promise.allSettled([1, 2, 3].map(ask));
   expect(tried).toEqual([[1, 2, 3], [1], [2], [3]]);
   const outcomes = settled.map((it) => (it.status === 'fulfilled' ? it.value : it.reason.message));
@@ -99,7 +99,7 @@ it('tries item by item what failed together, where it may', async () => {
 
 it('fails as a whole where MySQL is away, and where nothing is tried alone', async () => {
   for (const [options, last] of [
-    [{ retryAlone: (error: unknown) => !isAway(error) }, 9],
+    [{ retryAlone: (error: unknown) => !isConnectionError(error) }, 9],
     [{}, 2],
   ] as const) {
     const { tried, work } = refusingWork();

@@ -1,4 +1,4 @@
-import { isAway } from '../database/transaction.ts';
+import { isConnectionError } from '../database/transaction.ts';
 import { withoutValues } from '../log.ts';
 
 /** What a person did wrong or has to do next; its message is one sentence, fit to be shown as it is. */
@@ -16,7 +16,8 @@ export function explain(error: unknown): string {
   const errno = 'errno' in error ? Number(error.errno) : 0;
   if (errno === ER_ACCESS_DENIED) return 'MySQL refuses the user or the password in DATABASE_URL.';
   if (errno === ER_NO_SUCH_TABLE) return SCHEMA_MISSING;
-  if (isAway(error)) return `MySQL cannot be reached (${code}): is it running, and is DATABASE_URL right?`;
+  if (isConnectionError(error))
+    return `MySQL cannot be reached (${code}): is it running, and is DATABASE_URL right?`;
   const [line = ''] = withoutValues(error.message).trim().split('\n');
   return line === '' ? code : line;
 }

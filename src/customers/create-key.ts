@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { inTransaction } from '../database/transaction.ts';
 import { createHandlers } from '../http/environment.ts';
-import { invalidFaults, readJson } from '../http/input.ts';
+import { invalidIssues, readJson } from '../http/input.ts';
 import { describe } from '../http/openapi.ts';
 import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
@@ -33,12 +33,12 @@ export const createApiKey = ({ database }: Runtime) =>
       if (account !== 'all') {
         const rows = await database.query<{ id: string }[]>(ACCOUNTS, [caller.customerId]);
         const known = new Set(rows.map(({ id }) => id));
-        const faults = account.flatMap((id, index) =>
+        const issues = account.flatMap((id, index) =>
           known.has(id)
             ? []
             : [{ path: `account.${index}`, message: 'must be the id of one of your accounts' }],
         );
-        if (faults.length > 0) throw invalidFaults(faults);
+        if (issues.length > 0) throw invalidIssues(issues);
       }
       const apikey = await inTransaction(database, (sql) =>
         storeApiKey(sql, { customerId: caller.customerId, title, accountIds: chosen }),

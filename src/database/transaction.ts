@@ -11,7 +11,7 @@ export interface WriteResult {
 }
 
 /** ER_CHECKREAD (a row changed under a snapshot), ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK. */
-const PASSING = new Set([1020, 1205, 1213]);
+const RETRYABLE_LOCK_ERRORS = new Set([1020, 1205, 1213]);
 
 /**
  * Runs `work` in one READ COMMITTED transaction, and once more (at most six times) when MySQL chose it as a deadlock's
@@ -22,7 +22,7 @@ export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promi
     retries: 6,
     minTimeout: 20,
     randomize: true,
-    shouldRetry: ({ error }) => isPassing(error),
+    shouldRetry: ({ error }) => isRetryableLockError(error),
   });
 }
 
@@ -43,11 +43,11 @@ export function tryTransaction<T>(database: DataSource, work: (sql: Sql) => Prom
 }
 
 /** Whether a statement lost to another one's locks: the same work succeeds when repeated. */
-export const isPassing = (error: unknown): boolean =>
-  error instanceof Error && 'errno' in error && PASSING.has(Number(error.errno));
+export const isRetryableLockError = (error: unknown): boolean =>
+  error instanceof Error && 'errno' in error && RETRYABLE_LOCK_ERRORS.has(Number(error.errno));
 
 /** Codes of mysql2 and of the system that say: the server is not there, or the connection to it is not any more. */
-const AWAY = new Set([
+const CONNECTION_ERRORS = new Set([
   'PROTOCOL_CONNECTION_LOST',
   'PROTOCOL_SEQUENCE_TIMEOUT',
   'ECONNREFUSED',
@@ -65,9 +65,9 @@ const AWAY = new Set([
 ]);
 
 /** Whether a statement failed because MySQL is away: the same statement may succeed later. */
-export function isAway(error: unknown): boolean {
+export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if ('code' in error && typeof error.code === 'string' && AWAY.has(error.code)) return true;
+  if ('code' in error && typeof error.code === 'string' && CONNECTION_ERRORS.has(error.code)) return true;
   // The Unix socket of a server that is down does not exist; neither does many a file that is read.
   if ('code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect')
     return true;

@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { createBatcher } from '../batcher.ts';
-import { isAway } from '../database/transaction.ts';
+import { isConnectionError } from '../database/transaction.ts';
 import { type LeasedRecord, LeaseLostError, recordResults } from './record-results.ts';
 
 /** Transactions at work at a time: when one waits for another's locks, the next does not wait with it. */
@@ -32,7 +32,7 @@ export function createResultWriter(database: DataSource): ResultWriter {
     pRetry(() => recordResults(database, records), {
       retries: 5,
       minTimeout: 250,
-      shouldRetry: ({ error }) => isAway(error),
+      shouldRetry: ({ error }) => isConnectionError(error),
     });
   const write = createBatcher(recordAgain, {
     workers: WRITERS,
@@ -40,7 +40,7 @@ export function createResultWriter(database: DataSource): ResultWriter {
     maxWeight: MAX_RESULTS,
     weigh: ({ record }) => record.results.length,
     // One lost lease, or one refused value, must not fail the others.
-    retryAlone: (error) => !isAway(error),
+    retryAlone: (error) => !isConnectionError(error),
   });
   let callbacks: (() => void)[] = [];
   const flush = () => {

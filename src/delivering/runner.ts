@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { createBatcher } from '../batcher.ts';
 import type { SecretBox } from '../database/secret-box.ts';
-import { isAway } from '../database/transaction.ts';
+import { isConnectionError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
 import { createFairDispatch } from './fair-dispatch.ts';
@@ -109,7 +109,7 @@ export function createRunner(options: RunnerOptions): Runner {
     }
   }
 
-  const retryAlone = (error: unknown) => !isAway(error);
+  const retryAlone = (error: unknown) => !isConnectionError(error);
   const readState = createBatcher((ids: readonly string[]) => readStates(database, ids), { retryAlone });
   const takeLease = createBatcher((requests: readonly LeaseRequest[]) => takeLeases(database, requests), {
     retryAlone,

@@ -149,11 +149,11 @@ function importFaults(rows: number, first: ImportState, second: ImportState, lis
   ];
 }
 
-function judge(screen: Screen, faults: readonly string[]): boolean {
-  if (faults.length === 0) screen.done('Every expected notification was delivered, received and verified.');
-  for (const fault of faults) screen.failed(fault);
+function judge(screen: Screen, problems: readonly string[]): boolean {
+  if (problems.length === 0) screen.done('Every expected notification was delivered, received and verified.');
+  for (const problem of problems) screen.failed(problem);
   screen.line();
-  return faults.length === 0;
+  return problems.length === 0;
 }
 
 async function stayUp(screen: Screen, url: string, command: string, signal: AbortSignal): Promise<void> {

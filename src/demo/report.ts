@@ -68,7 +68,9 @@ export function findFaults(outcomes: readonly Outcome[]): string[] {
       ...(strangers.length === 0
         ? []
         : [`${title} was told of ${strangers.length} movements that do not match it.`]),
-      ...[...new Set(subscriber.faults)].map((fault) => `${title} did not believe a notification. ${fault}`),
+      ...[...new Set(subscriber.problems)].map(
+        (problem) => `${title} did not believe a notification. ${problem}`,
+      ),
     ];
   });
 }

@@ -13,7 +13,7 @@ export interface Subscriber {
   /** Ids of the movements that it was told of with a genuine signature and hash. */
   verified: ReadonlySet<string>;
   /** Why it did not believe others. */
-  faults: readonly string[];
+  problems: readonly string[];
   /** Tells it what it needs for its checks: known only once the webhook is made. */
   learn(secrets: Required<Secrets>): void;
   close: Receiver['close'];
@@ -22,7 +22,7 @@ export interface Subscriber {
 /** Starts a receiver on a free port of 127.0.0.1, which verifies all that comes. */
 export async function startSubscriber(subscription: Subscription): Promise<Subscriber> {
   const verified = new Set<string>();
-  const faults: string[] = [];
+  const problems: string[] = [];
   let secrets: Secrets = { secret: '' };
   let calls = 0;
 
@@ -30,9 +30,9 @@ export async function startSubscriber(subscription: Subscription): Promise<Subsc
     calls += 1;
     if (subscription.failsAtFirst && calls === 1) return OUT_OF_ORDER;
     if (subscription.failsAtFirst && calls === 2) return 'drop';
-    const { fault, hash } = checkNotification(headers, body, secrets, Date.now());
-    if (fault !== null || hash !== 'verified') {
-      faults.push(fault ?? 'The hash was not checked.');
+    const { problem, hash } = checkNotification(headers, body, secrets, Date.now());
+    if (problem !== null || hash !== 'verified') {
+      problems.push(problem ?? 'The hash was not checked.');
       return NOT_GENUINE;
     }
     verified.add(String(headers['ledgerbell-transaction-id']));
@@ -42,7 +42,7 @@ export async function startSubscriber(subscription: Subscription): Promise<Subsc
     subscription,
     url,
     verified,
-    faults,
+    problems,
     learn: (learned) => {
       secrets = learned;
     },

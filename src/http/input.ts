@@ -10,11 +10,11 @@ const MIB = 1024 * KIB;
 /** The largest JSON body, in bytes: a small resource, or an import that is checked as a whole. */
 export const RESOURCE_BYTES = 256 * KIB;
 export const JSON_IMPORT_BYTES = 32 * MIB;
-/** NDJSON is kept as it comes in, a piece at a time; this bounds one import, not the memory. */
+/** NDJSON is kept as it comes in, a part at a time; this bounds one import, not the memory. */
 export const NDJSON_IMPORT_BYTES = 1024 * MIB;
 
-/** More faults than this help nobody. */
-const MAX_FAULTS = 100;
+/** More issues than this help nobody. */
+const MAX_ISSUES = 100;
 
 /** The name that a person gives to something. */
 export const Title = v.pipe(
@@ -34,7 +34,7 @@ export function mediaType(c: Context<ApiEnv>): string {
 
 /**
  * The body as JSON that fits the schema.
- * @throws {Problem} 415 for another content type, 413 when too large, 400 when it is no JSON, 422 with each fault's path.
+ * @throws {Problem} 415 for another content type, 413 when too large, 400 when it is no JSON, 422 with each issue's path.
  */
 export async function readJson<S extends Schema>(c: Context<ApiEnv>, schema: S): Promise<v.InferOutput<S>> {
   requireMediaType(c, ['application/json']);
@@ -110,16 +110,16 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** @throws {Problem} 422 with the path of each fault. */
+/** @throws {Problem} 422 with the path of each issue. */
 export function check<S extends Schema>(schema: S, value: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
-  if (!result.success) throw invalidFaults(result.issues.map(toValidationIssue));
+  if (!result.success) throw invalidIssues(result.issues.map(toValidationIssue));
   return result.output;
 }
 
-/** 422 for at least one fault; a very long list is cut. */
-export function invalidFaults(faults: readonly ValidationIssue[]): Problem {
-  const [first = { path: '', message: 'is not valid' }, ...rest] = faults.slice(0, MAX_FAULTS);
+/** 422 for at least one issue; a very long list is cut. */
+export function invalidIssues(issues: readonly ValidationIssue[]): Problem {
+  const [first = { path: '', message: 'is not valid' }, ...rest] = issues.slice(0, MAX_ISSUES);
   return invalid([first, ...rest]);
 }
 

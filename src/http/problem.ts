@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { isAway } from '../database/transaction.ts';
+import { isConnectionError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { ValidationIssue } from '../validation.ts';
 import type { ApiEnv } from './environment.ts';
@@ -47,7 +47,7 @@ export class Problem extends Error {
   }
 }
 
-/** Well-formed, but not allowed: each fault with its path. The first is told in the detail as well. */
+/** Well-formed, but not allowed: each issue with its path. The first is told in the detail as well. */
 export function invalid(errors: readonly [ValidationIssue, ...ValidationIssue[]]): Problem {
   const [{ path, message }] = errors;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
@@ -70,7 +70,7 @@ export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Respo
     );
   }
   const requestId = c.get('requestId');
-  if (isAway(error)) {
+  if (isConnectionError(error)) {
     log.warn({ err: error, requestId }, 'MySQL is away');
     const detail = 'The database cannot be reached. Nothing of this request was kept: send it again later.';
     return answerProblem(

@@ -1,21 +1,21 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { isAway, isPassing } from '../database/transaction.ts';
+import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import { toValidationIssue, type ValidationIssue } from '../validation.ts';
 import type { Row } from './formats/format.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
 import { Movement } from './movement.ts';
-import { readPiece, readPieces } from './pieces.ts';
+import { readPart, readParts } from './parts.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from './store.ts';
 import { createUniqueIds } from './unique-id.ts';
 
 /** Rows per transaction: large enough to be fast, small enough that another import of the customer soon has its turn. */
 const CHUNK_ROWS = 1_000;
 
-/** A file of nothing but faults is listed up to here; `rejected` counts them all. */
-const MAX_LISTED_FAULTS = 10_000;
+/** A file of nothing but issues is listed up to here; `rejected` counts them all. */
+const MAX_LISTED_ISSUES = 10_000;
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 
@@ -73,7 +73,7 @@ export function createImporter(options: {
       const [[unfinished], accounts, first] = await Promise.all([
         database.query<Unfinished[]>(LOAD, [importId]),
         database.query<{ id: string }[]>(ACCOUNTS_OF_KEY, [importId]),
-        readPiece(database, importId, 0),
+        readPart(database, importId, 0),
       ]);
       if (unfinished === undefined) return 'nothing to do';
       if (unfinished.crash_count >= MAX_CRASHES) {
@@ -84,7 +84,7 @@ export function createImporter(options: {
       const chunks = readChunks(
         unfinished,
         new Set(accounts.map(({ id }) => id)),
-        readPieces(database, importId, first),
+        readParts(database, importId, first),
       );
 
       try {
@@ -103,7 +103,7 @@ export function createImporter(options: {
       } catch (error) {
         if (error instanceof ImportTakenOverError) return 'nothing to do';
         // An outage, or another one's locks, say nothing about the import.
-        if (!isAway(error) && !isPassing(error))
+        if (!isConnectionError(error) && !isRetryableLockError(error))
           await database.query(COUNT_CRASH, [importId]).catch(() => {});
         throw error;
       }
@@ -115,7 +115,7 @@ export function createImporter(options: {
 async function* readChunks(
   { id, customer_id, format, checkpoint }: Unfinished,
   accounts: ReadonlySet<string>,
-  pieces: AsyncIterable<Buffer>,
+  parts: AsyncIterable<Buffer>,
 ): AsyncGenerator<Chunk, void> {
   if (!isFormatName(format)) throw new Error(`import ${id} has the unknown format ${format}`);
   const uniqueIdOf = createUniqueIds();
@@ -126,13 +126,13 @@ async function* readChunks(
     to: from,
     last: false,
     movements: [] as Chunk['movements'][number][],
-    faults: [] as Chunk['faults'][number][],
+    issues: [] as Chunk['issues'][number][],
     rejected: 0,
   });
   let position = 0;
-  let listedFaults = 0;
+  let listedIssues = 0;
   let chunk = start(checkpoint);
-  for await (const rows of FORMATS[format](pieces)) {
+  for await (const rows of FORMATS[format](parts)) {
     for (const row of rows) {
       // Not as soon as it is full: whether a chunk is the last one shows when another row comes, or none.
       if (chunk.to - chunk.from >= CHUNK_ROWS) {
@@ -141,7 +141,7 @@ async function* readChunks(
       }
       const checked = checkRow(row, accounts);
       const uniqueId = 'movement' in checked ? uniqueIdOf(checked.movement) : '';
-      if ('faults' in checked) listedFaults += checked.faults.length;
+      if ('issues' in checked) listedIssues += checked.issues.length;
       position += 1;
       if (position <= checkpoint) continue;
       chunk.to = position;
@@ -149,8 +149,8 @@ async function* readChunks(
         chunk.movements.push({ uniqueId, movement: checked.movement });
       } else {
         chunk.rejected += 1;
-        if (listedFaults <= MAX_LISTED_FAULTS) {
-          chunk.faults.push(...checked.faults.map((fault) => ({ ...fault, line: row.line })));
+        if (listedIssues <= MAX_LISTED_ISSUES) {
+          chunk.issues.push(...checked.issues.map((issue) => ({ ...issue, line: row.line })));
         }
       }
     }
@@ -161,11 +161,11 @@ async function* readChunks(
 function checkRow(
   row: Row,
   accounts: ReadonlySet<string>,
-): { movement: Movement } | { faults: ValidationIssue[] } {
-  if ('fault' in row) return { faults: [{ path: '', message: row.fault }] };
+): { movement: Movement } | { issues: ValidationIssue[] } {
+  if ('issue' in row) return { issues: [{ path: '', message: row.issue }] };
   const result = v.safeParse(Movement, row.value);
-  if (!result.success) return { faults: result.issues.map(toValidationIssue) };
-  if (!accounts.has(result.output.account_id)) return { faults: [UNKNOWN_ACCOUNT] };
+  if (!result.success) return { issues: result.issues.map(toValidationIssue) };
+  if (!accounts.has(result.output.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
   return { movement: result.output };
 }
 

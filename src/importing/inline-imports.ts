@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { createBatcher } from '../batcher.ts';
-import { isAway, isPassing, type Sql, tryTransaction, type WriteResult } from '../database/transaction.ts';
+import {
+  isConnectionError,
+  isRetryableLockError,
+  type Sql,
+  tryTransaction,
+  type WriteResult,
+} from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
 import { createMatcher, type Matches } from './matching.ts';
@@ -130,7 +136,7 @@ export function createInlineImports(options: {
     maxWeight: MAX_MOVEMENTS,
     weigh: ({ movements }: InlineUpload) => movements.length,
     // Of those that waited for a lock in vain each would wait as long again.
-    retryAlone: (error: unknown) => !isAway(error) && !isPassing(error),
+    retryAlone: (error: unknown) => !isConnectionError(error) && !isRetryableLockError(error),
   };
   const storeTogether = createBatcher(
     (uploads: readonly InlineUpload[]) => store(uploads, { skipLocked: true }),
@@ -177,7 +183,7 @@ export function createInlineImports(options: {
       log.info({ importId: stored.importId, rows: upload.movements.length }, 'import done');
       return { outcome: 'stored', ...stored };
     } catch (err) {
-      if (isAway(err)) throw err;
+      if (isConnectionError(err)) throw err;
       // A lock that somebody holds, or a value that MySQL refuses: an importer repeats what passes, and isolates the rest.
       log.info({ err }, 'import not stored inline');
       return null;

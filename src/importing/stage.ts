@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { dropUpload, HEARTBEAT_EVERY, UPLOAD_IS_DEAD } from './dead-uploads.ts';
 import type { FormatName } from './formats/index.ts';
-import { cutIntoPieces } from './pieces.ts';
+import { cutIntoParts } from './parts.ts';
 
 export interface Upload {
   customerId: string;
@@ -51,7 +51,7 @@ const OPEN = `
   INSERT INTO imports (customer_id, api_key_id, format, received, idempotency_key, body_hash, status)
   VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE), ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
-const ADD_PIECE = 'INSERT INTO import_pieces (import_id, seq, bytes) VALUES (?, ?, ?)';
+const ADD_PART = 'INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, ?, ?)';
 /** While the body comes in, `received_at` is the heartbeat of its upload. */
 const HEARTBEAT = `UPDATE imports SET received_at = NOW(6) WHERE id = ? AND status = 'receiving'`;
 const CLOSE = `
@@ -61,8 +61,8 @@ const CLOSE = `
  * Keeps the bytes of an import in MySQL. When this resolves to `staged`, they are committed, and the import is queued in
  * the table's sense: whoever reads the table will work it off, even if Redis never hears of it.
  *
- * A body of one piece is one transaction. A longer one is stored piece by piece, so that memory stays flat; until
- * its last piece it is `receiving`, which nobody works on, and a body that breaks off leaves nothing behind.
+ * A body of one part is one transaction. A longer one is stored part by part, so that memory stays flat; until
+ * its last part it is `receiving`, which nobody works on, and a body that breaks off leaves nothing behind.
  *
  * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header: the same key with another body is `key reused`,
  * the same key while the first request is still being read is `in progress`.
@@ -75,12 +75,12 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
   const earlier = await findReplay(database, upload);
   if (earlier !== null) return earlier;
 
-  const pieces = cutIntoPieces(upload.body);
-  const first = await pieces.next();
-  const second = first.done ? first : await pieces.next();
+  const parts = cutIntoParts(upload.body);
+  const first = await parts.next();
+  const second = first.done ? first : await parts.next();
   try {
     if (second.done) return await stageWhole(database, upload, first.done ? Buffer.alloc(0) : first.value);
-    return await stagePieces(database, upload, [first.value as Buffer, second.value], pieces);
+    return await stageParts(database, upload, [first.value as Buffer, second.value], parts);
   } catch (error) {
     if (error instanceof ApiKeyDeletedError) return { outcome: 'api key deleted' };
     if (error instanceof UploadDroppedError) return { outcome: 'dropped' };
@@ -117,12 +117,12 @@ export async function findReplay(
 function stageWhole(database: DataSource, upload: Upload, body: Buffer): Promise<Staged> {
   return inTransaction(database, async (sql) => {
     const importId = await openImport(sql, upload, createHash('sha256').update(body).digest('hex'));
-    await sql.query(ADD_PIECE, [importId, 0, body]);
+    await sql.query(ADD_PART, [importId, 0, body]);
     return { outcome: 'staged', importId };
   });
 }
 
-async function stagePieces(
+async function stageParts(
   database: DataSource,
   upload: Upload,
   head: Buffer[],
@@ -133,13 +133,13 @@ async function stagePieces(
   try {
     const hash = createHash('sha256');
     let seq = 0;
-    const add = async (piece: Buffer) => {
-      hash.update(piece);
-      await database.query(ADD_PIECE, [importId, seq, piece]);
+    const add = async (part: Buffer) => {
+      hash.update(part);
+      await database.query(ADD_PART, [importId, seq, part]);
       seq += 1;
     };
-    for (const piece of head) await add(piece);
-    for await (const piece of tail) await add(piece);
+    for (const part of head) await add(part);
+    for await (const part of tail) await add(part);
     const { affectedRows } = await database.query<WriteResult>(CLOSE, [hash.digest('hex'), importId]);
     if (affectedRows === 0) throw new UploadDroppedError('the import was dropped');
     return { outcome: 'staged', importId };

@@ -19,7 +19,7 @@ export interface Chunk extends Batch {
   to: number;
   /** Nothing follows: the import is done with it. */
   last: boolean;
-  faults: readonly (ValidationIssue & { line: number })[];
+  issues: readonly (ValidationIssue & { line: number })[];
   rejected: number;
 }
 
@@ -46,7 +46,7 @@ const MOVE_CHECKPOINT = `
     finished_at = IF(status = 'done', NOW(6), NULL)
   WHERE id = ? AND checkpoint = ? AND status IN ('queued', 'running')`;
 
-const DROP_PIECES = 'DELETE FROM import_pieces WHERE import_id = ?';
+const DROP_PARTS = 'DELETE FROM import_parts WHERE import_id = ?';
 
 /**
  * `unique_id = unique_id` changes nothing in a movement that is known; MySQL refuses `id = id` where one statement brings the same
@@ -77,7 +77,7 @@ const UPDATE_ACCOUNTS = `
       WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1), a.balance)
   WHERE a.id IN (?)`;
 
-const INSERT_FAULTS =
+const INSERT_ISSUES =
   'INSERT INTO import_errors (import_id, line, path, message) VALUES ? ON DUPLICATE KEY UPDATE line = line';
 
 /**
@@ -92,16 +92,16 @@ export function storeChunk(
   chunk: Chunk,
   runningFor = 0,
 ): Promise<string[]> {
-  const { importId, movements, faults, last } = chunk;
+  const { importId, movements, issues, last } = chunk;
   return inTransaction(database, async (sql) => {
     const stored =
       movements.length === 0
         ? NOTHING
         : await storeBatches(sql, matcher, await lockCustomers(sql, [chunk.customerId]), [chunk]);
-    const rows = faults.map(({ line, path, message }) => [importId, line, path.slice(0, 100), message]);
-    if (rows.length > 0) await sql.query(INSERT_FAULTS, [rows]);
+    const rows = issues.map(({ line, path, message }) => [importId, line, path.slice(0, 100), message]);
+    if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
     await moveCheckpoint(sql, chunk, stored, runningFor);
-    if (last) await sql.query(DROP_PIECES, [importId]);
+    if (last) await sql.query(DROP_PARTS, [importId]);
     return stored.webhookIds;
   });
 }

@@ -6,7 +6,7 @@ import { unknownKey } from '../http/authentication.ts';
 import { type ApiEnv, type Caller, createHandlers } from '../http/environment.ts';
 import {
   check,
-  invalidFaults,
+  invalidIssues,
   JSON_IMPORT_BYTES,
   mediaType,
   NDJSON_IMPORT_BYTES,
@@ -83,8 +83,8 @@ export const createImport = (runtime: Runtime) => {
         // The body may have taken its time.
         await c.get('requireKey')();
         const { transactions } = check(Movements, parseJson(bytes));
-        const faults = await findUnknownAccounts(caller, transactions);
-        if (faults.length > 0) throw invalidFaults(faults);
+        const issues = await findUnknownAccounts(caller, transactions);
+        if (issues.length > 0) throw invalidIssues(issues);
         const received = transactions.length;
         const whole = { ...upload, format: 'json' as const, received, body: [bytes] };
         const inline =

@@ -41,7 +41,7 @@ export const listImportErrors = ({ database }: Runtime) =>
     describe({
       tag: 'Imports',
       summary: 'List the rows of an import that could not be read',
-      description: 'The other rows are stored. At most 10,000 faults are listed; rejected counts all.',
+      description: 'The other rows are stored. At most 10,000 issues are listed; rejected counts all.',
       answer: {
         schema: v.object({
           errors: v.array(v.object({ line: v.number(), path: v.string(), message: v.string() })),

@@ -14,7 +14,7 @@ import { type ListedAccount, readAccounts } from './accounts.ts';
 import { renderPage } from './body.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { Listing } from './listing.ts';
-import { createPageMarks, type PageMarks } from './page-marks.ts';
+import { createPageOffsetCache, type PageOffsetCache } from './page-offset-cache.ts';
 import { listTransactions } from './transactions.ts';
 
 const MAX_PER_PAGE = 1_000;
@@ -96,7 +96,7 @@ const description = describe({
 
 /** GET /v1/transactions */
 export const listAllTransactions = (runtime: Runtime) => {
-  const marks = createPageMarks();
+  const marks = createPageOffsetCache();
   return createHandlers(description, (c) => {
     const { customerId, accountIds } = c.get('caller');
     return answer(c, runtime, marks, readListing(c, runtime.config.zone, { customerId, accountIds }));
@@ -105,7 +105,7 @@ export const listAllTransactions = (runtime: Runtime) => {
 
 /** GET /v1/accounts/:account_id/transactions */
 export const listAccountTransactions = (runtime: Runtime) => {
-  const marks = createPageMarks();
+  const marks = createPageOffsetCache();
   return createHandlers(description, async (c) => {
     const caller = c.get('caller');
     const account_id = readId(c, 'account', 'account_id');
@@ -146,7 +146,7 @@ function readListing(
 async function answer(
   c: Context<ApiEnv>,
   { config, database }: Runtime,
-  marks: PageMarks,
+  marks: PageOffsetCache,
   listing: Listing,
   accounts?: ReadonlyMap<string, ListedAccount>,
 ): Promise<Response> {

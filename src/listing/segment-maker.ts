@@ -15,11 +15,11 @@ const WAITING = `
   SELECT l.customer_id FROM import_locks l LEFT JOIN segment_checkpoints b ON b.customer_id = l.customer_id
   WHERE l.movements >= COALESCE(b.movements, 0) + ?`;
 
-/** Makes the bookmark where there is none yet, and locks it in any case. */
+/** Makes the checkpoint where there is none yet, and locks it in any case. */
 const LOCK =
   'INSERT INTO segment_checkpoints (customer_id) VALUES (?) ON DUPLICATE KEY UPDATE customer_id = customer_id';
 
-const BOOKMARK = 'SELECT last_id FROM segment_checkpoints WHERE customer_id = ?';
+const CHECKPOINT = 'SELECT last_id FROM segment_checkpoints WHERE customer_id = ?';
 
 /** What is beyond the importer's own mark may not be committed yet, and others may come before it. */
 const LAST_ID = `
@@ -36,7 +36,7 @@ const STORE = `
   INSERT INTO transaction_segments (customer_id, account_id, last_id, movements, first_date_issue, last_date_issue)
   VALUES ?`;
 
-const MOVE_BOOKMARK =
+const MOVE_CHECKPOINT =
   'UPDATE segment_checkpoints SET last_id = ?, movements = movements + ? WHERE customer_id = ?';
 
 /**
@@ -69,8 +69,8 @@ export const findWaiting = (sql: Sql, size = SEGMENT_SIZE): Promise<{ customer_i
  */
 export async function makeSegment(sql: Sql, customerId: string, size: number): Promise<boolean> {
   await sql.query(LOCK, [customerId]);
-  const [bookmark] = await sql.query<{ last_id: string }[]>(BOOKMARK, [customerId]);
-  const after = bookmark?.last_id ?? '0';
+  const [checkpoint] = await sql.query<{ last_id: string }[]>(CHECKPOINT, [customerId]);
+  const after = checkpoint?.last_id ?? '0';
   const [last] = await sql.query<{ id: string }[]>(LAST_ID, [customerId, after, customerId, size - 1]);
   if (last === undefined) return false;
   const accounts = await sql.query<AccountCount[]>(COUNT, [customerId, after, last.id]);
@@ -83,7 +83,7 @@ export async function makeSegment(sql: Sql, customerId: string, size: number): P
     it.last_date_issue,
   ]);
   await sql.query(STORE, [rows]);
-  await sql.query(MOVE_BOOKMARK, [last.id, size, customerId]);
+  await sql.query(MOVE_CHECKPOINT, [last.id, size, customerId]);
   return true;
 }
 

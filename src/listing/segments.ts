@@ -32,7 +32,7 @@ const SEGMENTS = `
  * so that nothing in them changes meanwhile. Where there are none, it is the listing's own beginning.
  * @param range where the listing begins, its dates left aside.
  */
-export async function leap(sql: Sql, listing: Listing, range: IdRange): Promise<Place> {
+export async function seek(sql: Sql, listing: Listing, range: IdRange): Promise<Place> {
   const { customerId, accountIds, page, perPage } = listing;
   const dates = [listing.starts ?? '1000-01-01', listing.ends ?? '9999-12-31'];
   const rows = await sql.query<{ last_id: string; inside: string; mixed: string }[]>(SEGMENTS, [

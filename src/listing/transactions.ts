@@ -4,7 +4,7 @@ import { type ListedAccount, readAccounts } from './accounts.ts';
 import { conditions } from './conditions.ts';
 import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
 import { type Listing, NEAR_PAGES } from './listing.ts';
-import { leap, type Place } from './segments.ts';
+import { type Place, seek } from './segments.ts';
 
 /** A movement as the API shows it. */
 export interface ListedTransaction {
@@ -61,14 +61,14 @@ type Row = Omit<ListedTransaction, 'account'>;
 /**
  * A page is looked for from where the listing begins. Where nearly everything lies between its dates, as behind a cursor, it
  * is found before its second next page would begin; only where little does is the range of the dates' ids asked for, whose
- * cost grows with the days and accounts. A page that is far away is leapt to. One row more than the page is read, to know
+ * cost grows with the days and accounts. A page that is far away is sought. One row more than the page is read, to know
  * whether there is a next one.
  */
 async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Row[]> {
   const { starts, ends, page, perPage } = listing;
   const range = await findIdRange(sql, listing);
   if (range === null) return [];
-  if (page > NEAR_PAGES) return readFarPage(sql, listing, await leap(sql, listing, range), zone);
+  if (page > NEAR_PAGES) return readFarPage(sql, listing, await seek(sql, listing, range), zone);
   const offset = (page - 1) * perPage;
   if (starts === null && ends === null) return readRows(sql, listing, { range, offset }, zone);
   const ahead = await lookAhead(sql, listing, range);

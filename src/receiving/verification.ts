@@ -22,7 +22,7 @@ export interface Checked {
   /** The body's fields; empty when it could not be read. */
   fields: Readonly<Record<string, string>>;
   /** Why it must not be trusted, for a person; null: it is genuine. */
-  fault: string | null;
+  problem: string | null;
   hash: 'verified' | 'wrong' | 'not checked';
 }
 
@@ -39,18 +39,18 @@ export function checkNotification(
 ): Checked {
   const id = single(headers, 'webhook-id');
   const fields = readFields(single(headers, 'content-type'), body);
-  const signatureFault = verifySignature(headers, body, secret, now);
-  if (signatureFault !== null || fields === null) {
-    const fault = signatureFault ?? 'The body is neither JSON nor a form.';
-    return { id, fields: fields ?? {}, fault, hash: 'not checked' };
+  const signatureProblem = verifySignature(headers, body, secret, now);
+  if (signatureProblem !== null || fields === null) {
+    const problem = signatureProblem ?? 'The body is neither JSON nor a form.';
+    return { id, fields: fields ?? {}, problem, hash: 'not checked' };
   }
-  if (apiSecret === undefined) return { id, fields, fault: null, hash: 'not checked' };
+  if (apiSecret === undefined) return { id, fields, problem: null, hash: 'not checked' };
   return verifyHash(fields, apiSecret)
-    ? { id, fields, fault: null, hash: 'verified' }
+    ? { id, fields, problem: null, hash: 'verified' }
     : {
         id,
         fields,
-        fault: 'The hash in the body is not that of its fields and the API secret.',
+        problem: 'The hash in the body is not that of its fields and the API secret.',
         hash: 'wrong',
       };
 }

@@ -10,7 +10,7 @@ import { describe } from '../http/openapi.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
-import { mayOweOtherAccounts } from './foreign-backlog.ts';
+import { mayHavePendingOfOtherAccounts } from './foreign-backlog.ts';
 import { WebhookChange } from './input.ts';
 import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
 import { updateWebhook } from './store.ts';
@@ -77,7 +77,7 @@ async function toColumns(
  * @throws {Problem} 403.
  */
 async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId: string): Promise<void> {
-  if (accountIds !== 'all' && (await mayOweOtherAccounts(sql, webhookId, accountIds))) {
+  if (accountIds !== 'all' && (await mayHavePendingOfOtherAccounts(sql, webhookId, accountIds))) {
     throw new Problem(
       'forbidden',
       'This webhook may still have movements pending of accounts that this API key may not see: wait until they are delivered, or use a key that sees all.',

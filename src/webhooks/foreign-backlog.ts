@@ -25,7 +25,7 @@ const REPLAYS = `
  * Whether a webhook may have movements of other accounts pending: it may have been for these before. In doubt it has.
  * @param accountIds those that the caller may see; not empty.
  */
-export async function mayOweOtherAccounts(
+export async function mayHavePendingOfOtherAccounts(
   sql: Sql,
   webhookId: string,
   accountIds: readonly string[],

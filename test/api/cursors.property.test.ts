@@ -23,7 +23,7 @@ const planOf = (mark: string) => ({
   mark,
   accounts: 2,
   movements: 3,
-  faults: 1,
+  issues: 1,
   webhooks: [],
   outcomes: ['pending' as const, 'failed' as const],
 });

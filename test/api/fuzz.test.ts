@@ -26,7 +26,7 @@ const PLAN: WorldPlan = {
   mark: 'Kendi',
   accounts: 2,
   movements: 2,
-  faults: 1,
+  issues: 1,
   webhooks: [],
   outcomes: ['pending', 'delivered', 'failed'],
 };

@@ -18,7 +18,7 @@ describe('while Redis is away', () => {
     const accepted = await service.call('POST', '/v1/imports', { key, body: largeImport(id) });
     expect([accepted.status, accepted.body.import.status]).toEqual([202, 'queued']);
     const rows = await database.query<object[]>(
-      `SELECT i.status, IF(OCTET_LENGTH(p.bytes) > 0, 'bytes', 'nothing') AS kept FROM imports i JOIN import_pieces p ON p.import_id = i.id
+      `SELECT i.status, IF(OCTET_LENGTH(p.bytes) > 0, 'bytes', 'nothing') AS kept FROM imports i JOIN import_parts p ON p.import_id = i.id
        WHERE i.id = ?`,
       [accepted.body.import.id],
     );

@@ -65,7 +65,7 @@ describe('ledgerbell listen', () => {
     expect(JSON.parse(await nextLine())).toEqual({
       id: 'msg_17',
       verified: true,
-      fault: null,
+      problem: null,
       hash: 'verified',
       path: '/hook',
       test: false,
@@ -77,7 +77,7 @@ describe('ledgerbell listen', () => {
     expect(await send(body.replace('11747', '21747'), { signedAs: body })).toBe(401);
     expect(JSON.parse(await nextLine())).toMatchObject({
       verified: false,
-      fault: expect.stringContaining('No signature matches'),
+      problem: expect.stringContaining('No signature matches'),
       hash: 'not checked',
     });
 

@@ -9,7 +9,7 @@ import { createDataSource } from '../../src/database/data-source.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { createSecretBox } from '../../src/database/secret-box.ts';
 import { checkSecretKey } from '../../src/database/secret-check.ts';
-import { inTransaction, isAway } from '../../src/database/transaction.ts';
+import { inTransaction, isConnectionError } from '../../src/database/transaction.ts';
 import { useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
@@ -71,7 +71,7 @@ it('lets a statement that hangs fail as if the server were away', async () => {
     () => null,
     (reason: unknown) => reason,
   );
-  expect(isAway(error)).toBe(true);
+  expect(isConnectionError(error)).toBe(true);
   await impatient.destroy();
 });
 
@@ -86,22 +86,22 @@ it('sends long bytes as they are, and fails likewise when these hang before they
   // Behind a change of the table that waits for a reader, not even a statement about it can be prepared.
   const reader = database.createQueryRunner();
   await reader.startTransaction();
-  await reader.query('SELECT 1 FROM import_pieces');
-  const change = database.query("ALTER TABLE import_pieces COMMENT 'changed'");
+  await reader.query('SELECT 1 FROM import_parts');
+  const change = database.query("ALTER TABLE import_parts COMMENT 'changed'");
   await until('the change waits', async () => {
     const waiting = await database.query<unknown[]>(
       `SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'ALTER TABLE%' AND state LIKE 'Waiting%'`,
     );
     return waiting.length > 0;
   });
-  const insert = impatient.query('INSERT INTO import_pieces (import_id, seq, bytes) VALUES (1, 0, ?)', [
+  const insert = impatient.query('INSERT INTO import_parts (import_id, seq, bytes) VALUES (1, 0, ?)', [
     bytes,
   ]);
   const error = await insert.catch((reason: unknown) => reason);
   await reader.rollbackTransaction();
   await reader.release();
   await change;
-  expect(isAway(error)).toBe(true);
+  expect(isConnectionError(error)).toBe(true);
   await impatient.destroy();
 });
 
@@ -118,7 +118,7 @@ it('takes a server whose queue of connections is full, since it was stopped, to 
   );
   const errors = (await Promise.allSettled(attempts)).map((it) => (it as PromiseRejectedResult).reason);
   expect(errors.map(({ code }) => code)).toContain('EAGAIN');
-  expect(errors.map(isAway)).toEqual(errors.map(() => true));
+  expect(errors.map(isConnectionError)).toEqual(errors.map(() => true));
 
   child.kill('SIGKILL');
   await rm(directory, { recursive: true, force: true });

@@ -19,15 +19,15 @@ const movement = (id: string) => ({
 
 const outcome = ({
   verified = ['1', '2'],
-  faults = [] as string[],
+  problems = [] as string[],
   delivered = 2,
   ...rest
-}: Partial<Outcome> & { verified?: string[]; faults?: string[]; delivered?: number } = {}): Outcome => ({
+}: Partial<Outcome> & { verified?: string[]; problems?: string[]; delivered?: number } = {}): Outcome => ({
   subscriber: {
     subscription,
     url: '',
     verified: new Set(verified),
-    faults,
+    problems,
     learn: () => {},
     close: async () => {},
   },
@@ -38,7 +38,7 @@ const outcome = ({
   ...rest,
 });
 
-describe('what the demo finds at fault', () => {
+describe('what the demo finds at problem', () => {
   it('is nothing when every expected delivery was made and verified', () => {
     expect(findFaults([outcome()])).toEqual([]);
   });
@@ -66,18 +66,18 @@ describe('what the demo finds at fault', () => {
     ],
     [
       'a false signature',
-      { faults: ['It is not signed.', 'It is not signed.'] },
+      { problems: ['It is not signed.', 'It is not signed.'] },
       'Debits only did not believe a notification. It is not signed.',
     ],
-  ])('is %s', (_kind, change, fault) => {
-    expect(findFaults([outcome(change)])).toEqual([fault]);
+  ])('is %s', (_kind, change, problem) => {
+    expect(findFaults([outcome(change)])).toEqual([problem]);
   });
 
   it('names the first five that are missing, and counts the rest', () => {
     const matched = Array.from({ length: 8 }, (_, at) => movement(String(at)));
-    const faults = findFaults([outcome({ matched, expected: 8, delivered: 8, verified: [] })]);
-    expect(faults).toHaveLength(6);
-    expect(faults.at(-1)).toBe('Debits only lacks 3 more.');
+    const problems = findFaults([outcome({ matched, expected: 8, delivered: 8, verified: [] })]);
+    expect(problems).toHaveLength(6);
+    expect(problems.at(-1)).toBe('Debits only lacks 3 more.');
   });
 });
 

@@ -77,7 +77,7 @@ async function receive(
   const { spec, mode } = receiver;
   const { headers } = request;
   const signedAt = Number(headers['webhook-timestamp']) * 1_000;
-  const { id, fields, fault, hash } = checkNotification(headers, body, spec, signedAt);
+  const { id, fields, problem, hash } = checkNotification(headers, body, spec, signedAt);
   posts += 1;
   const number = `${process.pid}-${posts}`;
   const { description = '' } = fields;
@@ -90,7 +90,7 @@ async function receive(
       uniqueId: description.slice(0, description.indexOf(' ')),
       at: Date.now(),
       mode,
-      fault: fault ?? (hash === 'verified' ? '' : `hash ${hash}`),
+      fault: problem ?? (hash === 'verified' ? '' : `hash ${hash}`),
     }),
   );
   answer(mode, response, number);

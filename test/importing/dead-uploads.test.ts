@@ -55,7 +55,7 @@ async function createUploader() {
     rows: () =>
       database.query<Row[]>(
         `SELECT i.id, i.status, TIMESTAMPDIFF(MICROSECOND, i.received_at, NOW(6)) / 1000000 AS age, COUNT(p.seq) AS parts
-         FROM imports i LEFT JOIN import_pieces p ON p.import_id = i.id WHERE i.customer_id = ? GROUP BY i.id`,
+         FROM imports i LEFT JOIN import_parts p ON p.import_id = i.id WHERE i.customer_id = ? GROUP BY i.id`,
         [customer.id],
       ),
     /** What a killed process leaves: an import that is still to come, with a part, last heard of so many seconds ago. */
@@ -65,7 +65,7 @@ async function createUploader() {
          VALUES (?, 1, 'ndjson', ?, 'receiving', NOW(6) - INTERVAL ? SECOND)`,
         [customer.id, IDEMPOTENCY_KEY, seconds],
       );
-      await database.query('INSERT INTO import_pieces (import_id, seq, bytes) VALUES (?, 0, ?)', [
+      await database.query('INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, 0, ?)', [
         insertId,
         row,
       ]);

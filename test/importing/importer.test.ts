@@ -87,20 +87,20 @@ describe('an import', () => {
       status: 'failed',
       error: expect.stringMatching(/from row 1 .*10 times/),
     });
-    const pieces = await database.query<unknown[]>('SELECT 1 FROM import_pieces WHERE import_id = ?', [
+    const parts = await database.query<unknown[]>('SELECT 1 FROM import_parts WHERE import_id = ?', [
       importId,
     ]);
-    expect(pieces).toHaveLength(1);
+    expect(parts).toHaveLength(1);
   });
 
   it('leaves no staged bytes behind', async () => {
     const { importId } = await staged(10);
     await newImporter().importer.run(importId, never);
-    const pieces = await service.runtime.database.query<unknown[]>(
-      'SELECT 1 FROM import_pieces WHERE import_id = ?',
+    const parts = await service.runtime.database.query<unknown[]>(
+      'SELECT 1 FROM import_parts WHERE import_id = ?',
       [importId],
     );
-    expect(pieces).toEqual([]);
+    expect(parts).toEqual([]);
   });
 
   it('wakes the webhooks that match, and no others', async () => {

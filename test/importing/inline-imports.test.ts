@@ -124,7 +124,7 @@ describe('a small import', () => {
     const { received_at, started_at, finished_at, ...counts } = answer.body.import;
     expect(counts).toMatchObject({ status: 'done', received: 2, inserted: 2, duplicates: 0, deliveries: 2 });
     expect([received_at, started_at, finished_at].toSorted()).toEqual([received_at, started_at, finished_at]);
-    expect(await query('SELECT 1 FROM import_pieces WHERE import_id = ?', [counts.id])).toEqual([]);
+    expect(await query('SELECT 1 FROM import_parts WHERE import_id = ?', [counts.id])).toEqual([]);
     await until('two POSTs', () => receiver.at('/one').length === 2);
     const uniqueIds = await query<{ unique_id: string }>(
       'SELECT CONVERT(unique_id USING utf8mb4) AS unique_id FROM transactions WHERE customer_id = ? ORDER BY id',

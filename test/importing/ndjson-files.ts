@@ -35,7 +35,7 @@ export const file: fc.Arbitrary<File> = fc
 
 const PIECE = 1024 * 1024;
 
-/** Of which a movement, or the end of the line before it, lies across the end of the first piece that the bytes are kept in. */
+/** Of which a movement, or the end of the line before it, lies across the end of the first part that the bytes are kept in. */
 export const seam: fc.Arbitrary<File> = fc
   .record({
     mark: fc.boolean(),

@@ -106,7 +106,7 @@ describe('any file of lines', () => {
     await fc.assert(fc.asyncProperty(file, expectStored), { numRuns: RUNS, seed: SEED });
   }, 120_000);
 
-  it('is read across the end of a piece, wherever that falls', async () => {
+  it('is read across the end of a part, wherever that falls', async () => {
     await fc.assert(fc.asyncProperty(seam, expectStored), { numRuns: RUNS / 2, seed: SEED });
   });
 
@@ -119,7 +119,7 @@ describe('any file of lines', () => {
     };
     expect(await count('imports', "status = 'done'")).toBe(String(sent));
     expect(await count('imports', "status <> 'done'")).toBe('0');
-    expect(await count('import_pieces', 'TRUE')).toBe('0');
+    expect(await count('import_parts', 'TRUE')).toBe('0');
     expect(await count('transactions', `account_id = ${foreign}`)).toBe('0');
   });
 });

@@ -18,7 +18,7 @@ async function read(text: string | Buffer, lengths: readonly number[] = []): Pro
   return rows;
 }
 
-/** Pieces of files that hold every kind of seam: marks, line ends, letters of one to four bytes, broken UTF-8. */
+/** Parts of files that hold every kind of seam: marks, line ends, letters of one to four bytes, broken UTF-8. */
 const part = fc.oneof(
   fc
     .constantFrom('\uFEFF', '\n', '\r\n', ' ', '{}', '{"a":"ğ🙂"}', '"', '\u2028', '{', '1', 'null')
@@ -64,15 +64,15 @@ describe('the NDJSON reader', () => {
   it('takes a byte order mark at the very beginning only', async () => {
     expect(await read('\uFEFF1\n\uFEFF2')).toEqual([
       { line: 1, value: 1 },
-      { line: 2, fault: expect.stringMatching(/JSON/) },
+      { line: 2, issue: expect.stringMatching(/JSON/) },
     ]);
-    expect(await read('\uFEFF\uFEFF1')).toEqual([{ line: 1, fault: expect.stringMatching(/JSON/) }]);
+    expect(await read('\uFEFF\uFEFF1')).toEqual([{ line: 1, issue: expect.stringMatching(/JSON/) }]);
   });
 
   it('takes a line of 64 KiB, and refuses a longer one alone', async () => {
     const line = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
     const rows = await read(`1\n${line(65_536)}\n${line(65_537)}\n${line(10_000_000)}\n2`);
-    expect(rows.map((row) => ('fault' in row ? row.fault : row.line))).toEqual([
+    expect(rows.map((row) => ('issue' in row ? row.issue : row.line))).toEqual([
       1,
       2,
       expect.stringMatching(/64 KiB/),

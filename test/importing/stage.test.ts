@@ -21,7 +21,7 @@ const customerWithAccount = async () => {
   return { key, account: (await createAccount(service, key)).id };
 };
 
-/** Rows for a body of several pieces of 1 MiB. */
+/** Rows for a body of several parts of 1 MiB. */
 const longBody = (account: string) =>
   Array.from({ length: 6_000 }, (_, i) =>
     JSON.stringify(movement(account, { unique_id: `${i}`, description: 'x'.repeat(500) })),
@@ -134,19 +134,19 @@ describe('an Idempotency-Key', () => {
 
 describe('an upload that breaks off', () => {
   it.each([
-    ['in its first piece', 1_000],
+    ['in its first part', 1_000],
     ['after several', 4 * 1024 * 1024],
   ])('%s leaves nothing, and its Idempotency-Key free', async (_when, bytes) => {
     const { api_key: key, customer } = await service.customer();
     const { id: account } = await createAccount(service, key);
-    /** How many pieces of its uploads are stored; null when there is no upload. */
-    const storedPieces = async () => {
-      const [row] = await service.runtime.database.query<{ pieces: string }[]>(
-        `SELECT COUNT(p.seq) AS pieces FROM imports i LEFT JOIN import_pieces p ON p.import_id = i.id
+    /** How many parts of its uploads are stored; null when there is no upload. */
+    const storedParts = async () => {
+      const [row] = await service.runtime.database.query<{ parts: string }[]>(
+        `SELECT COUNT(p.seq) AS parts FROM imports i LEFT JOIN import_parts p ON p.import_id = i.id
          WHERE i.customer_id = ? GROUP BY i.id`,
         [customer.id],
       );
-      return row === undefined ? null : Number(row.pieces);
+      return row === undefined ? null : Number(row.parts);
     };
     const idempotencyKey = `broken ${bytes}`;
     const upload = request(`${service.url}/v1/imports`, {
@@ -160,11 +160,11 @@ describe('an upload that breaks off', () => {
     upload.on('error', () => {});
     upload.write(Buffer.alloc(bytes, `${JSON.stringify(movement(account))}\n`));
     if (bytes > 1024 * 1024) {
-      await until('its first pieces stored', async () => Number(await storedPieces()) > 0);
+      await until('its first parts stored', async () => Number(await storedParts()) > 0);
       expect((await service.call('GET', '/v1/imports', { key })).body).toEqual({ imports: [] });
     }
     upload.destroy();
-    await until('nothing left', async () => (await storedPieces()) === null);
+    await until('nothing left', async () => (await storedParts()) === null);
     const again = await send(key, idempotencyKey, JSON.stringify(movement(account)), 'application/x-ndjson');
     expect(again.status).toBe(202);
     expect(await importDone(service, key, again.body.import.id)).toMatchObject({ received: 1, inserted: 1 });

@@ -29,7 +29,7 @@ async function runningImport(...webhooks: object[]) {
     to: from + movements.length,
     last: false,
     movements,
-    faults: [],
+    issues: [],
     rejected: 0,
     ...fields,
   });
@@ -65,7 +65,7 @@ describe('a chunk', () => {
     );
     const movements = [one(accountId, 'a'), one(accountId, 'b', { dc: 'Debit' }), one(accountId, 'c')];
     const woken = await store(
-      chunk(0, movements, { to: 5, rejected: 2, faults: [{ line: 2, path: 'dc', message: 'is required' }] }),
+      chunk(0, movements, { to: 5, rejected: 2, issues: [{ line: 2, path: 'dc', message: 'is required' }] }),
     );
     expect(woken).toEqual(webhookIds);
     expect(await show(key, importId)).toMatchObject({
@@ -100,10 +100,10 @@ describe('a chunk', () => {
   it('drops the staged bytes with the last one, which may be empty', async () => {
     const { key, accountId, importId, chunk } = await runningImport();
     await store(chunk(0, [one(accountId, 'a')]));
-    const pieces = () => query('SELECT 1 FROM import_pieces WHERE import_id = ?', importId);
-    expect(await pieces()).toHaveLength(1);
+    const parts = () => query('SELECT 1 FROM import_parts WHERE import_id = ?', importId);
+    expect(await parts()).toHaveLength(1);
     await store(chunk(1, [], { last: true }));
-    expect(await pieces()).toEqual([]);
+    expect(await parts()).toEqual([]);
     expect(await show(key, importId)).toMatchObject({ status: 'done', received: 1, inserted: 1 });
   });
 

@@ -19,12 +19,12 @@ it.each([
   // The gap behind the last piece is locked: the bytes cannot be stored, and then the connection that waits to store them is gone.
   const runner = database.createQueryRunner();
   await runner.startTransaction('REPEATABLE READ');
-  await runner.query('SELECT 1 FROM import_pieces FOR UPDATE');
+  await runner.query('SELECT 1 FROM import_parts FOR UPDATE');
   const answer = send();
   const { id } = await until('bytes wait to be stored', async () => {
     const [waiting] = await database.query<{ id: string }[]>(
       `SELECT id FROM information_schema.processlist
-       WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE 'INSERT INTO import_pieces%'`,
+       WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE 'INSERT INTO import_parts%'`,
     );
     return waiting;
   });

@@ -57,7 +57,7 @@ describe('a JSON import', () => {
     expect(uniqueIds(listed)).toEqual(rows.map(({ unique_id }) => unique_id));
     await until('the staged bytes gone', async () => {
       const [row] = await service.runtime.database.query<{ n: string }[]>(
-        'SELECT COUNT(*) AS n FROM import_pieces WHERE import_id = ?',
+        'SELECT COUNT(*) AS n FROM import_parts WHERE import_id = ?',
         [done.id],
       );
       return row?.n === '0';
@@ -157,7 +157,7 @@ describe('a JSON import', () => {
     expect(await countRows(service)).toEqual(before);
   });
 
-  it('tells every fault with its path', async () => {
+  it('tells every issue with its path', async () => {
     const { key, account } = await customerWithAccount();
     const answer = await service.call('POST', '/v1/imports', {
       key,
@@ -176,7 +176,7 @@ describe('a JSON import', () => {
     ]);
   });
 
-  it('with a thousand faults gets an answer of bearable length', async () => {
+  it('with a thousand issues gets an answer of bearable length', async () => {
     const { key, account } = await customerWithAccount();
     const transactions = Array.from({ length: 5_000 }, () => movement(account, { amount: 1 }));
     const answer = await service.call('POST', '/v1/imports', { key, body: { transactions } });

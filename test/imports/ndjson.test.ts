@@ -23,16 +23,16 @@ async function importParts(key: string, parts: Iterable<Buffer | string>) {
   expect(answer.status).toBe(202);
   const done = await importDone(service, key, answer.body.import.id);
   const { body } = await service.call('GET', `/v1/imports/${done.id}/errors`, { key });
-  const faults = body.errors.map(({ line, path }: { line: number; path: string }) => [line, path]);
+  const issues = body.errors.map(({ line, path }: { line: number; path: string }) => [line, path]);
   const rows = await readAll(service, key, '/v1/transactions?starts=2000-01-01');
-  return { done, faults, stored: uniqueIds(rows), messages: JSON.stringify(body) };
+  return { done, issues, stored: uniqueIds(rows), messages: JSON.stringify(body) };
 }
 
 describe('an NDJSON import', () => {
   it('stores the good rows and lists the others by line and path, without their values', async () => {
     const { key, account } = await customerWithAccount();
     const line = (fields: object) => `${JSON.stringify(movement(account, fields))}\n`;
-    const { done, faults, stored, messages } = await importParts(key, [
+    const { done, issues, stored, messages } = await importParts(key, [
       line({ unique_id: 'first' }),
       line({ amount: '12,3MARKER' }),
       '{"MARKER":\n',
@@ -46,7 +46,7 @@ describe('an NDJSON import', () => {
     ]);
     expect(stored).toEqual(['first', 'last']);
     expect(done).toMatchObject({ format: 'ndjson', status: 'done', received: 10, inserted: 2, rejected: 8 });
-    expect(faults).toEqual([
+    expect(issues).toEqual([
       [2, 'amount'],
       [3, ''],
       [4, ''],
@@ -63,11 +63,11 @@ describe('an NDJSON import', () => {
   it('may have a byte order mark, CRLF, blank lines, and no newline at its end', async () => {
     const { key, account } = await customerWithAccount();
     const row = (unique_id: string) => JSON.stringify(movement(account, { unique_id }));
-    const { done, faults, stored } = await importParts(key, [
+    const { done, issues, stored } = await importParts(key, [
       `\uFEFF${row('a')}\r\n\r\n\n  \t \r\n${row('b')}\n{\n${row('c')}`,
     ]);
     expect(stored).toEqual(['a', 'b', 'c']);
-    expect(faults).toEqual([[6, '']]);
+    expect(issues).toEqual([[6, '']]);
     expect(done).toMatchObject({ received: 4, inserted: 3, rejected: 1 });
   });
 
@@ -77,8 +77,8 @@ describe('an NDJSON import', () => {
     ['a byte order mark', '\uFEFF'],
   ])('of %s is done with nothing', async (_case, body) => {
     const { key } = await customerWithAccount();
-    const { done, faults } = await importParts(key, [body]);
-    expect([done.received, done.inserted, done.rejected, faults]).toEqual([0, 0, 0, []]);
+    const { done, issues } = await importParts(key, [body]);
+    expect([done.received, done.inserted, done.rejected, issues]).toEqual([0, 0, 0, []]);
   });
 
   it('of several MiB is read right across every seam, letters of four bytes included', async () => {
@@ -102,21 +102,21 @@ describe('an NDJSON import', () => {
   it('rejects a huge line alone', async () => {
     const { key, account } = await customerWithAccount();
     const row = (fields: object) => `${JSON.stringify(movement(account, fields))}\n`;
-    const { done, faults, stored, messages } = await importParts(key, [
+    const { done, issues, stored, messages } = await importParts(key, [
       row({ unique_id: 'before' }),
       row({ description: 'MARKER'.repeat(500_000) }),
       row({ unique_id: 'after' }),
     ]);
     expect(stored).toEqual(['before', 'after']);
-    expect(faults).toEqual([[2, '']]);
+    expect(issues).toEqual([[2, '']]);
     expect(done).toMatchObject({ received: 3, inserted: 2, rejected: 1 });
     expect(messages).not.toContain('MARKER');
   });
 
-  it('counts every row of a file of nothing but faults', async () => {
+  it('counts every row of a file of nothing but issues', async () => {
     const { key } = await customerWithAccount();
-    const { done, faults } = await importParts(key, ['{\n'.repeat(12_345)]);
+    const { done, issues } = await importParts(key, ['{\n'.repeat(12_345)]);
     expect(done).toMatchObject({ received: 12_345, inserted: 0, rejected: 12_345 });
-    expect(faults).toHaveLength(10_000);
+    expect(issues).toHaveLength(10_000);
   });
 });

@@ -197,7 +197,7 @@ describe('where segments were made', () => {
 
   /** In the midst of a segment, in the smallest scope too; 75,000 movements of the listing come before it. */
   const LEAP = 751;
-  const LEAPS: [string, () => Partial<Listing>][] = [
+  const SEEKS: [string, () => Partial<Listing>][] = [
     ['early starts', () => ({ starts: '2023-12-31', page: LEAP })],
     ['starts', () => ({ starts: '2024-03-01', page: LEAP })],
     ['starts and ends', () => ({ starts: '2024-01-20', ends: '2025-11-01', page: LEAP })],
@@ -210,7 +210,7 @@ describe('where segments were made', () => {
   ];
 
   describe.each(SCOPES)('a far page of the listing of %s', (_scope, scope) => {
-    it.each(LEAPS)('by %s is leapt to', async (_shape, shape) => {
+    it.each(SEEKS)('by %s is sought', async (_shape, shape) => {
       const { examined, statements } = await run({ ...scope, ...shape() });
       for (const { sql, steps } of statements) {
         for (const { table, type, key, Extra } of steps) {

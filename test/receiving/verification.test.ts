@@ -48,13 +48,13 @@ const check = (body: string, headers = signed(body), secrets: { apiSecret?: stri
 
 describe('a notification', () => {
   it('is genuine when an independent signer signed it and the hash is that of its fields', () => {
-    expect(check(json)).toEqual({ id: 'msg_17', fields: hashed, fault: null, hash: 'verified' });
+    expect(check(json)).toEqual({ id: 'msg_17', fields: hashed, problem: null, hash: 'verified' });
   });
 
   it('is read and verified as a form too, with Turkish letters and a leading space', () => {
     const body = new URLSearchParams(hashed).toString();
     const headers = signed(body, { type: 'application/x-www-form-urlencoded' });
-    expect(check(body, headers)).toEqual({ id: 'msg_17', fields: hashed, fault: null, hash: 'verified' });
+    expect(check(body, headers)).toEqual({ id: 'msg_17', fields: hashed, problem: null, hash: 'verified' });
   });
 
   it('may carry the hash of the bytes instead of that of the digits', () => {
@@ -63,14 +63,14 @@ describe('a notification', () => {
   });
 
   it('is genuine without a look at the hash when the API secret is not known', () => {
-    expect(check(json, signed(json), {})).toMatchObject({ fault: null, hash: 'not checked' });
+    expect(check(json, signed(json), {})).toMatchObject({ problem: null, hash: 'not checked' });
   });
 
   it.each(['dc', 'code', 'amount', 'balance', 'currency', 'description', 'hash'] as const)(
     'is not believed when %s was changed by someone who can sign',
     (field) => {
       const body = JSON.stringify({ ...hashed, [field]: `${hashed[field]}1` });
-      expect(check(body)).toMatchObject({ fault: expect.stringContaining('hash'), hash: 'wrong' });
+      expect(check(body)).toMatchObject({ problem: expect.stringContaining('hash'), hash: 'wrong' });
     },
   );
 
@@ -80,7 +80,7 @@ describe('a notification', () => {
     ['no JSON', 'amount=1'],
     ['null', 'null'],
   ])('is not believed when its signed body is %s', (_kind, body) => {
-    expect(check(body)).toMatchObject({ fields: {}, fault: 'The body is neither JSON nor a form.' });
+    expect(check(body)).toMatchObject({ fields: {}, problem: 'The body is neither JSON nor a form.' });
   });
 
   it('is not read when it is not UTF-8', () => {
@@ -118,8 +118,8 @@ describe('a signature', () => {
     [301, 'webhook-timestamp is 301 s old; at most 300 s are accepted.'],
     [-300, null],
     [-301, 'webhook-timestamp is 301 s in the future; at most 300 s are accepted.'],
-  ])('made %d s ago gives %j', (age, fault) => {
-    expect(verify(signed(json, { age }))).toBe(fault);
+  ])('made %d s ago gives %j', (age, problem) => {
+    expect(verify(signed(json, { age }))).toBe(problem);
   });
 
   it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('is missing without %s', (name) => {

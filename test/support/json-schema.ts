@@ -50,30 +50,31 @@ const KEYWORDS = new Set<string>([
 export function disagreements(schema: JsonSchema, value: unknown, path = '$'): string[] {
   const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword));
   if (unknown !== undefined) throw new Error(`this check of JSON Schema does not know ${unknown}`);
-  const faults: string[] = [];
-  if (schema.type !== undefined && !isOfType(schema.type, value)) faults.push(`${path} is no ${schema.type}`);
-  if ('const' in schema && value !== schema.const) faults.push(`${path} is not the constant`);
-  if (schema.enum !== undefined && !schema.enum.includes(value)) faults.push(`${path} is not in the list`);
+  const problems: string[] = [];
+  if (schema.type !== undefined && !isOfType(schema.type, value))
+    problems.push(`${path} is no ${schema.type}`);
+  if ('const' in schema && value !== schema.const) problems.push(`${path} is not the constant`);
+  if (schema.enum !== undefined && !schema.enum.includes(value)) problems.push(`${path} is not in the list`);
   if (schema.anyOf?.every((option) => disagreements(option, value, path).length > 0)) {
-    faults.push(`${path} fits none of the alternatives`);
+    problems.push(`${path} fits none of the alternatives`);
   }
-  faults.push(...(schema.allOf ?? []).flatMap((part) => disagreements(part, value, path)));
-  if (typeof value === 'string') faults.push(...faultsOfText(schema, value, path));
+  problems.push(...(schema.allOf ?? []).flatMap((part) => disagreements(part, value, path)));
+  if (typeof value === 'string') problems.push(...faultsOfText(schema, value, path));
   if (typeof value === 'number') {
-    if (value < (schema.minimum ?? value)) faults.push(`${path} is below the minimum`);
-    if (value > (schema.maximum ?? value)) faults.push(`${path} is above the maximum`);
+    if (value < (schema.minimum ?? value)) problems.push(`${path} is below the minimum`);
+    if (value > (schema.maximum ?? value)) problems.push(`${path} is above the maximum`);
   }
   if (Array.isArray(value)) {
-    if (value.length < (schema.minItems ?? 0)) faults.push(`${path} has too few items`);
-    if (value.length > (schema.maxItems ?? value.length)) faults.push(`${path} has too many items`);
+    if (value.length < (schema.minItems ?? 0)) problems.push(`${path} has too few items`);
+    if (value.length > (schema.maxItems ?? value.length)) problems.push(`${path} has too many items`);
     const { items } = schema;
     if (items !== undefined) {
-      faults.push(...value.flatMap((item, index) => disagreements(items, item, `${path}.${index}`)));
+      problems.push(...value.flatMap((item, index) => disagreements(items, item, `${path}.${index}`)));
     }
   } else if (typeof value === 'object' && value !== null) {
-    faults.push(...faultsOfMembers(schema, value as Record<string, unknown>, path));
+    problems.push(...faultsOfMembers(schema, value as Record<string, unknown>, path));
   }
-  return faults;
+  return problems;
 }
 
 function isOfType(type: NonNullable<JsonSchema['type']>, value: unknown): boolean {
@@ -105,16 +106,17 @@ function faultsOfText({ minLength, maxLength, pattern }: JsonSchema, text: strin
 
 function faultsOfMembers(schema: JsonSchema, value: Record<string, unknown>, path: string): string[] {
   const { properties = {}, required = [], additionalProperties = true, propertyNames } = schema;
-  const faults = required
+  const problems = required
     .filter((name) => !Object.hasOwn(value, name))
     .map((name) => `${path} lacks ${name}`);
   for (const [name, member] of Object.entries(value)) {
     const at = `${path}.${name}`;
-    if (propertyNames !== undefined) faults.push(...disagreements(propertyNames, name, `the name of ${at}`));
+    if (propertyNames !== undefined)
+      problems.push(...disagreements(propertyNames, name, `the name of ${at}`));
     const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (own !== undefined) faults.push(...disagreements(own, member, at));
-    else if (additionalProperties === false) faults.push(`${at} is not in the schema`);
-    else if (additionalProperties !== true) faults.push(...disagreements(additionalProperties, member, at));
+    if (own !== undefined) problems.push(...disagreements(own, member, at));
+    else if (additionalProperties === false) problems.push(`${at} is not in the schema`);
+    else if (additionalProperties !== true) problems.push(...disagreements(additionalProperties, member, at));
   }
-  return faults;
+  return problems;
 }

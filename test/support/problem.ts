@@ -3,7 +3,7 @@ import type { Answer } from './service.ts';
 
 /**
  * Checks that an answer is an error in the one shape all of them have (RFC 9457).
- * @returns the paths of its faults, in their order.
+ * @returns the paths of its problems, in their order.
  */
 export function expectProblem({ status, headers, body }: Answer, expected: number): string[] {
   expect({ status, body }).toMatchObject({ status: expected, body: { status: expected } });

@@ -1,7 +1,7 @@
 import type { TestService } from './service.ts';
 
 const TABLES =
-  `accounts banks imports import_pieces import_errors transactions webhooks webhook_filters webhook_backlogs
+  `accounts banks imports import_parts import_errors transactions webhooks webhook_filters webhook_backlogs
   webhook_cursors deliveries retries attempts replays`.split(/\s+/);
 
 /** How many rows every table has that a request could write to: equal before and after one that was refused. */

@@ -13,7 +13,7 @@ export interface WorldPlan {
   /** Of each account, at least. */
   movements: number;
   /** Rows of a file that could not be read. */
-  faults: number;
+  issues: number;
   /** Beside one for all accounts, one for each, and one that was for all before it was for the first. */
   webhooks: { event: string; status: string; encoding: string }[];
   /** How deliveries have ended, over and over; pending: never attempted. */
@@ -25,7 +25,7 @@ export const worldPlan = (mark: string): fc.Arbitrary<WorldPlan> =>
     mark: fc.constant(mark),
     accounts: fc.integer({ min: 2, max: 3 }),
     movements: fc.integer({ min: 1, max: 3 }),
-    faults: fc.integer({ min: 1, max: 3 }),
+    issues: fc.integer({ min: 1, max: 3 }),
     webhooks: fc.array(
       fc.record({
         event: fc.constantFrom('NEW_TRANSACTION', 'NEW_DEBIT', 'NEW_CREDIT'),
@@ -117,7 +117,7 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
   await importMovements(service, limited.apikey, [movement(first, { unique_id: `${mark} dar` })]);
   // From now on it is for one account, and those of the others are still pending.
   await service.call('PATCH', `/v1/webhooks/${narrowed}`, { key, body: { account: first } });
-  const faulty = `${JSON.stringify({ [mark]: 1 })}\n`.repeat(plan.faults);
+  const faulty = `${JSON.stringify({ [mark]: 1 })}\n`.repeat(plan.issues);
   const answer = await service.call('POST', '/v1/imports', {
     key,
     body: faulty,

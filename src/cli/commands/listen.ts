@@ -32,17 +32,17 @@ export const listenCommand = ({ terminal, signal }: CommandContext) =>
       const receiver = await startReceiver({ port, host }, (received) => {
         const checked = checkNotification(received.headers, received.body, { secret, apiSecret }, Date.now());
         terminal.answer(json, documentOf(received, checked), describe(checked));
-        return checked.fault === null ? ACCEPTED : NOT_GENUINE;
+        return checked.problem === null ? ACCEPTED : NOT_GENUINE;
       });
       terminal.note(`Listening on ${receiver.url} (any path). Ctrl-C ends it.`);
       if (!signal.aborted) await once(signal, 'abort');
       await receiver.close();
     });
 
-const documentOf = ({ path, headers }: Received, { id, fields, fault, hash }: Checked) => ({
+const documentOf = ({ path, headers }: Received, { id, fields, problem, hash }: Checked) => ({
   id,
-  verified: fault === null,
-  fault,
+  verified: problem === null,
+  problem,
   hash,
   path,
   test: headers['webhook-test'] === 'true',
@@ -51,8 +51,8 @@ const documentOf = ({ path, headers }: Received, { id, fields, fault, hash }: Ch
   body: fields,
 });
 
-function describe({ id, fields, fault, hash }: Checked): string {
-  if (fault !== null) return `✘ ${oneLine(id) || '(no id)'}  ${fault}`;
+function describe({ id, fields, problem, hash }: Checked): string {
+  if (problem !== null) return `✘ ${oneLine(id) || '(no id)'}  ${problem}`;
   const {
     dc = '',
     amount = '',

@@ -132,12 +132,12 @@ const STATEMENTS = [
     CONSTRAINT imports_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 
-  `CREATE TABLE import_pieces (
+  `CREATE TABLE import_parts (
     import_id BIGINT UNSIGNED NOT NULL,
     seq INT UNSIGNED NOT NULL,
     bytes MEDIUMBLOB NOT NULL,
     PRIMARY KEY (import_id, seq),
-    CONSTRAINT import_pieces_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
+    CONSTRAINT import_parts_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
   `CREATE TABLE import_errors (

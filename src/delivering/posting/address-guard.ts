@@ -109,7 +109,7 @@ export function createAddressGuard({
     return null;
   }
 
-  function judge(addresses: readonly LookupAddress[]): { usable: LookupAddress[]; fault: string } {
+  function judge(addresses: readonly LookupAddress[]): { usable: LookupAddress[]; refusal: string } {
     const usable: LookupAddress[] = [];
     const reasons = new Set<string>();
     for (const address of addresses) {
@@ -118,12 +118,12 @@ export function createAddressGuard({
       else reasons.add(reason);
     }
     const kinds = reasons.size === 0 ? 'no address' : `an address that is ${[...reasons].join(' or ')}`;
-    return { usable, fault: `The endpoint's host name leads to ${kinds}. ${REMEDY}` };
+    return { usable, refusal: `The endpoint's host name leads to ${kinds}. ${REMEDY}` };
   }
 
   function checkEndpoint(url: URL): Promise<string | null> {
-    const fault = checkUrl(url);
-    if (fault !== null || isIP(bareHost(url)) !== 0) return Promise.resolve(fault);
+    const refusal = checkUrl(url);
+    if (refusal !== null || isIP(bareHost(url)) !== 0) return Promise.resolve(refusal);
     return new Promise((answer) => {
       resolve(url.hostname, { all: true }, (error, addresses) => {
         if (error?.code === 'ENOTFOUND') {
@@ -134,7 +134,7 @@ export function createAddressGuard({
           answer(null);
         } else {
           const judged = judge(addresses);
-          answer(judged.usable.length > 0 ? null : judged.fault);
+          answer(judged.usable.length > 0 ? null : judged.refusal);
         }
       });
     });
@@ -143,9 +143,9 @@ export function createAddressGuard({
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, []);
-      const { usable, fault } = judge(addresses);
+      const { usable, refusal } = judge(addresses);
       const [first] = usable;
-      if (first === undefined) return callback(new RefusedAddressError(fault), []);
+      if (first === undefined) return callback(new RefusedAddressError(refusal), []);
       if (options.all) return callback(null, usable);
       callback(null, first.address, first.family);
     });

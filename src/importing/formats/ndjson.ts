@@ -3,16 +3,16 @@ import type { Row } from './format.ts';
 
 /** A movement takes some hundred bytes. A line without an end must not fill the memory. */
 const MAX_LINE_BYTES = 64 * 1024;
-/** Rows parsed ahead of need: those of a whole piece would live long enough to fill the heap's old space with garbage. */
+/** Rows parsed ahead of need: those of a whole part would live long enough to fill the heap's old space with garbage. */
 const ROWS = 250;
 const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /**
  * Newline-delimited JSON (https://github.com/ndjson/ndjson-spec): one value a line, blank lines passed over. A line that is
- * no JSON, no UTF-8 or too long is a fault of its own; the others are read.
+ * no JSON, no UTF-8 or too long is a issue of its own; the others are read.
  */
-export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator<Row[]> {
+export async function* readNdjson(parts: AsyncIterable<Buffer>): AsyncGenerator<Row[]> {
   let line = 0;
   let carried: Buffer[] = [];
   let carriedBytes = 0;
@@ -26,20 +26,20 @@ export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator
     line += 1;
     const row =
       carriedBytes > MAX_LINE_BYTES
-        ? { line, fault: `the line is longer than ${MAX_LINE_BYTES / 1024} KiB` }
+        ? { line, issue: `the line is longer than ${MAX_LINE_BYTES / 1024} KiB` }
         : parseLine(line, carried.length === 1 && carried[0] ? carried[0] : Buffer.concat(carried));
     if (row !== null) rows.push(row);
     carried = [];
     carriedBytes = 0;
   };
 
-  for await (const piece of pieces) {
+  for await (const part of parts) {
     let rows: Row[] = [];
     let start = 0;
     for (;;) {
-      const end = piece.indexOf(NEWLINE, start);
+      const end = part.indexOf(NEWLINE, start);
       if (end === -1) break;
-      carry(piece.subarray(start, end));
+      carry(part.subarray(start, end));
       endLine(rows);
       start = end + 1;
       if (rows.length >= ROWS) {
@@ -47,7 +47,7 @@ export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator
         rows = [];
       }
     }
-    if (start < piece.length) carry(piece.subarray(start));
+    if (start < part.length) carry(part.subarray(start));
     yield rows;
   }
   if (carriedBytes > 0) {
@@ -58,12 +58,12 @@ export async function* readNdjson(pieces: AsyncIterable<Buffer>): AsyncGenerator
 }
 
 function parseLine(line: number, bytes: Buffer): Row | null {
-  if (!isUtf8(bytes)) return { line, fault: 'the line is not valid UTF-8' };
+  if (!isUtf8(bytes)) return { line, issue: 'the line is not valid UTF-8' };
   const text = line === 1 ? bytes.toString('utf8').replace(BYTE_ORDER_MARK, '') : bytes.toString('utf8');
   if (text.trim() === '') return null;
   try {
     return { line, value: JSON.parse(text) };
   } catch {
-    return { line, fault: 'the line is not valid JSON' };
+    return { line, issue: 'the line is not valid JSON' };
   }
 }

@@ -15,8 +15,8 @@ const ROWS: Record<string, string> = {
   accounts: 'SELECT * FROM accounts WHERE customer_id = ? ORDER BY id',
   transactions: 'SELECT * FROM transactions WHERE customer_id = ? ORDER BY id',
   imports: 'SELECT * FROM imports WHERE customer_id = ? ORDER BY id',
-  import_pieces:
-    'SELECT p.* FROM import_pieces p JOIN imports i ON i.id = p.import_id WHERE i.customer_id = ? ORDER BY 1, 2',
+  import_parts:
+    'SELECT p.* FROM import_parts p JOIN imports i ON i.id = p.import_id WHERE i.customer_id = ? ORDER BY 1, 2',
   import_errors:
     'SELECT e.* FROM import_errors e JOIN imports i ON i.id = e.import_id WHERE i.customer_id = ? ORDER BY 1, 2, 3',
   webhooks: 'SELECT * FROM webhooks WHERE customer_id = ? ORDER BY id',

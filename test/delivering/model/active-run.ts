@@ -249,9 +249,9 @@ export function startRun(world: World, process: Process, state: WebhookState, na
   function write(request: { lease: Lease; record: RunRecord; runNow: number }, repeats: number): void {
     timeline.after(latency(world), null, () => {
       if (!process.alive && random() < 0.5) return;
-      const isAway = happens(world, world.faults.record);
-      const outcome = isAway && random() < 0.5 ? null : commit(request);
-      if (!isAway && outcome !== null) {
+      const isConnectionError = happens(world, world.faults.record);
+      const outcome = isConnectionError && random() < 0.5 ? null : commit(request);
+      if (!isConnectionError && outcome !== null) {
         return timeline.after(latency(world), process, () => recorded(outcome, request.record));
       }
       timeline.after(250, process, () => (repeats === 0 ? lose() : write(request, repeats - 1)));

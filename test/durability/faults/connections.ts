@@ -157,7 +157,7 @@ async function repeat(
       await work(holder);
     } catch (error) {
       // Rolled back ourselves, or the one to be killed had gone already: the next time.
-      if (!isPassing(error)) throw error;
+      if (!isRetryableLockError(error)) throw error;
     } finally {
       await holder.rollback().catch(() => {});
       holder.release();
@@ -167,5 +167,5 @@ async function repeat(
 }
 
 /** ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK, ER_NO_SUCH_THREAD. */
-const isPassing = (error: unknown): boolean =>
+const isRetryableLockError = (error: unknown): boolean =>
   error instanceof Error && 'errno' in error && [1205, 1213, 1094].includes(Number(error.errno));

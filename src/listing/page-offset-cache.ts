@@ -11,7 +11,7 @@ const KEPT_MARKS = 10_000;
 const LIFETIME = 10 * MINUTE;
 
 /** Remembers at which ids numbered pages begin. */
-export interface PageMarks {
+export interface PageOffsetCache {
   /** The same page, counted from a cursor where the place of it or of one a little before is known; else the listing as it is. */
   shorten(listing: Listing): Listing;
   /** Remembers where the page that was read begins, and where the next one does. */
@@ -22,10 +22,13 @@ export interface PageMarks {
  * MySQL finds page 1,001 by its place among all rows before it. But movements are only ever added, in the order of
  * their ids, so that a full page never changes and the next one always begins behind the same id: who reads page after
  * page by number walks past nothing, or past the few that other processes were asked for. The oldest marks are forgotten
- * first; one that is missing costs the leap (segments.ts), no more.
+ * first; one that is missing costs the seek (segments.ts), no more.
  * @param clock milliseconds; must never go back.
  */
-export function createPageMarks({ kept = KEPT_MARKS, clock = () => performance.now() } = {}): PageMarks {
+export function createPageOffsetCache({
+  kept = KEPT_MARKS,
+  clock = () => performance.now(),
+} = {}): PageOffsetCache {
   const marks = new Map<string, { id: string; at: number }>();
 
   const set = (key: string, id: string) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Listing } from '../../src/listing/listing.ts';
-import { createPageMarks } from '../../src/listing/page-marks.ts';
+import { createPageOffsetCache } from '../../src/listing/page-offset-cache.ts';
 import type { ListedTransaction, Page } from '../../src/listing/transactions.ts';
 import { readPage, uniqueIds } from '../support/listing.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
@@ -23,7 +23,7 @@ const page = (first: string, next: string | null): Page => ({
 
 describe('the place of a numbered page', () => {
   it('is where the page before it ended, or where it began itself when it was read before', () => {
-    const marks = createPageMarks();
+    const marks = createPageOffsetCache();
     expect(marks.shorten(LISTING)).toEqual(LISTING);
     marks.keep({ ...LISTING, page: 1 }, page('5', '40'));
     expect(marks.shorten(LISTING)).toEqual({ ...LISTING, page: 1, cursor: '40' });
@@ -32,7 +32,7 @@ describe('the place of a numbered page', () => {
   });
 
   it('is counted from that of the nearest page before it, unless that is far away', () => {
-    const marks = createPageMarks();
+    const marks = createPageOffsetCache();
     marks.keep({ ...LISTING, page: 7 }, page('700', '800'));
     expect(marks.shorten({ ...LISTING, page: 6 })).toEqual({ ...LISTING, page: 6 });
     expect(marks.shorten({ ...LISTING, page: 9 })).toEqual({ ...LISTING, page: 2, cursor: '800' });
@@ -48,14 +48,14 @@ describe('the place of a numbered page', () => {
     { after: '2026-01-01 00:00:00' },
     { perPage: 11 },
   ])('is not that of another listing: %j', (other) => {
-    const marks = createPageMarks();
+    const marks = createPageOffsetCache();
     marks.keep({ ...LISTING, page: 1 }, page('5', '40'));
     expect(marks.shorten({ ...LISTING, ...other })).toEqual({ ...LISTING, ...other });
   });
 
   it('is forgotten after ten minutes, and the oldest when there are too many', () => {
     let now = 0;
-    const marks = createPageMarks({ kept: 2, clock: () => now });
+    const marks = createPageOffsetCache({ kept: 2, clock: () => now });
     for (const number of [1, 2, 3]) marks.keep({ ...LISTING, page: number, cursor: null }, page('1', '9'));
     const known = () => [2, 3, 4].filter((number) => marks.shorten({ ...LISTING, page: number }).page === 1);
     expect(known()).toEqual([3, 4]);

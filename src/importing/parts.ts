@@ -1,0 +1,47 @@
+import type { Sql } from '../database/transaction.ts';
+
+/** Bytes per row of import_parts: well below any max_allowed_packet, and what one process holds of a large file. */
+export const PART_BYTES = 1024 * 1024;
+
+/** One of an import's parts, by its number from 0. */
+export async function readPart(sql: Sql, importId: string, seq: number): Promise<Buffer | undefined> {
+  const [part] = await sql.query<{ bytes: Buffer }[]>(
+    'SELECT bytes FROM import_parts WHERE import_id = ? AND seq = ?',
+    [importId, seq],
+  );
+  return part?.bytes;
+}
+
+/** The staged bytes of an import, in their order. @param first its part 0. */
+export async function* readParts(
+  sql: Sql,
+  importId: string,
+  first: Buffer | undefined,
+): AsyncGenerator<Buffer> {
+  let part = first;
+  for (let seq = 1; part !== undefined; seq += 1) {
+    yield part;
+    // Only the last one is shorter: none follows it.
+    part = part.length < PART_BYTES ? undefined : await readPart(sql, importId, seq);
+  }
+}
+
+/** Cuts a body into parts of PART_BYTES (the last one may be shorter), however it arrives. */
+export async function* cutIntoParts(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Buffer> {
+  let parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (let part of body) {
+    while (bytes + part.length >= PART_BYTES) {
+      const room = PART_BYTES - bytes;
+      yield Buffer.concat([...parts, part.subarray(0, room)]);
+      part = part.subarray(room);
+      parts = [];
+      bytes = 0;
+    }
+    if (part.length > 0) parts.push(part);
+    bytes += part.length;
+  }
+  if (bytes > 0) yield Buffer.concat(parts);
+}
