@@ -1,27 +1,27 @@
 import { derivedRows } from '../database/rows.ts';
 import type { Sql } from '../database/transaction.ts';
 
-/** What an import may rely on while it has locked its customer. */
+/** A customer's row in import_locks, as it is while the row is locked. */
 export interface ImportLock {
-  /** The customer's newest movement: all that is stored under this lock has a larger id. */
+  /** The customer's newest movement. Everything stored under this lock gets a larger id. */
   newest: string;
-  /** `date_readed` of what is stored under this lock. */
+  /** `date_readed` of everything stored under this lock. */
   dateReaded: string;
-  /** Changes with each change of what one of the customer's webhooks matches. */
+  /** Changes whenever one of the customer's webhooks starts to match something else. */
   filtersVersion: number;
 }
 
 /**
- * Serialises the imports of a customer, so that ids and date_readed grow in the order of commits. SYSDATE is the moment at which the
- * lock was there; NOW would be the one at which waiting for it began, and a poller that asks by its own clock would have passed it
- * by. By the primary key, in its order.
+ * Serialises the imports of a customer, so that ids and date_readed grow in commit order. SYSDATE is the time after the lock was
+ * acquired. NOW would be the time before waiting for it, and a client that polls with `after` set by its own clock could miss the
+ * movements. Locks in primary key order.
  */
 const LOCK = `
   SELECT customer_id, last_transaction_id, filters_version,
     DATE_FORMAT(GREATEST(SYSDATE(6), last_date_readed), '%Y-%m-%d %H:%i:%s.%f') AS date_readed
   FROM import_locks WHERE customer_id IN (?) ORDER BY customer_id FOR UPDATE`;
 
-/** The newest movement of each is the first entry of transactions_customer_page, read backwards. */
+/** A customer's newest movement is its last entry in the index transactions_customer_page, which is read backwards. */
 const ADVANCE = (customers: number) => `
   UPDATE import_locks l JOIN (${derivedRows(['customer_id', 'date_readed', 'added'], customers)}) r ON r.customer_id = l.customer_id
   SET l.last_date_readed = r.date_readed, l.movements = l.movements + r.added,
@@ -31,7 +31,8 @@ const ADVANCE = (customers: number) => `
 
 /**
  * Locks customers until the transaction ends.
- * @param options.skipLocked leaves out those that somebody else has locked, instead of waiting for them.
+ * @param options.skipLocked leaves out customers that another transaction has locked, instead of waiting for them.
+ * @returns the locks by customer id.
  */
 export async function lockCustomers(
   sql: Sql,
@@ -53,7 +54,7 @@ export async function lockCustomers(
   );
 }
 
-/** Moves locked customers past the movements that were stored. @param added how many, by customer. */
+/** Updates locked customers after their movements were stored. @param added the number of new movements by customer id. */
 export async function advanceLocks(
   sql: Sql,
   locks: ReadonlyMap<string, ImportLock>,

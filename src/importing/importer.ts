@@ -11,21 +11,21 @@ import { readPart, readParts } from './parts.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from './store.ts';
 import { createUniqueIds } from './unique-id.ts';
 
-/** Rows per transaction: large enough to be fast, small enough that another import of the customer soon has its turn. */
+/** Rows per transaction: many enough to be fast, few enough that other imports of the customer do not wait long. */
 const CHUNK_ROWS = 1_000;
 
-/** A file of nothing but issues is listed up to here; `rejected` counts them all. */
+/** Most issues that are listed for one import. `rejected` counts all rejected rows. */
 const MAX_LISTED_ISSUES = 10_000;
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 
-/** Works off one staged import. Several may run at once, in any number of processes. */
+/** Stores staged imports. Several may run at the same time, in any number of processes. */
 export interface Importer {
   /**
-   * Stores what is left of the import, chunk by chunk.
-   * @param signal when aborted, the import is given back at the end of the chunk in hand.
-   * @param again a run of the same job before this one did not end: its process may have died of this import.
-   * @throws whatever MySQL throws; the import stays as it is and can be run again.
+   * Stores the rest of the import, chunk by chunk.
+   * @param signal when aborted, the import is given back after the current chunk.
+   * @param again an earlier run of the same job did not end: this import may have crashed its process.
+   * @throws whatever MySQL throws. The import stays as it is and can be run again.
    */
   run(importId: string, signal: AbortSignal, again?: boolean): Promise<ImportOutcome>;
 }
@@ -38,13 +38,13 @@ interface Unfinished {
   crash_count: number;
 }
 
-/** An import whose runs have ended so often in a row without storing a chunk takes its process down with it, or cannot be read. */
+/** An import fails after this many runs in a row that stored no chunk: it crashes its process, or cannot be read. */
 const MAX_CRASHES = 10;
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
   SELECT id, customer_id, format, checkpoint, crash_count FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
-/** Its bytes are kept, so that it can be queued again once the cause is mended. */
+/** The staged parts are kept, so that the import can be queued again once the cause is fixed. */
 const GIVE_UP = `
   UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', checkpoint + 1,
     ' has failed ${MAX_CRASHES} times in a row. The rows before it are stored, and what was sent is kept.')
@@ -58,7 +58,7 @@ const ACCOUNTS_OF_KEY = `
 
 export function createImporter(options: {
   database: DataSource;
-  /** Has matched webhooks looked at. A failure is logged: the reconciler makes up for it. */
+  /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
 }): Importer {
@@ -69,7 +69,7 @@ export function createImporter(options: {
     async run(importId, signal, again = false) {
       const started = performance.now();
       if (again) await database.query(COUNT_CRASH, [importId]);
-      // Side by side: a movement that comes alone waits for each answer of MySQL.
+      // In parallel: an import of one movement mostly waits for round trips to MySQL.
       const [[unfinished], accounts, first] = await Promise.all([
         database.query<Unfinished[]>(LOAD, [importId]),
         database.query<{ id: string }[]>(ACCOUNTS_OF_KEY, [importId]),
@@ -88,12 +88,13 @@ export function createImporter(options: {
       );
 
       try {
-        // The next chunk is read and checked while MySQL stores the one before.
+        // The next chunk is read and validated while MySQL stores this one.
         for (let next = chunks.next(); ; ) {
           const { value: chunk, done } = await next;
           if (done) return 'done';
           next = chunks.next();
-          next.catch(() => {}); // Reported when it is awaited, also if storing fails first.
+          // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
+          next.catch(() => {});
           const runningFor = performance.now() - started;
           const webhookIds = await storeChunk({ database, matcher }, chunk, runningFor);
           await wake(webhookIds).catch((err: unknown) => log.warn({ err, importId }, 'webhooks not woken'));
@@ -102,7 +103,7 @@ export function createImporter(options: {
         }
       } catch (error) {
         if (error instanceof ImportTakenOverError) return 'nothing to do';
-        // An outage, or another one's locks, say nothing about the import.
+        // Connection errors and lock errors are not caused by the import, and do not count as crashes.
         if (!isConnectionError(error) && !isRetryableLockError(error))
           await database.query(COUNT_CRASH, [importId]).catch(() => {});
         throw error;
@@ -111,7 +112,7 @@ export function createImporter(options: {
   };
 }
 
-/** Cuts an import into chunks, leaving out those that an earlier run has stored. The last one may be empty. */
+/** Cuts an import into chunks, and leaves out the rows before its checkpoint. The last chunk may be empty. */
 async function* readChunks(
   { id, customer_id, format, checkpoint }: Unfinished,
   accounts: ReadonlySet<string>,
@@ -134,7 +135,7 @@ async function* readChunks(
   let chunk = start(checkpoint);
   for await (const rows of FORMATS[format](parts)) {
     for (const row of rows) {
-      // Not as soon as it is full: whether a chunk is the last one shows when another row comes, or none.
+      // A full chunk is yielded only when another row follows: until then it may be the last one.
       if (chunk.to - chunk.from >= CHUNK_ROWS) {
         yield chunk;
         chunk = start(position);
@@ -169,7 +170,7 @@ function checkRow(
   return { movement: result.output };
 }
 
-/** Another customer's account is as unknown as one that does not exist. */
+/** The issue is the same for another customer's account and for one that does not exist. */
 export const UNKNOWN_ACCOUNT: ValidationIssue = {
   path: 'account_id',
   message: 'is not one of your accounts',

@@ -16,23 +16,23 @@ import { findReplay, type Replay, type Upload } from './stage.ts';
 import { type Batch, countAll, type Stored, storeBatches } from './store.ts';
 import { createUniqueIds } from './unique-id.ts';
 
-/** An import of more movements is staged: others would wait for it too long. */
+/** An import of more movements is staged, because other imports would wait for it too long. */
 export const MAX_INLINE = 100;
 
-/** So many movements of a customer may wait to be stored; what comes then is staged. */
+/** Most movements of a customer that may wait to be stored. Imports beyond that are staged. */
 const MAX_WAITING = 500;
 
-/** Imports, and movements of all of them together, that go into one transaction. */
+/** Most imports in one transaction, and most movements of all of them. */
 const MAX_IMPORTS = 500;
 const MAX_MOVEMENTS = 1_000;
 
-/** An import that is there as a whole, with its movements checked. */
+/** An upload whose body is complete, with its movements validated. */
 export interface InlineUpload extends Upload {
   body: readonly Uint8Array[];
   movements: readonly Movement[];
 }
 
-/** An import that is stored, as it stands in its table. */
+/** A stored import, with the values of its row. */
 export interface InlineImport {
   importId: string;
   received: number;
@@ -44,8 +44,9 @@ export interface InlineImport {
 
 /**
  * Stores a small import without staging it first, and wakes the webhooks that match.
- * @returns null when that is not possible now, and nothing of it was stored: it is to be staged.
- * @throws when MySQL is away. Where the answer to COMMIT was lost it may have been stored; sent again, it is stored once.
+ * @returns null when that is not possible now. Nothing was stored, and the caller stages the import.
+ * @throws when MySQL is unreachable. If the response to COMMIT was lost, the import may have been stored. Sending it again does not
+ * store its movements twice.
  */
 export type StoreInline = (
   upload: InlineUpload,
@@ -58,16 +59,16 @@ const ADD_IMPORTS = `
 /** MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). */
 const ID_STEP = 'SELECT @@auto_increment_increment AS step';
 
-/** Not all of its movements were new. */
+/** For an import some of whose movements were known. */
 const CORRECT_IMPORT = 'UPDATE imports SET inserted = ?, duplicates = ?, deliveries = ? WHERE id = ?';
 
 /**
- * Imports that come at the same time are stored in one transaction, those of all customers together. A customer that somebody else
- * has locked, such as the importer with a large file, is left out of it: its imports wait apart from the others'.
+ * Stores imports that arrive at the same time in one transaction, for all customers. A customer whose lock is held elsewhere, for
+ * example by the importer with a large file, is left out: its imports wait in a group of their own.
  */
 export function createInlineImports(options: {
   database: DataSource;
-  /** Has matched webhooks looked at. A failure is logged: the reconciler makes up for it. */
+  /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
 }): StoreInline {
@@ -84,7 +85,7 @@ export function createInlineImports(options: {
     return step;
   };
 
-  /** @returns for each the import; null where its customer is locked. */
+  /** @returns one result per upload, in order. null: the customer is locked elsewhere. */
   async function store(
     uploads: readonly InlineUpload[],
     { skipLocked }: { skipLocked: boolean },
@@ -96,7 +97,7 @@ export function createInlineImports(options: {
       const locked = uploads.filter(({ customerId }) => locks.has(customerId));
       return storeLocked(sql, locks, locked, idStep);
     });
-    // Nobody waits for it: what is stored will be sent, also if the wake-up is lost.
+    // Not awaited: the movements are committed, and are delivered even if the wake-up is lost.
     wake(webhookIds).catch((err: unknown) => log.warn({ err }, 'webhooks not woken'));
     return uploads.map((upload) => imports.get(upload) ?? null);
   }
@@ -109,7 +110,7 @@ export function createInlineImports(options: {
   ): Promise<{ imports: Map<InlineUpload, InlineImport>; webhookIds: string[] }> {
     const imports = new Map<InlineUpload, InlineImport>();
     if (uploads.length === 0) return { imports, webhookIds: [] };
-    // The webhooks are matched first, as if all movements were new, so that an import is written once.
+    // Webhooks are matched first, as if all movements were new, so that the row of an import is written only once.
     const provisional = uploads.map((upload, index) => toBatch(upload, String(index)));
     const expected = await matcher.match(sql, locks, countAll(provisional));
     const rows = uploads.map((upload, index) => toRow(upload, locks, expected.deliveries.get(String(index))));
@@ -135,38 +136,38 @@ export function createInlineImports(options: {
     maxItems: MAX_IMPORTS,
     maxWeight: MAX_MOVEMENTS,
     weigh: ({ movements }: InlineUpload) => movements.length,
-    // Of those that waited for a lock in vain each would wait as long again.
+    // Not after a lock timeout: retried alone, each import would wait as long again.
     retryAlone: (error: unknown) => !isConnectionError(error) && !isRetryableLockError(error),
   };
-  const storeTogether = createBatcher(
+  const storeShared = createBatcher(
     (uploads: readonly InlineUpload[]) => store(uploads, { skipLocked: true }),
     limits,
   );
-  /** By customer; each is there for as long as something waits for it. */
-  const apart = new Map<string, (upload: InlineUpload) => Promise<InlineImport | null>>();
+  /** For customers whose lock is held elsewhere. Each batcher exists while an upload waits for it. */
+  const customerBatchers = new Map<string, (upload: InlineUpload) => Promise<InlineImport | null>>();
 
-  async function storeApart(upload: InlineUpload): Promise<InlineImport | null> {
+  async function storeByCustomer(upload: InlineUpload): Promise<InlineImport | null> {
     const { customerId } = upload;
-    const join =
-      apart.get(customerId) ??
+    const batcher =
+      customerBatchers.get(customerId) ??
       createBatcher((uploads: readonly InlineUpload[]) => store(uploads, { skipLocked: false }), limits);
-    apart.set(customerId, join);
+    customerBatchers.set(customerId, batcher);
     try {
-      return await join(upload);
+      return await batcher(upload);
     } finally {
-      if ((waiting.get(customerId) ?? 0) <= weightOf(upload)) apart.delete(customerId);
+      if ((waiting.get(customerId) ?? 0) <= weightOf(upload)) customerBatchers.delete(customerId);
     }
   }
 
-  async function storeCounted(upload: InlineUpload): Promise<InlineImport | null> {
+  async function storeWithinLimit(upload: InlineUpload): Promise<InlineImport | null> {
     const { customerId } = upload;
     const weight = weightOf(upload);
     const before = waiting.get(customerId) ?? 0;
     if (before + weight > MAX_WAITING) return null;
     waiting.set(customerId, before + weight);
     try {
-      const together = apart.has(customerId) ? null : await storeTogether(upload);
-      return together ?? (await storeApart(upload));
+      const stored = customerBatchers.has(customerId) ? null : await storeShared(upload);
+      return stored ?? (await storeByCustomer(upload));
     } finally {
       const left = (waiting.get(customerId) ?? 0) - weight;
       if (left > 0) waiting.set(customerId, left);
@@ -178,20 +179,20 @@ export function createInlineImports(options: {
     const replay = await findReplay(database, upload);
     if (replay !== null) return replay;
     try {
-      const stored = await storeCounted(upload);
+      const stored = await storeWithinLimit(upload);
       if (stored === null) return null;
       log.info({ importId: stored.importId, rows: upload.movements.length }, 'import done');
       return { outcome: 'stored', ...stored };
     } catch (err) {
       if (isConnectionError(err)) throw err;
-      // A lock that somebody holds, or a value that MySQL refuses: an importer repeats what passes, and isolates the rest.
+      // A lock timeout, or a value that MySQL refuses. Once staged, the import is retried, and is `failed` if the error persists.
       log.info({ err }, 'import not stored inline');
       return null;
     }
   };
 }
 
-/** An import without movements is one to be stored, too. */
+/** An import without movements counts as one, because its row has to be stored too. */
 const weightOf = ({ movements }: InlineUpload): number => Math.max(1, movements.length);
 
 function toBatch({ customerId, movements }: InlineUpload, importId: string): Batch {
@@ -225,7 +226,7 @@ function toRow(
   ];
 }
 
-/** Only a request with the same key is ever compared with this one. */
+/** The hash is only compared with that of a request with the same key, so without a key there is none. */
 function hashOf(idempotencyKey: string | null, body: readonly Uint8Array[]): Buffer | null {
   if (idempotencyKey === null) return null;
   const hash = createHash('sha256');

@@ -4,10 +4,10 @@ import { matchesFilter } from '../delivering/filter-ranges.ts';
 import type { Filter } from '../delivering/filters.ts';
 import type { ImportLock } from './import-locks.ts';
 
-/** Customers whose filters one process keeps. */
-const KEPT_CUSTOMERS = 10_000;
+/** Customers whose filters a process caches. */
+const CACHED_CUSTOMERS = 10_000;
 
-/** Movements of one import, counted. */
+/** Number of movements of one import with the same account and direction. */
 export interface MovementCount {
   customerId: string;
   importId: string;
@@ -20,28 +20,28 @@ interface WebhookFilter extends Filter {
   webhookId: string;
 }
 
-/** What counted movements match. */
+/** The deliveries and webhooks that counted movements match. */
 export interface Matches {
-  /** Deliveries by import. */
+  /** Number of deliveries by import. */
   deliveries: ReadonlyMap<string, number>;
-  /** Matched movements by webhook, with the webhook's customer. */
+  /** Number of matched movements by webhook, with the webhook's customer. */
   webhooks: ReadonlyMap<string, { customerId: string; movements: number }>;
 }
 
 /** Finds the webhooks that new movements match. */
 export interface Matcher {
-  /** @param locks the customers', which keep their filters from changing until the transaction ends. */
+  /** @param locks of the customers. They keep the filters from changing until the transaction ends. */
   match(sql: Sql, locks: ReadonlyMap<string, ImportLock>, counts: readonly MovementCount[]): Promise<Matches>;
 }
 
-/** A paused webhook matches as well: it gets everything when it goes on. Index: webhooks_customer. */
+/** A paused webhook matches too: its deliveries are pending until it is active again. Index: webhooks_customer. */
 const READ_FILTERS = `
   SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
   WHERE customer_id IN (?) AND status IN ('active', 'paused') ORDER BY id`;
 
 /**
- * One statement for all webhooks, however many movements matched: that is all that a delivery costs an import. import_locks has moved
- * before it. previous_through is set first, from the old value.
+ * One statement for many webhooks, however many movements matched: an import pays no more than this for deliveries. import_locks is
+ * updated before. previous_through is set first, because it takes the old value of matched_through.
  */
 const ADVANCE_BACKLOGS = (webhooks: number) => `
   UPDATE webhook_backlogs b
@@ -50,25 +50,24 @@ const ADVANCE_BACKLOGS = (webhooks: number) => `
   SET b.previous_through = b.matched_through, b.matched_after = r.matched_after, b.matched_through = l.last_transaction_id,
     b.matched_count = b.matched_count + r.matched`;
 
-/** Webhooks in one statement. */
-const ADVANCED_TOGETHER = 500;
+const BACKLOGS_PER_STATEMENT = 500;
 
-/** The filters are kept per process; `filters_version`, read with the lock, says whether they are still the same. */
+/** Caches filters per process. `filters_version`, read with the lock, shows whether they are still current. */
 export function createMatcher(): Matcher {
-  const kept = new Map<string, { version: number; filters: readonly WebhookFilter[] }>();
+  const cache = new Map<string, { version: number; filters: readonly WebhookFilter[] }>();
 
   async function readFilters(sql: Sql, locks: ReadonlyMap<string, ImportLock>): Promise<void> {
-    const stale = [...locks].filter(([id, { filtersVersion }]) => kept.get(id)?.version !== filtersVersion);
+    const stale = [...locks].filter(([id, { filtersVersion }]) => cache.get(id)?.version !== filtersVersion);
     if (stale.length === 0) return;
     const customerIds = stale.map(([id]) => id);
     const rows = await sql.query<(WebhookFilter & { customer_id: string })[]>(READ_FILTERS, [customerIds]);
     for (const [id, { filtersVersion: version }] of stale) {
-      kept.delete(id);
-      kept.set(id, { version, filters: rows.filter(({ customer_id }) => customer_id === id) });
+      cache.delete(id);
+      cache.set(id, { version, filters: rows.filter(({ customer_id }) => customer_id === id) });
     }
-    for (const oldest of kept.keys()) {
-      if (kept.size <= KEPT_CUSTOMERS) return;
-      if (!locks.has(oldest)) kept.delete(oldest);
+    for (const oldest of cache.keys()) {
+      if (cache.size <= CACHED_CUSTOMERS) return;
+      if (!locks.has(oldest)) cache.delete(oldest);
     }
   }
 
@@ -78,7 +77,7 @@ export function createMatcher(): Matcher {
       const deliveries = new Map<string, number>();
       const webhooks = new Map<string, { customerId: string; movements: number }>();
       for (const { customerId, importId, accountId, dc, movements } of counts) {
-        for (const filter of kept.get(customerId)?.filters ?? []) {
+        for (const filter of cache.get(customerId)?.filters ?? []) {
           if (!matchesFilter(filter, { account_id: accountId, dc })) continue;
           deliveries.set(importId, (deliveries.get(importId) ?? 0) + movements);
           const matched = webhooks.get(filter.webhookId)?.movements ?? 0;
@@ -96,12 +95,12 @@ export async function advanceBacklogs(
   locks: ReadonlyMap<string, ImportLock>,
   { webhooks }: Matches,
 ): Promise<void> {
-  // In the order of the primary key, as everybody locks them.
+  // In primary key order, like every statement that locks these rows.
   const rows = [...webhooks]
     .map(([webhookId, { customerId, movements }]) => [webhookId, movements, locks.get(customerId)?.newest])
     .sort(([one], [other]) => Number(one) - Number(other));
-  for (let start = 0; start < rows.length; start += ADVANCED_TOGETHER) {
-    const part = rows.slice(start, start + ADVANCED_TOGETHER);
+  for (let start = 0; start < rows.length; start += BACKLOGS_PER_STATEMENT) {
+    const part = rows.slice(start, start + BACKLOGS_PER_STATEMENT);
     await sql.query(ADVANCE_BACKLOGS(part.length), part.flat());
   }
 }

@@ -4,10 +4,10 @@ import { CalendarDate, Id, wellFormed } from '../validation.ts';
 const MONEY_RULE =
   'must be a string with at most 18 digits, and at most two after a point: "1250.00" (no comma, no exponent)';
 
-/** Exact: money never passes through a float. Fits DECIMAL(20,2). */
+/** Stays a string, because a float is not exact. Fits DECIMAL(20,2). */
 const Money = v.pipe(v.string(MONEY_RULE), v.regex(/^-?\d{1,18}(\.\d{1,2})?$/, MONEY_RULE));
 
-/** Text as the bank sent it. */
+/** Text that is stored exactly as it was sent. */
 const text = (length: number) =>
   v.nullish(
     v.pipe(

@@ -1,9 +1,9 @@
 import type { Sql } from '../database/transaction.ts';
 
-/** Bytes per row of import_parts: well below any max_allowed_packet, and what one process holds of a large file. */
+/** Bytes per row of import_parts: well below any max_allowed_packet, and about what a process holds of a large file in memory. */
 export const PART_BYTES = 1024 * 1024;
 
-/** One of an import's parts, by its number from 0. */
+/** Reads one part of an import. Parts are numbered from 0. */
 export async function readPart(sql: Sql, importId: string, seq: number): Promise<Buffer | undefined> {
   const [part] = await sql.query<{ bytes: Buffer }[]>(
     'SELECT bytes FROM import_parts WHERE import_id = ? AND seq = ?',
@@ -12,7 +12,7 @@ export async function readPart(sql: Sql, importId: string, seq: number): Promise
   return part?.bytes;
 }
 
-/** The staged bytes of an import, in their order. @param first its part 0. */
+/** Yields the parts of an import in order. @param first part 0, which has been read already. */
 export async function* readParts(
   sql: Sql,
   importId: string,
@@ -21,12 +21,12 @@ export async function* readParts(
   let part = first;
   for (let seq = 1; part !== undefined; seq += 1) {
     yield part;
-    // Only the last one is shorter: none follows it.
+    // Only the last part is shorter.
     part = part.length < PART_BYTES ? undefined : await readPart(sql, importId, seq);
   }
 }
 
-/** Cuts a body into parts of PART_BYTES (the last one may be shorter), however it arrives. */
+/** Cuts a body into parts of PART_BYTES, whatever the sizes of its chunks. The last part may be shorter. */
 export async function* cutIntoParts(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Buffer> {

@@ -6,8 +6,8 @@ const UNFINISHED = `
   SELECT id FROM imports WHERE status IN ('queued', 'running') AND id > ? ORDER BY id LIMIT ${PAGE}`;
 
 /**
- * Queues every import that is not finished. One that has a job already keeps it, since the job's id is the import's.
- * @returns how many are unfinished.
+ * Queues every unfinished import. An import that has a job already keeps it, because the job's id contains the import's id.
+ * @returns the number of unfinished imports.
  */
 export async function reconcileImports(
   sql: Sql,

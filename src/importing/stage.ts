@@ -9,13 +9,13 @@ export interface Upload {
   customerId: string;
   apiKeyId: string;
   format: FormatName;
-  /** Rows in the body, where they were counted already. */
+  /** Number of rows in the body, if they have been counted. */
   received: number | null;
   idempotencyKey: string | null;
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** `replayed`: the same key and body came before; the import is the one of then. */
+/** What an Idempotency-Key in use leads to. `replayed`: the key came with the same body before, in this import. */
 export type Replay = { outcome: 'replayed'; importId: string } | { outcome: 'in progress' | 'key reused' };
 export type Staged =
   | { outcome: 'staged'; importId: string }
@@ -26,7 +26,7 @@ const ER_BAD_NULL_ERROR = 1048;
 const ER_DUP_ENTRY = 1062;
 const ER_NO_REFERENCED_ROW_2 = 1452;
 
-/** The import of an upload was dropped while its body still came in. */
+/** The import was dropped while its body was still being received. */
 class UploadDroppedError extends Error {
   override name = 'UploadDroppedError';
 }
@@ -36,7 +36,7 @@ export class ApiKeyDeletedError extends Error {
   override name = 'ApiKeyDeletedError';
 }
 
-/** Keys are honoured for 24 h; an older one is free again. */
+/** An Idempotency-Key is kept for 24 h. After that it can be used again. */
 const EXPIRE_KEY = `
   UPDATE imports SET idempotency_key = NULL
   WHERE customer_id = ? AND idempotency_key = ? AND received_at < NOW(6) - INTERVAL 24 HOUR`;
@@ -44,31 +44,31 @@ const FIND_KEY = `
   SELECT id, status, HEX(body_hash) AS body_hash, ${UPLOAD_IS_DEAD} AS is_dead FROM imports
   WHERE customer_id = ? AND idempotency_key = ?`;
 /**
- * With a hash the body is whole, and the import is queued; without one it is still to come. The API key is locked until the
- * import is committed. Deleting a key locks it as well, and is refused while the key has an unfinished import.
+ * With a hash, the body is complete and the import is queued. Without one, the body is still to be received. The API key is
+ * locked until the import is committed. Deleting a key takes the same lock, and is refused while the key has an unfinished import.
  */
 const OPEN = `
   INSERT INTO imports (customer_id, api_key_id, format, received, idempotency_key, body_hash, status)
   VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE), ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PART = 'INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, ?, ?)';
-/** While the body comes in, `received_at` is the heartbeat of its upload. */
+/** While the body is being received, `received_at` is the heartbeat of the upload. */
 const HEARTBEAT = `UPDATE imports SET received_at = NOW(6) WHERE id = ? AND status = 'receiving'`;
 const CLOSE = `
   UPDATE imports SET status = 'queued', body_hash = UNHEX(?), received_at = NOW(6) WHERE id = ? AND status = 'receiving'`;
 
 /**
- * Keeps the bytes of an import in MySQL. When this resolves to `staged`, they are committed, and the import is queued in
- * the table's sense: whoever reads the table will work it off, even if Redis never hears of it.
+ * Stages an import: stores its bytes in MySQL. When this resolves to `staged`, the bytes are committed and the import's status is
+ * `queued`. The import will be stored even if Redis never gets a job for it.
  *
- * A body of one part is one transaction. A longer one is stored part by part, so that memory stays flat; until
- * its last part it is `receiving`, which nobody works on, and a body that breaks off leaves nothing behind.
+ * A body of one part is stored in one transaction. A longer body is stored part by part, so that memory use stays flat. Until all
+ * parts are stored, the import is `receiving` and no importer reads it. A body that breaks off leaves nothing behind.
  *
- * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header: the same key with another body is `key reused`,
- * the same key while the first request is still being read is `in progress`.
+ * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header. The same key with another body is `key reused`. The same key
+ * while the first request is still being received is `in progress`.
  *
- * An API key that was deleted while the body came in is `api key deleted`, and nothing is kept. `dropped` says that MySQL
- * heard nothing of the upload for so long that somebody took it for dead: nothing is kept, and it may be sent again.
+ * `api key deleted`: the API key was deleted while the body was being received, and nothing is kept. `dropped`: the upload had no
+ * heartbeat for so long that it was dropped as dead. Nothing is kept, and it may be sent again.
  */
 export async function stageImport(database: DataSource, upload: Upload): Promise<Staged> {
   const { customerId, idempotencyKey } = upload;
@@ -85,11 +85,11 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
     if (error instanceof ApiKeyDeletedError) return { outcome: 'api key deleted' };
     if (error instanceof UploadDroppedError) return { outcome: 'dropped' };
     if (idempotencyKey === null || !isErrno(error, ER_DUP_ENTRY)) throw error;
-    // Two requests with one key at the same time: the other one was first.
+    // Another request with the same key was faster.
     const other = await findKey(database, customerId, idempotencyKey);
     if (other === undefined || other.status === 'receiving' || !second.done)
       return { outcome: 'in progress' };
-    return judge(
+    return compareBody(
       other,
       createHash('sha256')
         .update(first.done ? '' : first.value)
@@ -98,7 +98,10 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
   }
 }
 
-/** What an upload's Idempotency-Key says of it: null when there is none, or it is free. Reads the body only if it is not. */
+/**
+ * Looks up the Idempotency-Key of an upload. Reads the body only to compare it with that of an earlier import.
+ * @returns null when there is no key, or the key is free.
+ */
 export async function findReplay(
   database: DataSource,
   { customerId, idempotencyKey, body }: Upload,
@@ -111,7 +114,7 @@ export async function findReplay(
   if (earlier.status === 'receiving') return { outcome: 'in progress' };
   const hash = createHash('sha256');
   for await (const part of body) hash.update(part);
-  return judge(earlier, hash.digest('hex'));
+  return compareBody(earlier, hash.digest('hex'));
 }
 
 function stageWhole(database: DataSource, upload: Upload, body: Buffer): Promise<Staged> {
@@ -144,9 +147,9 @@ async function stageParts(
     if (affectedRows === 0) throw new UploadDroppedError('the import was dropped');
     return { outcome: 'staged', importId };
   } catch (error) {
-    // A part of an import that is gone.
+    // The import of this part no longer exists.
     if (isErrno(error, ER_NO_REFERENCED_ROW_2)) throw new UploadDroppedError('the import was dropped');
-    // Only while it is `receiving`: if the answer to CLOSE was lost, the import may have been queued.
+    // Only while it is `receiving`: if the response to CLOSE was lost, the import may be queued already.
     await database
       .query(`DELETE FROM imports WHERE id = ? AND status = 'receiving'`, [importId])
       .catch(() => {});
@@ -156,14 +159,14 @@ async function stageParts(
   }
 }
 
-/** Renews the heartbeat of an upload, however slowly its client sends. @returns what ends it. */
+/** Renews the heartbeat of an upload, however slowly its client sends. @returns a function that stops it. */
 function keepAlive(database: DataSource, importId: string): () => void {
   let renewing = false;
   const timer = setInterval(async () => {
-    // While MySQL hangs, one statement waits for it and not one every 3 s.
+    // While MySQL hangs, only one statement waits for it, not one every 3 s.
     if (renewing) return;
     renewing = true;
-    // The next one makes up for one that failed.
+    // If one fails, the next one renews the heartbeat.
     await database.query(HEARTBEAT, [importId]).catch(() => {});
     renewing = false;
   }, HEARTBEAT_EVERY);
@@ -171,9 +174,9 @@ function keepAlive(database: DataSource, importId: string): () => void {
 }
 
 /**
- * Makes an import. With the SHA-256 of its body it is queued; without one its body is still to come.
+ * Inserts an import. With the SHA-256 of its body it is `queued`. Without, it is `receiving`.
  * @returns its id.
- * @throws {ApiKeyDeletedError} when its API key is gone.
+ * @throws {ApiKeyDeletedError} when its API key no longer exists.
  */
 export async function openImport(
   sql: Sql,
@@ -203,7 +206,7 @@ async function findKey(sql: Sql, customerId: string, key: string): Promise<KeyHo
   return holder;
 }
 
-function judge({ id, body_hash }: KeyHolder, hash: string): Replay {
+function compareBody({ id, body_hash }: KeyHolder, hash: string): Replay {
   return body_hash?.toLowerCase() === hash
     ? { outcome: 'replayed', importId: id }
     : { outcome: 'key reused' };

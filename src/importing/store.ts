@@ -5,40 +5,40 @@ import { advanceLocks, type ImportLock, lockCustomers } from './import-locks.ts'
 import { advanceBacklogs, type Matcher, type Matches, type MovementCount } from './matching.ts';
 import type { Movement } from './movement.ts';
 
-/** Movements of one import that are stored in one transaction. */
+/** Movements of one import, to be stored in one transaction. */
 export interface Batch {
   customerId: string;
   importId: string;
   movements: readonly { uniqueId: string; movement: Movement }[];
 }
 
-/** A part of a staged import that is stored as one: all of it, or nothing. */
+/** Consecutive rows of a staged import that are stored in one transaction. */
 export interface Chunk extends Batch {
-  /** Rows of the import worked off before this chunk, and with it. */
+  /** Number of the import's rows before this chunk (`from`), and including it (`to`). */
   from: number;
   to: number;
-  /** Nothing follows: the import is done with it. */
+  /** No chunk follows: the import is done when this one is stored. */
   last: boolean;
   issues: readonly (ValidationIssue & { line: number })[];
   rejected: number;
 }
 
-/** What became of batches. */
+/** The result of storing batches. */
 export interface Stored {
-  /** New movements by import; the others were known. */
+  /** Number of new movements by import. The others are duplicates. */
   inserted: ReadonlyMap<string, number>;
-  /** Deliveries by import. */
+  /** Number of deliveries by import. */
   deliveries: ReadonlyMap<string, number>;
-  /** The webhooks to be woken after the commit. */
+  /** The webhooks to wake after the commit. */
   webhookIds: string[];
 }
 
-/** Another worker moved the checkpoint meanwhile: this one's lock on the job was lost, and it must let go. */
+/** Another worker has moved the checkpoint: this worker has lost the lock on its job, and must stop. */
 export class ImportTakenOverError extends Error {
   override name = 'ImportTakenOverError';
 }
 
-/** The import's first statement that writes: until its first chunk is stored it counts as queued. */
+/** An import stays `queued` until its first chunk is stored. */
 const MOVE_CHECKPOINT = `
   UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
     deliveries = deliveries + ?, started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
@@ -49,24 +49,24 @@ const MOVE_CHECKPOINT = `
 const DROP_PARTS = 'DELETE FROM import_parts WHERE import_id = ?';
 
 /**
- * `unique_id = unique_id` changes nothing in a movement that is known; MySQL refuses `id = id` where one statement brings the same
- * movement twice. Never IGNORE: it would store 'abc' as 0.00.
+ * `unique_id = unique_id` leaves a known movement unchanged. MySQL refuses `id = id` when one statement contains the same movement
+ * twice. Do not use INSERT IGNORE: it would store 'abc' as 0.00.
  */
 const INSERT_MOVEMENTS = `
   INSERT INTO transactions (customer_id, account_id, import_id, unique_id, name, dc, code, amount, balance, description,
     date_issue, date_readed, opponent_id, opponent_iban)
   VALUES ? ON DUPLICATE KEY UPDATE unique_id = unique_id`;
 
-/** Not forced, MariaDB walks through all of the customer's movements in that index. */
+/** Without FORCE INDEX, MariaDB reads all of the customer's movements in that index. */
 const COUNT_NEW = `
   SELECT customer_id AS customerId, import_id AS importId, account_id AS accountId, dc, COUNT(*) AS movements
   FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? GROUP BY customer_id, import_id, account_id, dc`;
 
 /**
- * All accounts were worked on; those that have new movements were updated. The balance is that of the newest movement that has one;
- * it is looked for only where a new movement brought one, since the search would else walk through all movements of an account whose
- * bank sends none. Index: transactions_account_date, all of whose columns ORDER BY names, or MySQL would sort.
+ * Sets last_work of all these accounts, and last_update of those with new movements. The balance is that of the newest movement
+ * with a balance. It is only searched for if a new movement has one: for a bank that sends no balances, the search would read all
+ * movements of the account. ORDER BY names all columns of the index transactions_account_date, otherwise MySQL would sort.
  */
 const UPDATE_ACCOUNTS = `
   UPDATE accounts a JOIN import_locks l ON l.customer_id = a.customer_id
@@ -81,10 +81,10 @@ const INSERT_ISSUES =
   'INSERT INTO import_errors (import_id, line, path, message) VALUES ? ON DUPLICATE KEY UPDATE line = line';
 
 /**
- * Stores a chunk of a staged import in one transaction, and drops the staged bytes with the last one. Repeating a chunk after
- * a crash is harmless: either the checkpoint has moved, or nothing was stored.
- * @param runningFor milliseconds since the run began, for the import's `started_at`.
- * @returns the webhooks to be woken.
+ * Stores a chunk of a staged import in one transaction. With the last chunk it also deletes the staged parts. Repeating a chunk
+ * after a crash is harmless: either the checkpoint has moved, or nothing was stored.
+ * @param runningFor milliseconds since the run started, for the import's `started_at`.
+ * @returns the webhooks to wake.
  * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
  */
 export function storeChunk(
@@ -126,9 +126,10 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
 const NOTHING: Stored = { inserted: new Map(), deliveries: new Map(), webhookIds: [] };
 
 /**
- * Stores the movements of several imports, of any number of customers: what is new of them, and what their webhooks have to send.
- * @param sql a transaction that holds the locks.
- * @param expected what the batches match if all their movements are new, where that is known.
+ * Stores the movements of several imports, of any number of customers. Inserts those that are new, and updates import locks,
+ * accounts and webhook backlogs.
+ * @param sql a transaction that holds `locks`.
+ * @param expected what the batches match if all their movements are new, when that is known already.
  */
 export async function storeBatches(
   sql: Sql,
@@ -181,7 +182,7 @@ const toRows = ({ customerId, importId, movements }: Batch, locks: ReadonlyMap<s
   ]);
 };
 
-/** Where none is new, MySQL is not asked: it would read each row again. */
+/** Counts the movements that were inserted under these locks, by import, account and direction. */
 async function countNew(
   sql: Sql,
   locks: ReadonlyMap<string, ImportLock>,
@@ -194,7 +195,7 @@ async function countNew(
   return counts.map((it) => ({ ...it, movements: Number(it.movements) }));
 }
 
-/** The movements of batches by import, account and direction, as if all were new. */
+/** Counts the movements of batches by import, account and direction, as if all were new. */
 export function countAll(batches: readonly Batch[]): MovementCount[] {
   const counts = new Map<string, MovementCount>();
   for (const { customerId, importId, movements } of batches) {
@@ -223,7 +224,7 @@ async function updateAccounts(
   await sql.query(UPDATE_ACCOUNTS, [orNone(updated), orNone(updated), orNone(newBalance), [...all]]);
 }
 
-/** `IN ()` is no SQL; nothing equals NULL. */
+/** `IN ()` is not valid SQL, and `IN (NULL)` matches nothing. */
 const orNone = (ids: Iterable<string>) => {
   const list = [...ids];
   return list.length === 0 ? [null] : list;

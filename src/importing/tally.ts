@@ -1,31 +1,30 @@
 const FIRST_SLOTS = 1_024;
 
-/** A slot of three 32-bit words: the first 64 bits of the digest, and how often it came; 0 is an empty slot. */
-const WORDS = 3;
+/** A slot has three 32-bit words: the first 64 bits of the digest, and its count. A count of 0 is an empty slot. */
+const SLOT_WORDS = 3;
 
-/** Fuller than this, looking for a free slot takes many steps. */
-const FULLEST = 3 / 4;
+/** In a table that is fuller than this, finding a slot takes many steps. */
+const MAX_LOAD = 3 / 4;
 
 /**
- * Counts how often each content has come, by its SHA-256: from 1, with the present one.
+ * Creates a function that counts contents by their SHA-256. It returns how often the content has come so far, including this time.
  *
- * A hash table in one typed array (open addressing, linear probing): a million contents take 25 MB. A Map of their
- * digests in hex took 150, and as much again until it was collected. An import may be a gigabyte, which is at most 16
- * million of the shortest movements: 400 MB.
+ * The counts are in a hash table in one typed array (open addressing, linear probing). A million contents take 25 MB. A Map of
+ * their digests in hex took 150 MB, and as much again until it was garbage-collected. An import may be a gigabyte, which is at
+ * most 16 million of the shortest movements: 400 MB.
  *
- * Two contents whose digests begin with the same 64 bits would be counted as one (in a million movements, a chance of 1 in
- * 37 million). They are stored all the same, since their ids hold the whole digest, and the same file still gives the
- * same ids.
+ * Two contents whose digests begin with the same 64 bits are counted as one (in a million movements, a chance of 1 in 37 million).
+ * Both are stored nevertheless, because their ids contain the whole digest, and the same file still gives the same ids.
  */
 export function createTally(): (digest: Buffer) => number {
-  let slots = new Uint32Array(FIRST_SLOTS * WORDS);
+  let slots = new Uint32Array(FIRST_SLOTS * SLOT_WORDS);
   let used = 0;
 
   function grow(): void {
     const before = slots;
     slots = new Uint32Array(before.length * 2);
-    for (let i = 0; i < before.length; i += WORDS) {
-      const [high = 0, low = 0, count = 0] = before.subarray(i, i + WORDS);
+    for (let i = 0; i < before.length; i += SLOT_WORDS) {
+      const [high = 0, low = 0, count = 0] = before.subarray(i, i + SLOT_WORDS);
       if (count > 0) slots.set([high, low, count], find(slots, high, low));
     }
   }
@@ -37,7 +36,7 @@ export function createTally(): (digest: Buffer) => number {
     const count = (slots[at + 2] ?? 0) + 1;
     if (count === 1) {
       used += 1;
-      if (used > (slots.length / WORDS) * FULLEST) {
+      if (used > (slots.length / SLOT_WORDS) * MAX_LOAD) {
         grow();
         at = find(slots, high, low);
       }
@@ -49,11 +48,11 @@ export function createTally(): (digest: Buffer) => number {
   };
 }
 
-/** Where these 64 bits are, or the empty slot where they belong. The number of slots is a power of two. */
+/** Finds the slot of these 64 bits, or the empty slot where they belong. The number of slots is a power of two. */
 function find(slots: Uint32Array, high: number, low: number): number {
-  const mask = slots.length / WORDS - 1;
+  const mask = slots.length / SLOT_WORDS - 1;
   for (let slot = low & mask; ; slot = (slot + 1) & mask) {
-    const at = slot * WORDS;
+    const at = slot * SLOT_WORDS;
     if (slots[at + 2] === 0 || (slots[at] === high && slots[at + 1] === low)) return at;
   }
 }

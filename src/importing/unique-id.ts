@@ -3,14 +3,14 @@ import type { Movement } from './movement.ts';
 import { createTally } from './tally.ts';
 
 /**
- * Gives each movement of one import the id by which it is known for good.
+ * Creates a function that returns the unique id of each movement of one import.
  *
- * A movement that brings a `unique_id` keeps it, byte by byte. One without (absent, null or blank) gets
+ * A movement with a `unique_id` keeps it, byte by byte. A movement without one (absent, null or blank) gets
  * `content:<sha256 of account, date, dc, amount, balance, description>:<n>`, where n counts the movements of the same
- * content within this import, from 1: two equal card payments on one day are two movements, while the same
- * statement sent again yields the same ids and is stored once.
+ * content within this import, from 1. Two equal card payments on one day are therefore two movements, while the same
+ * statement sent again gives the same ids and is stored once.
  *
- * The counting is why a resumed import must be read from its first row.
+ * Because of this count, a resumed import must be read from its first row.
  */
 export function createUniqueIds(): (movement: Movement) => string {
   let countIn: ReturnType<typeof createTally> | null = null;
@@ -22,13 +22,13 @@ export function createUniqueIds(): (movement: Movement) => string {
         JSON.stringify([account_id, date_issue, dc, canonical(amount), canonical(balance), description]),
       )
       .digest();
-    // Most imports bring ids of their own: the tally takes 12 KB, and is made for the first that does not.
+    // Created on first use: it takes 12 KB, and most imports bring their own ids.
     countIn ??= createTally();
     return `content:${content.toString('hex')}:${countIn(content)}`;
   };
 }
 
-/** "7", "07.0" and "7.00" are the same amount, and must give the same id. */
+/** "7", "07.0" and "7.00" are the same amount and must give the same id. */
 function canonical(money: string | null): string | null {
   if (money === null) return null;
   const [, sign = '', whole = '', fraction = ''] = /^(-?)0*(\d+?)(?:\.(\d*))?$/.exec(money) ?? [];

@@ -5,7 +5,7 @@ import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createImporter } from './importer.ts';
 
-/** Takes imports from their queue and works them off. */
+/** Runs the jobs of the queue `imports`. */
 export function startImporterWorker(runtime: Runtime): Role {
   const { database, log } = runtime;
   const shutdown = new AbortController();

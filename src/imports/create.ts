@@ -38,7 +38,7 @@ const NDJSON_TYPE = 'application/x-ndjson';
 
 const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
 
-/** Nothing is passed over in silence: whoever sends another parameter would think that it was heeded. */
+/** Other parameters are refused. If they were ignored, a client would think that they had an effect. */
 const query = (format: FormatName) =>
   v.strictObject({
     format: v.optional(v.literal(format, `must be "${format}", which the content type says`)),
@@ -80,7 +80,7 @@ export const createImport = (runtime: Runtime) => {
       let accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged;
       if (mediaType(c) === JSON_TYPE) {
         const bytes = await readBytes(c, JSON_IMPORT_BYTES);
-        // The body may have taken its time.
+        // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
         await c.get('requireKey')();
         const { transactions } = check(Movements, parseJson(bytes));
         const issues = await findUnknownAccounts(caller, transactions);
@@ -100,7 +100,7 @@ export const createImport = (runtime: Runtime) => {
       }
       const importId = requireAccepted(accepted);
       if (accepted.outcome === 'staged') {
-        // Redis may be away: the import is kept in MySQL, and the reconciler queues it within 10 s.
+        // Redis may be unreachable. The import is in MySQL, and the reconciler queues it within 10 s.
         await queueImports(queues, [importId]).catch((err: unknown) =>
           log.warn({ err, importId }, 'import not queued yet'),
         );
@@ -113,7 +113,7 @@ export const createImport = (runtime: Runtime) => {
   );
 };
 
-/** An import that was stored inline is done, and what it has come to is known. */
+/** The row of an inline import, which is known without reading it. */
 const inlineRow = ({
   importId,
   received,
@@ -136,7 +136,7 @@ const inlineRow = ({
   error: null,
 });
 
-/** A string of RFC 8941 in quotes, as the draft for this header has it, or the bare text that most clients send. */
+/** Accepts the quoted string of RFC 8941 that the draft for this header requires, and the bare text that most clients send. */
 function readIdempotencyKey(c: Context<ApiEnv>): string | null {
   const key = c.req.header('idempotency-key');
   if (key === undefined) return null;
@@ -146,7 +146,7 @@ function readIdempotencyKey(c: Context<ApiEnv>): string | null {
   return key;
 }
 
-/** A key limited to accounts has its Idempotency-Keys to itself: a shared one would lead to an import it may not see. */
+/** An API key limited to accounts has its own Idempotency-Keys: a shared one could lead to an import that it may not see. */
 function scopeOf({ accountIds, apiKeyId }: Caller, key: string | null): string | null {
   if (key === null || accountIds === 'all') return key;
   return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');

@@ -2,7 +2,7 @@ import type { Sql } from '../database/transaction.ts';
 import type { Caller } from '../http/environment.ts';
 import { notFound } from '../http/problem.ts';
 
-/** An import as MySQL has it. */
+/** A row of `imports`. */
 export interface ImportRow {
   id: string;
   status: 'queued' | 'running' | 'done' | 'failed';
@@ -18,7 +18,7 @@ export interface ImportRow {
   error: string | null;
 }
 
-/** A key limited to accounts sees the imports it made itself; those of other keys may tell of other accounts. */
+/** An API key limited to accounts sees only its own imports: those of other keys may contain other accounts. */
 const VISIBLE = `
   SELECT id, status, format, received, inserted, duplicates, rejected, deliveries, received_at, started_at, finished_at, error
   FROM imports WHERE customer_id = ? AND status <> 'receiving' AND (? OR api_key_id = ?)`;
@@ -29,12 +29,12 @@ const visibleTo = ({ customerId, apiKeyId, accountIds }: Caller) => [
   apiKeyId,
 ];
 
-/** The newest hundred, newest first. Index: imports_page. */
+/** Reads the newest hundred imports, newest first. Index: imports_page. */
 export function findImports(sql: Sql, caller: Caller): Promise<ImportRow[]> {
   return sql.query(`${VISIBLE} ORDER BY id DESC LIMIT 100`, visibleTo(caller));
 }
 
-/** @throws {Problem} 404. */
+/** Reads an import. @throws {Problem} 404 when the caller cannot see it. */
 export async function findImport(sql: Sql, caller: Caller, id: string): Promise<ImportRow> {
   const [found] = await sql.query<ImportRow[]>(`${VISIBLE} AND id = ?`, [...visibleTo(caller), id]);
   if (found === undefined) throw notFound('import');

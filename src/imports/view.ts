@@ -16,7 +16,7 @@ export const ImportView = v.object({
   error: v.nullable(v.string()),
 });
 
-/** `received` counts rows; null until a stream has been read to its end. */
+/** `received` is the number of rows. It is null until an NDJSON import has been read to its end. */
 export const viewImport = (it: ImportRow) => ({
   ...it,
   received_at: it.received_at.toISOString(),

@@ -10,7 +10,7 @@ import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const secretKey = Buffer.alloc(32, 'k').toString('base64');
-// No maintenance: nothing but a test itself drops an upload.
+// No maintenance role, so that no upload is dropped in the background.
 const service = useService({ roles: ['api'], config: { secretKey } });
 
 const PART = 1024 * 1024;
@@ -29,7 +29,7 @@ async function createUploader() {
   const row = `${JSON.stringify(movement(accountId))}\n`;
   const { database } = service.runtime;
   return {
-    /** More than two parts of a body: the import has its row, and more is to come. */
+    /** Sends the first three parts of a body, waits until they are stored, and leaves the upload open. */
     async begin(url = service.url): Promise<ClientRequest> {
       const upload = request(`${url}/v1/imports`, {
         method: 'POST',
@@ -51,14 +51,14 @@ async function createUploader() {
         type: 'application/x-ndjson',
         headers: { 'Idempotency-Key': IDEMPOTENCY_KEY },
       }),
-    /** The customer's imports, with the seconds since their heartbeat and the parts stored. */
+    /** The customer's imports, with the seconds since their heartbeat and the number of stored parts. */
     rows: () =>
       database.query<Row[]>(
         `SELECT i.id, i.status, TIMESTAMPDIFF(MICROSECOND, i.received_at, NOW(6)) / 1000000 AS age, COUNT(p.seq) AS parts
          FROM imports i LEFT JOIN import_parts p ON p.import_id = i.id WHERE i.customer_id = ? GROUP BY i.id`,
         [customer.id],
       ),
-    /** What a killed process leaves: an import that is still to come, with a part, last heard of so many seconds ago. */
+    /** Inserts what a killed process leaves behind: a `receiving` import with one part and a heartbeat this many seconds ago. */
     async leave(seconds: number): Promise<void> {
       const { insertId } = await database.query<WriteResult>(
         `INSERT INTO imports (customer_id, api_key_id, format, idempotency_key, status, received_at)
@@ -70,7 +70,7 @@ async function createUploader() {
         row,
       ]);
     },
-    /** As if the upload had not been heard of for so long. */
+    /** Sets the upload's heartbeat to this many seconds ago. */
     age: (seconds: number) =>
       database.query('UPDATE imports SET received_at = NOW(6) - INTERVAL ? SECOND WHERE customer_id = ?', [
         seconds,
@@ -156,7 +156,7 @@ it.each([
   expect((await uploader.send()).status).toBe(202);
 });
 
-/** Of the service of this file, for a process beside it. */
+/** URL of this file's database, for a second process. */
 function databaseUrl(): string {
   const { database } = service.runtime.database.options as { database: string };
   const url = new URL(inject('databaseUrl'));

@@ -4,7 +4,7 @@ import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
 
-// No importer role: the test runs imports itself, and interrupts them where it likes.
+// No importer role: the tests run the imports themselves, so that they can interrupt them.
 const service = useService({ roles: ['api'] });
 
 const never = new AbortController().signal;
@@ -80,7 +80,7 @@ describe('an import', () => {
   it('that takes its process down again and again is given up with its reason, and keeps its bytes', async () => {
     const { key, importId } = await staged(5);
     const { database } = service.runtime;
-    // What a process that is killed in each of its runs leaves behind.
+    // The state after ten runs that were killed.
     await database.query("UPDATE imports SET status = 'running', crash_count = 10 WHERE id = ?", [importId]);
     expect(await newImporter().importer.run(importId, never)).toBe('nothing to do');
     expect(await show(key, importId)).toMatchObject({

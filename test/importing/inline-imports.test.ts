@@ -13,7 +13,7 @@ import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { deliveriesOf, subscribe } from '../support/webhooks.ts';
 
-// No importer: what is stored was stored at once, until a test starts one.
+// No importer: until a test starts one, everything that is stored was stored inline.
 const service = useService({ roles: ['api', 'delivery'] });
 const receiver = useReceiver();
 
@@ -36,7 +36,7 @@ const query = <T>(sql: string, values: unknown[]) => service.runtime.database.qu
 const storedRows = async (customerId: string) =>
   (await query('SELECT id FROM transactions WHERE customer_id = ?', [customerId])).length;
 
-/** An import as the API hands it over. */
+/** An upload as the API passes it on. */
 function uploadOf(
   customerId: string,
   movements: readonly object[],
@@ -54,14 +54,14 @@ function uploadOf(
   };
 }
 
-/** What stores imports, and whom it has woken. */
+/** Creates a store, and records the webhooks that it wakes. */
 function newStore(database = service.runtime.database) {
   const { log } = service.runtime;
   const woken: (readonly string[])[] = [];
   return { woken, store: createInlineImports({ database, log, wake: async (ids) => void woken.push(ids) }) };
 }
 
-/** Imports that come in the same moment, and are stored in one transaction. @returns their rows. */
+/** Starts all imports at the same time, so that one transaction stores them. @returns outcomes, rows and woken webhooks. */
 async function storeTogether(uploads: readonly InlineUpload[], database?: DataSource) {
   const { woken, store } = newStore(database);
   const outcomes = await Promise.all(uploads.map(store));
@@ -73,7 +73,7 @@ async function storeTogether(uploads: readonly InlineUpload[], database?: DataSo
   return { woken, outcomes, imports: ids.map((id) => rows.find((it) => it.id === id)) };
 }
 
-/** Lends a pool of its own, whose connections are prepared by `statement`. */
+/** Runs `work` with a separate pool. `statement` is run on each of its connections first. */
 async function withPool<T>(
   poolSize: number,
   statement: string,
@@ -91,17 +91,17 @@ async function withPool<T>(
   }
 }
 
-/** Its connections wait for locks for as long as a busy machine needs. */
+/** A pool whose connections wait for locks for up to 60 s, which is enough on a busy machine. */
 const withPatience = <T>(work: (database: DataSource) => Promise<T>) =>
   withPool(4, 'SET innodb_lock_wait_timeout = 60', work);
 
-/** How many transactions the connection of a pool of one has committed. */
+/** Number of transactions that the only connection of a pool has committed. */
 async function commitsOf(database: DataSource): Promise<number> {
   const [row] = await database.query<{ Value: string }[]>("SHOW SESSION STATUS LIKE 'Com_commit'");
   return Number(row?.Value);
 }
 
-/** A transaction of somebody else's that holds the import lock of a customer. */
+/** Holds a customer's import lock in another transaction. @returns a function that releases it. */
 async function holdLock(customerId: string): Promise<() => Promise<void>> {
   const holder = service.runtime.database.createQueryRunner();
   await holder.startTransaction();
@@ -151,7 +151,7 @@ describe('a small import', () => {
     expect(await storedRows(customerId)).toBe(120);
     await until('120 POSTs', () => receiver.at('/many').length >= 120);
     expect(new Set(receiver.at('/many').map(({ headers }) => headers['webhook-id'])).size).toBe(120);
-    // Ids and date_readed grow together, over all transactions.
+    // Ids and date_readed grow together across transactions.
     const rows = await query<{ date_readed: Date }>(
       'SELECT date_readed FROM transactions WHERE customer_id = ? ORDER BY id',
       [customerId],
@@ -255,7 +255,7 @@ describe('imports that are stored together', () => {
       };
       const waiting = [send(locked, 'locked 1'), send(locked, 'locked 2')];
       await Promise.all(others.map((it, at) => send(it, `other ${at}`)));
-      // What comes now goes past it as well.
+      // Later imports do not wait for the locked customer either.
       await Promise.all(others.map((it, at) => send(it, `later ${at}`)));
       expect(settled).toHaveLength(6);
       expect(settled.join()).not.toContain('locked');
@@ -269,7 +269,7 @@ describe('imports that are stored together', () => {
 
   it('are tried alone where MySQL refuses one of them: only that one is to be staged', async () => {
     const customers = await Promise.all(Array.from({ length: 3 }, customerWithAccount));
-    // A column that is too short for it; the API would have refused it.
+    // The code is too long for its column. The API would have rejected it.
     const uploads = customers.map(({ customerId, accountId }, at) => {
       const upload = uploadOf(customerId, [movement(accountId)]);
       const [only] = upload.movements;
@@ -336,7 +336,7 @@ describe('equal Idempotency-Keys that come in the same moment', () => {
       uploadOf(other.customerId, [movement(other.accountId)], { idempotencyKey: 'same' }),
       same(),
     ]);
-    // Who is second is staged, which finds the import of the first.
+    // The second is to be staged. Staging then finds the import of the first.
     expect(outcomes.map((it) => it?.outcome ?? null).toSorted()).toEqual(
       [null, 'stored', 'stored'].toSorted(),
     );
@@ -353,7 +353,7 @@ describe('equal Idempotency-Keys that come in the same moment', () => {
 });
 
 describe('a small import that cannot be stored at once', () => {
-  /** It is accepted and nothing of it is stored yet; then an importer stores it. */
+  /** Checks that an import is accepted and not stored yet. `storedByImporter` starts an importer and checks that it is stored. */
   async function expectStaged(key: string, customerId: string, answer: Awaited<ReturnType<typeof send>>) {
     expect([answer.status, answer.body.import.status]).toEqual([202, 'queued']);
     expect(await storedRows(customerId)).toBe(0);
@@ -367,7 +367,7 @@ describe('a small import that cannot be stored at once', () => {
     };
   }
 
-  /** Waits until a transaction has stored its movements and comes to the accounts. @returns its connection. */
+  /** Waits for a transaction that has inserted its movements and is updating the accounts. @returns its connection. */
   const storing = () =>
     until('movements stored, and not committed', async () => {
       const [waiting] = await query<{ id: string }>(
@@ -394,7 +394,7 @@ describe('a small import that cannot be stored at once', () => {
     const holder = service.runtime.database.createQueryRunner();
     await holder.startTransaction();
     await holder.query('SELECT 1 FROM accounts WHERE id = ? FOR UPDATE', [accountId]);
-    // InnoDB rolls back the one that has changed less.
+    // InnoDB rolls back the transaction that has changed less: the import.
     const ballast = Array.from({ length: 200 }, (_, i) => [customerId, `ballast ${i}`]);
     await holder.query('INSERT INTO banks (customer_id, name) VALUES ?', [ballast]);
     const answer = send(key, [movement(accountId)]);

@@ -14,7 +14,7 @@ const service = useService({ roles: ['api'] });
 
 let imports = 1_000;
 
-/** Stores movements of customers in one transaction. @returns the webhooks that match, and the statements of it. */
+/** Stores movements of several customers in one transaction. @returns the result, and the statements that were run. */
 function store(
   batches: readonly { customerId: string; movements: readonly object[] }[],
   matcher: Matcher = createMatcher(),

@@ -6,7 +6,7 @@ export interface File {
   mark: boolean;
   lines: Line[];
   end: string;
-  /** Whether the last line has its end as well. */
+  /** Whether the last line has a line end too. */
   ended: boolean;
   /** How the request is cut into chunks, in bytes. */
   cuts: number[];
@@ -27,7 +27,7 @@ export const MARK = Buffer.from('\uFEFF');
 
 export const file: fc.Arbitrary<File> = fc
   .record({ mark: fc.boolean(), lines: fc.array(line, { maxLength: 14 }), ...around })
-  // A mark at the very beginning is the file's own: the one of a bad line must be the second.
+  // A byte order mark at the very beginning belongs to the file. If the first line begins with one, the file needs two.
   .map((it) => ({
     ...it,
     mark: it.mark || it.lines[0]?.bytes.subarray(0, MARK.length).equals(MARK) === true,
@@ -35,7 +35,7 @@ export const file: fc.Arbitrary<File> = fc
 
 const PIECE = 1024 * 1024;
 
-/** Of which a movement, or the end of the line before it, lies across the end of the first part that the bytes are kept in. */
+/** A file in which a movement, or the line end before it, lies across the end of the first staged part. */
 export const seam: fc.Arbitrary<File> = fc
   .record({
     mark: fc.boolean(),

@@ -11,25 +11,25 @@ export interface Stored {
   opponent_id: string | null;
   opponent_iban: string | null;
   name: string | null;
-  /** Null: one of the importer's own making. */
+  /** null: an id that the importer makes. */
   unique_id: string | null;
 }
 
-/** One line of a file without its end, and what must come of it. */
+/** One line of a file, without its line end, and the expected result. */
 export type Line = { bytes: Buffer } & ({ is: 'good'; stored: Stored } | { is: 'bad' } | { is: 'blank' });
 
-/** In the place of ids that are known only when the file is sent: the account's, and that of another customer's account. */
+/** Placeholders for ids that are known only when the file is sent: of the account, and of another customer's account. */
 export const ACCOUNT = '@account@';
 export const FOREIGN = '@foreign@';
 
-/** Of a line of megabytes its beginning says enough. */
+/** Prints only the beginning of a line, which may be megabytes long. */
 export const shown = <T extends Line>(it: T): T =>
   Object.assign(it, {
     [fc.toStringMethod]: () =>
       `${it.is} ${it.bytes.length} bytes: ${it.bytes.toString('latin1').slice(0, 500)}`,
   });
 
-// What follows says again, in other words than the importer's, what a movement is: CONTRACT "Imports".
+// The rest defines a valid movement independently of the importer.
 
 const money = fc
   .tuple(
@@ -64,7 +64,7 @@ const letters = fc.oneof(
   ),
 );
 
-/** As long as it may be, of letters that take one to four bytes (two UTF-16 units for four). */
+/** Texts up to the maximum length, with characters of one to four bytes (a character of four bytes is two UTF-16 units). */
 const text = (length: number) =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constant(undefined) },
@@ -78,7 +78,7 @@ const day = fc
   .date({ min: new Date('1000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
   .map((date) => date.toISOString().slice(0, 10));
 
-/** Few ids, so that a file has the same ones again; they differ in case, spaces and accents. */
+/** Few ids, so that they repeat in a file. They differ in case, spaces and accents. */
 const uniqueId = fc.oneof(
   {
     weight: 2,
@@ -124,7 +124,7 @@ const good = movement.map(({ amount, balance, ...it }) => {
   return { written, stored };
 });
 
-/** The same JSON, written in ways that mean the same. */
+/** Different ways to write the same JSON. */
 const writing = fc.constantFrom<(it: Written) => string>(
   (it) => JSON.stringify(it),
   (it) => ` \t${JSON.stringify(it)} \r`,
@@ -135,7 +135,7 @@ const writing = fc.constantFrom<(it: Written) => string>(
       (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
     ),
   (it) => JSON.stringify(Object.fromEntries(Object.entries(it).reverse())),
-  // Of a member that is given twice the last counts.
+  // If a member is given twice, the last one counts.
   (it) => JSON.stringify(it).replace('{', '{"dc":"Neither","amount":7,'),
   (it) => JSON.stringify(it).replace(`"${ACCOUNT}"`, ACCOUNT),
 );
@@ -144,7 +144,7 @@ export const goodLine: fc.Arbitrary<Line> = fc
   .tuple(good, writing)
   .map(([{ written, stored }, write]) => ({ is: 'good', bytes: Buffer.from(write(written)), stored }));
 
-/** Each makes of a good movement one that is not. */
+/** Each of these makes a valid movement invalid. */
 const wrongMembers: Written[] = [
   { account_id: undefined },
   { account_id: FOREIGN },
@@ -221,7 +221,7 @@ const badBytes: fc.Arbitrary<Buffer> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.tuple(good, fc.constantFrom(...brokenUtf8)).map(([{ written }, broken]) => {
-      // Within a text, where nothing but the UTF-8 is wrong.
+      // In a text, so that only the UTF-8 is wrong.
       const [before = '', after = ''] = JSON.stringify({ ...written, name: '@broken@' }).split('@broken@');
       return Buffer.concat([Buffer.from(before), Buffer.from(broken), Buffer.from(after)]);
     }),

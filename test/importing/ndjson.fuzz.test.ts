@@ -6,7 +6,7 @@ import { useService } from '../support/service.ts';
 import { type File, file, MARK, seam } from './ndjson-files.ts';
 import { ACCOUNT, FOREIGN, type Line, type Stored } from './ndjson-lines.ts';
 
-/** Files that are sent. */
+/** Number of generated files. */
 const RUNS = 24;
 const SEED = 20_261_231;
 
@@ -40,7 +40,7 @@ function assemble(account: string, { mark, lines, end, ended }: File): Buffer {
   return Buffer.from(text.replaceAll(ACCOUNT, account).replaceAll(FOREIGN, foreign), 'latin1');
 }
 
-/** What the lines come to: the movements in their order, each id once, and the numbers of the lines that are refused. */
+/** The expected result: the movements in order, each id once, and the numbers of the rejected lines. */
 function expected(lines: readonly Line[]) {
   const seen = new Set<string>();
   const stored: Stored[] = [];
@@ -81,7 +81,7 @@ async function sendFile(account: string, bytes: Buffer, cuts: readonly number[])
   return { done, refused: [...refused].sort((a, b) => a - b), stored: stored.map((row) => ({ ...row })) };
 }
 
-/** Into an account of its own; what is stored, refused and counted is as the lines say. */
+/** Sends a file to a new account, and checks what is stored, rejected and counted. */
 async function expectStored(content: File): Promise<void> {
   const { id: account } = await createAccount(service, key);
   const bytes = assemble(account, content);

@@ -18,7 +18,7 @@ async function read(text: string | Buffer, lengths: readonly number[] = []): Pro
   return rows;
 }
 
-/** Parts of files that hold every kind of seam: marks, line ends, letters of one to four bytes, broken UTF-8. */
+/** Fragments with everything that can be cut in two: byte order marks, line ends, characters of one to four bytes, broken UTF-8. */
 const part = fc.oneof(
   fc
     .constantFrom('\uFEFF', '\n', '\r\n', ' ', '{}', '{"a":"ğ🙂"}', '"', '\u2028', '{', '1', 'null')

@@ -139,7 +139,7 @@ describe('an upload that breaks off', () => {
   ])('%s leaves nothing, and its Idempotency-Key free', async (_when, bytes) => {
     const { api_key: key, customer } = await service.customer();
     const { id: account } = await createAccount(service, key);
-    /** How many parts of its uploads are stored; null when there is no upload. */
+    /** Number of stored parts of the customer's upload. null: there is no upload. */
     const storedParts = async () => {
       const [row] = await service.runtime.database.query<{ parts: string }[]>(
         `SELECT COUNT(p.seq) AS parts FROM imports i LEFT JOIN import_parts p ON p.import_id = i.id

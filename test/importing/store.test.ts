@@ -9,12 +9,12 @@ import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';
 
-// No importer: chunks are stored by the test.
+// No importer: the tests store the chunks.
 const service = useService({ roles: ['api'] });
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 
-/** A customer with an account, webhooks for the given fields, and an import that is being worked on. */
+/** A customer with an account, webhooks with the given fields, and a running import. */
 async function runningImport(...webhooks: object[]) {
   const subscriber = await createSubscriber(service, NOWHERE, ...webhooks);
   const { key, customerId, accountId } = subscriber;
@@ -87,7 +87,7 @@ describe('a chunk', () => {
     const { key, customerId, accountId, importId, chunk, webhookIds } = await runningImport();
     await store(chunk(0, [one(accountId, 'a'), one(accountId, 'b')]));
     const before = await lockOf(customerId);
-    // Nothing new: nobody is woken, and the customer's newest movement stays where it is.
+    // Nothing is new: no webhook is woken, and the customer's newest movement stays the same.
     expect(await store(chunk(2, [one(accountId, 'b'), one(accountId, 'a')]))).toEqual([]);
     expect(await lockOf(customerId)).toEqual(before);
     expect(await store(chunk(4, [one(accountId, 'b'), one(accountId, 'c'), one(accountId, 'c')]))).toEqual(
@@ -127,7 +127,7 @@ describe('a chunk', () => {
       await sql.query('SELECT 1 FROM import_locks WHERE customer_id = ? FOR UPDATE', [customerId]);
       storing = store(chunk(0, [one(accountId, 'a')]));
       await until('the chunk waits for the lock', async () => {
-        // Not innodb_trx: asked more often than every 100 ms, it goes on telling what it told first.
+        // Not innodb_trx: if it is read more often than every 100 ms, it returns its first result again.
         const waiting = await query<unknown>(
           `SELECT 1 FROM information_schema.processlist
            WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%import_locks%'`,
@@ -192,7 +192,7 @@ describe('a chunk', () => {
       Array.from({ length: count }, (_, i) => one(accountId, `${prefix}${i}`));
     await store(chunk(0, rows('old', HISTORY)));
 
-    // One is known already, so that those that are not have to be counted.
+    // One movement is known already, so that the new ones have to be counted.
     const movements = [...rows('old', 1), ...rows('new', NEW)];
     const { read } = await watchOwnReads(service.runtime.config.databaseUrl, (database) =>
       storeChunk({ database, matcher: createMatcher() }, chunk(HISTORY, movements)),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createTally } from '../../src/importing/tally.ts';
 
-/** A process of its own, whose heap is kept small: counts 300,000 contents, twice, and prints the counts. */
+/** Run as a separate process with a small heap. Counts 300,000 contents twice, and prints the counts. */
 const CONTENTS = 300_000;
 const DIGEST = 32;
 

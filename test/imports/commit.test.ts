@@ -16,7 +16,7 @@ it.each([
   const body = `${JSON.stringify(movement(account.id))}\n`.repeat(rows);
   const send = () => service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
 
-  // The gap behind the last piece is locked: the bytes cannot be stored, and then the connection that waits to store them is gone.
+  // Locks the gap after the last part, so that the bytes cannot be stored. Then the connection that waits to store them is killed.
   const runner = database.createQueryRunner();
   await runner.startTransaction('REPEATABLE READ');
   await runner.query('SELECT 1 FROM import_parts FOR UPDATE');

@@ -13,7 +13,7 @@ const customerWithAccount = async () => {
   return { key, account: (await createAccount(service, key)).id };
 };
 
-/** Sends the parts in chunks, waits for the end, and reads what was stored and what was not. */
+/** Sends the parts in chunks, waits until the import is done, and reads the stored rows and the issues. */
 async function importParts(key: string, parts: Iterable<Buffer | string>) {
   const answer = await send(`${service.url}/v1/imports`, {
     method: 'POST',
@@ -83,7 +83,7 @@ describe('an NDJSON import', () => {
 
   it('of several MiB is read right across every seam, letters of four bytes included', async () => {
     const { key, account } = await customerWithAccount();
-    // Lines of varied length, of which some letter lies across each boundary of 1 MiB.
+    // Lines of different lengths, so that a character lies across each boundary of 1 MiB.
     const description = (i: number) => '🙂ğ'.repeat(600 + (i % 7)) + 'x'.repeat(i % 4);
     const rows = Array.from({ length: 900 }, (_, i) =>
       movement(account, { unique_id: `${i}`, description: description(i) }),

@@ -1,8 +1,7 @@
 /**
- * One row of an import. `value` is what the format made of it and has still to be checked; `issue` says why nothing
- * could be made of it.
+ * One row of an import. `value` is parsed but not validated yet. `issue` says why the row could not be parsed.
  */
 export type Row = { line: number; value: unknown } | { line: number; issue: string };
 
-/** Reads staged bytes part by part and yields the rows of each: never the whole of a large file at once. */
+/** Reads staged bytes part by part and yields their rows. */
 export type Reader = (parts: AsyncIterable<Buffer>) => AsyncIterable<Row[]>;

@@ -1,16 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import type { Row } from './format.ts';
 
-/** A movement takes some hundred bytes. A line without an end must not fill the memory. */
+/** A movement takes a few hundred bytes. The limit keeps a line without an end from filling the memory. */
 const MAX_LINE_BYTES = 64 * 1024;
-/** Rows parsed ahead of need: those of a whole part would live long enough to fill the heap's old space with garbage. */
-const ROWS = 250;
+/** Rows yielded at a time. The rows of a whole part would live long enough to fill the heap's old space with garbage. */
+const ROWS_AT_A_TIME = 250;
 const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /**
- * Newline-delimited JSON (https://github.com/ndjson/ndjson-spec): one value a line, blank lines passed over. A line that is
- * no JSON, no UTF-8 or too long is a issue of its own; the others are read.
+ * Reads newline-delimited JSON (https://github.com/ndjson/ndjson-spec): one value per line. Blank lines are skipped. A line that is
+ * not JSON, not UTF-8 or longer than 64 KiB yields an issue, and the other lines are still read.
  */
 export async function* readNdjson(parts: AsyncIterable<Buffer>): AsyncGenerator<Row[]> {
   let line = 0;
@@ -18,7 +18,7 @@ export async function* readNdjson(parts: AsyncIterable<Buffer>): AsyncGenerator<
   let carriedBytes = 0;
 
   const carry = (part: Buffer) => {
-    // Past the limit only the length is kept: the line is refused anyway.
+    // Beyond the limit only the length is kept, since the line is rejected anyway.
     if (carriedBytes <= MAX_LINE_BYTES) carried.push(part);
     carriedBytes += part.length;
   };
@@ -42,7 +42,7 @@ export async function* readNdjson(parts: AsyncIterable<Buffer>): AsyncGenerator<
       carry(part.subarray(start, end));
       endLine(rows);
       start = end + 1;
-      if (rows.length >= ROWS) {
+      if (rows.length >= ROWS_AT_A_TIME) {
         yield rows;
         rows = [];
       }
