@@ -1,6 +1,6 @@
 import type { Sql } from '../database/transaction.ts';
 
-/** An account as the API shows it with each of its movements. */
+/** An account as the API returns it with each of its movements. */
 export interface ListedAccount {
   id: string;
   title: string;
@@ -13,8 +13,8 @@ const ACCOUNTS = `
   WHERE a.id IN (?) AND a.customer_id = ?`;
 
 /**
- * Reads the accounts that rows name, by id. Apart from the movements: a page of a thousand names the same few over and over.
- * Of another customer's accounts there is nothing.
+ * Reads the accounts of these rows, by id. They are not joined to the movements, because the movements of a page have only a few
+ * accounts. Accounts of another customer are left out.
  */
 export async function readAccounts(
   sql: Sql,

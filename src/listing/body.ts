@@ -1,30 +1,30 @@
 import type { ListedTransaction } from './transactions.ts';
 
-/** Movements whose JSON is made at a time. */
+/** Movements that are serialised at a time. */
 const PORTION = 50;
 
-/** Room for the UTF-8 of a portion, used again and again. */
-const ROOM = Buffer.allocUnsafeSlow(1024 * 1024);
+/** Holds the UTF-8 of one portion, and is reused. */
+const BUFFER = Buffer.allocUnsafeSlow(1024 * 1024);
 
 const BEGIN = Buffer.from('{"transactions":[');
 const COMMA = Buffer.from(',');
 const END = Buffer.from(']}');
 
 /**
- * The JSON of a page, `{ "transactions": [ … ] }`, as UTF-8. Made in portions: for a thousand movements at once it takes
- * 2.4 ms in place of 1.8.
+ * Renders the JSON of a page, `{ "transactions": [ … ] }`, as UTF-8. Works in portions, because a thousand movements take 1.8 ms
+ * in portions and 2.4 ms in one call.
  */
 export function renderPage(transactions: readonly ListedTransaction[]) {
   const parts = [BEGIN];
   for (let at = 0; at < transactions.length; at += PORTION) {
     if (at > 0) parts.push(COMMA);
     const portion = encode(JSON.stringify(transactions.slice(at, at + PORTION)));
-    // Without its brackets.
+    // Without the brackets of the array.
     parts.push(portion.subarray(1, -1));
   }
   return Buffer.concat([...parts, END]);
 }
 
-/** What may not fit, at three bytes for each UTF-16 unit, is measured first, which takes Node three times as long as to write it. */
+/** Buffer.from measures a text first, which takes three times as long as writing it. It is used only if the text may not fit. */
 const encode = (text: string) =>
-  Buffer.from(3 * text.length > ROOM.length ? text : ROOM.subarray(0, ROOM.write(text)));
+  Buffer.from(3 * text.length > BUFFER.length ? text : BUFFER.subarray(0, BUFFER.write(text)));

@@ -1,7 +1,7 @@
 import type { IdRange } from './id-range.ts';
 import type { Listing } from './listing.ts';
 
-/** The WHERE clause and its values. Both indexes hold what is filtered by, so that it is judged inside the index. */
+/** The WHERE clause, its values and the index to use. Both indexes contain all columns that are filtered by. */
 export function conditions(
   { accountIds, customerId, starts, ends }: Listing,
   { first, last }: IdRange,

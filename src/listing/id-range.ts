@@ -1,23 +1,23 @@
 import type { Sql } from '../database/transaction.ts';
 import type { Listing } from './listing.ts';
 
-/** The ids between which everything lies that a listing can show; both inclusive. */
+/** A range of ids that contains everything a listing can show. Both ends are inclusive. */
 export interface IdRange {
   first: string;
   last: string;
 }
 
-/** BIGINT UNSIGNED's largest. */
+/** Largest BIGINT UNSIGNED. */
 const LAST_ID = '18446744073709551615';
 
-/** Ids and date_readed grow together per customer: what was read at or after a moment begins at one id. Index: transactions_readed. */
+/** A customer's ids and date_readed grow together, so what was read since a moment begins at one id. Index: transactions_readed. */
 export const FIRST_READ_AFTER = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? AND date_readed >= ? ORDER BY date_readed, id LIMIT 1`;
 
 /**
- * The least and the greatest id of each day of each account, and of these the extremes: as many steps in the index
- * transactions_account_date as there are days, however many movements a day has.
+ * Takes the smallest and the largest id of each day of each account, and then the extremes of these. In the index
+ * transactions_account_date that takes as many steps as there are days, however many movements a day has.
  */
 export const RANGE_OF_DATES = `
   SELECT MIN(first) AS first, MAX(last) AS last FROM (
@@ -26,16 +26,16 @@ export const RANGE_OF_DATES = `
 
 const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 
-/** Where a listing begins, its dates left aside: behind its cursor, and at what was read `after`. @returns null when nothing can match. */
+/** Finds where a listing begins, ignoring its dates: after its cursor, and at `after`. @returns null when nothing can match. */
 export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange | null> {
   if (listing.accountIds !== 'all' && listing.accountIds.length === 0) return null;
-  const behindCursor = listing.cursor === null ? 1n : BigInt(listing.cursor) + 1n;
-  if (listing.after === null) return { first: String(behindCursor), last: LAST_ID };
+  const afterCursor = listing.cursor === null ? 1n : BigInt(listing.cursor) + 1n;
+  if (listing.after === null) return { first: String(afterCursor), last: LAST_ID };
   const [read] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [listing.customerId, listing.after]);
-  return read === undefined ? null : { first: String(greater(behindCursor, BigInt(read.id))), last: LAST_ID };
+  return read === undefined ? null : { first: String(greater(afterCursor, BigInt(read.id))), last: LAST_ID };
 }
 
-/** Narrows a range down to what lies between `starts` and `ends`. @returns null when nothing can match. */
+/** Narrows a range to the ids between `starts` and `ends`. @returns null when nothing can match. */
 export async function narrowToDates(sql: Sql, listing: Listing, range: IdRange): Promise<IdRange | null> {
   const accountIds =
     listing.accountIds === 'all'

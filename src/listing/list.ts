@@ -96,16 +96,16 @@ const description = describe({
 
 /** GET /v1/transactions */
 export const listAllTransactions = (runtime: Runtime) => {
-  const marks = createPageOffsetCache();
+  const offsets = createPageOffsetCache();
   return createHandlers(description, (c) => {
     const { customerId, accountIds } = c.get('caller');
-    return answer(c, runtime, marks, readListing(c, runtime.config.zone, { customerId, accountIds }));
+    return answer(c, runtime, offsets, readListing(c, runtime.config.zone, { customerId, accountIds }));
   });
 };
 
 /** GET /v1/accounts/:account_id/transactions */
 export const listAccountTransactions = (runtime: Runtime) => {
-  const marks = createPageOffsetCache();
+  const offsets = createPageOffsetCache();
   return createHandlers(description, async (c) => {
     const caller = c.get('caller');
     const account_id = readId(c, 'account', 'account_id');
@@ -113,7 +113,7 @@ export const listAccountTransactions = (runtime: Runtime) => {
     const accounts = await readAccounts(runtime.database, caller.customerId, [{ account_id }]);
     if (accounts.size === 0) throw notFound('account');
     const scope = { customerId: caller.customerId, accountIds: [...accounts.keys()] };
-    return answer(c, runtime, marks, readListing(c, runtime.config.zone, scope), accounts);
+    return answer(c, runtime, offsets, readListing(c, runtime.config.zone, scope), accounts);
   });
 };
 
@@ -146,12 +146,12 @@ function readListing(
 async function answer(
   c: Context<ApiEnv>,
   { config, database }: Runtime,
-  marks: PageOffsetCache,
+  offsets: PageOffsetCache,
   listing: Listing,
   accounts?: ReadonlyMap<string, ListedAccount>,
 ): Promise<Response> {
-  const page = await listTransactions(database, marks.shorten(listing), config.zone, accounts);
-  marks.keep(listing, page);
+  const page = await listTransactions(database, offsets.shorten(listing), config.zone, accounts);
+  offsets.keep(listing, page);
   if (page.next !== null) linkNext(c, encodeCursor(page.next));
   return c.body(renderPage(page.transactions), 200, { 'Content-Type': 'application/json' });
 }

@@ -5,37 +5,37 @@ import type { Page } from './transactions.ts';
 const MINUTE = 60_000;
 
 /** About 2 MB when full. */
-const KEPT_MARKS = 10_000;
+const MAX_ENTRIES = 10_000;
 
-/** A database that was restored from a backup gives ids out again: nothing is believed for longer than this. */
+/** Entries expire, because a database that was restored from a backup assigns ids again. */
 const LIFETIME = 10 * MINUTE;
 
 /** Remembers at which ids numbered pages begin. */
 export interface PageOffsetCache {
-  /** The same page, counted from a cursor where the place of it or of one a little before is known; else the listing as it is. */
+  /** Returns the same page counted from a cursor, if this page or one shortly before it is known. Otherwise returns `listing`. */
   shorten(listing: Listing): Listing;
-  /** Remembers where the page that was read begins, and where the next one does. */
+  /** Remembers where a page that was read begins, and where the next one begins. */
   keep(listing: Listing, page: Page): void;
 }
 
 /**
- * MySQL finds page 1,001 by its place among all rows before it. But movements are only ever added, in the order of
- * their ids, so that a full page never changes and the next one always begins behind the same id: who reads page after
- * page by number walks past nothing, or past the few that other processes were asked for. The oldest marks are forgotten
- * first; one that is missing costs the seek (segments.ts), no more.
+ * To find page 1,001, MySQL walks past all rows before it. But movements are only added, in the order of their ids, so a full page
+ * never changes and the next one always begins after the same id. A client that reads page after page by number therefore walks
+ * past nothing, or only past the few pages that other processes have answered. The oldest entries are evicted first. A missing
+ * entry costs only the seek (segments.ts).
  * @param clock milliseconds; must never go back.
  */
 export function createPageOffsetCache({
-  kept = KEPT_MARKS,
+  kept = MAX_ENTRIES,
   clock = () => performance.now(),
 } = {}): PageOffsetCache {
-  const marks = new Map<string, { id: string; at: number }>();
+  const entries = new Map<string, { id: string; at: number }>();
 
   const set = (key: string, id: string) => {
-    marks.delete(key);
-    marks.set(key, { id, at: clock() });
-    const oldest = marks.keys().next().value;
-    if (marks.size > kept && oldest !== undefined) marks.delete(oldest);
+    entries.delete(key);
+    entries.set(key, { id, at: clock() });
+    const oldest = entries.keys().next().value;
+    if (entries.size > kept && oldest !== undefined) entries.delete(oldest);
   };
 
   return {
@@ -43,9 +43,9 @@ export function createPageOffsetCache({
       if (listing.page === 1 || listing.cursor !== null) return listing;
       const name = nameOf(listing);
       for (let page = listing.page; page > Math.max(1, listing.page - NEAR_PAGES); page -= 1) {
-        const mark = marks.get(keyOf(name, listing, page));
-        if (mark !== undefined && clock() - mark.at <= LIFETIME)
-          return { ...listing, cursor: mark.id, page: listing.page - page + 1 };
+        const entry = entries.get(keyOf(name, listing, page));
+        if (entry !== undefined && clock() - entry.at <= LIFETIME)
+          return { ...listing, cursor: entry.id, page: listing.page - page + 1 };
       }
       return listing;
     },
@@ -59,9 +59,9 @@ export function createPageOffsetCache({
   };
 }
 
-/** All that decides which rows a listing has; hashed, since a limited key may name any number of accounts. */
+/** Everything that decides which rows a listing has. Hashed, because a limited API key may have any number of accounts. */
 const nameOf = ({ customerId, accountIds, starts, ends, after }: Listing): string =>
   hash('sha256', JSON.stringify([customerId, accountIds, starts, ends, after]));
 
-/** A place in a listing, by the number of rows before it. */
+/** A position in a listing, given by the number of rows before it. */
 const keyOf = (name: string, { perPage }: Listing, page: number): string => `${name} ${(page - 1) * perPage}`;

@@ -1,27 +1,27 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 
-/** Movements of a segment. Walking past so many takes 1.5 ms; of ten million a thousand segments are left to look at. */
+/** Movements per segment. Walking past these takes 1.5 ms, and ten million movements are only a thousand segments. */
 export const SEGMENT_SIZE = 10_000;
 
 /** account_id of the rows that count the movements of all accounts. */
 export const ALL_ACCOUNTS = '0';
 
-/** About a second of work, so that what else maintenance does is not held up: ten million movements take two minutes. */
-const AT_A_TIME = 100;
+/** Segments per call: about a second of work, so that other maintenance is not delayed. Ten million movements take two minutes. */
+const SEGMENTS_PER_CALL = 100;
 
-/** Goes by counts alone: they tell where it is worth looking, and nothing that a listing shows depends on them. */
+/** Compares counts only. They show which customers to check, and nothing that a listing shows depends on them. */
 const WAITING = `
   SELECT l.customer_id FROM import_locks l LEFT JOIN segment_checkpoints b ON b.customer_id = l.customer_id
   WHERE l.movements >= COALESCE(b.movements, 0) + ?`;
 
-/** Makes the checkpoint where there is none yet, and locks it in any case. */
+/** Inserts the checkpoint if there is none yet, and locks it in any case. */
 const LOCK =
   'INSERT INTO segment_checkpoints (customer_id) VALUES (?) ON DUPLICATE KEY UPDATE customer_id = customer_id';
 
 const CHECKPOINT = 'SELECT last_id FROM segment_checkpoints WHERE customer_id = ?';
 
-/** What is beyond the importer's own mark may not be committed yet, and others may come before it. */
+/** Ends at the newest movement in import_locks: beyond it, movements may be uncommitted, and others may still come before them. */
 const LAST_ID = `
   SELECT id FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? AND id <= (SELECT last_transaction_id FROM import_locks WHERE customer_id = ?)
@@ -40,15 +40,15 @@ const MOVE_CHECKPOINT =
   'UPDATE segment_checkpoints SET last_id = ?, movements = movements + ? WHERE customer_id = ?';
 
 /**
- * Makes segments of what was stored since the last ones, as far as it fills them. Any number may do so at once: they wait for
- * each other, and no import waits for them.
- * @param size movements of a segment.
- * @param most segments that are made, of all customers; what is left is for the next time.
- * @returns how many were made.
+ * Makes segments of the movements stored since the last segment, as far as they fill whole segments. Several processes may do so
+ * at the same time: they wait for each other, and no import waits for them.
+ * @param size movements per segment.
+ * @param most segments to make, for all customers together. The next call makes the rest.
+ * @returns the number of segments made.
  */
 export async function makeSegments(
   database: DataSource,
-  { size = SEGMENT_SIZE, most = AT_A_TIME } = {},
+  { size = SEGMENT_SIZE, most = SEGMENTS_PER_CALL } = {},
 ): Promise<number> {
   let made = 0;
   for (const { customer_id: customerId } of await findWaiting(database, size)) {
@@ -58,14 +58,14 @@ export async function makeSegments(
   return made;
 }
 
-/** The customers who have movements enough for another segment. */
+/** Finds the customers with enough movements for another segment. */
 export const findWaiting = (sql: Sql, size = SEGMENT_SIZE): Promise<{ customer_id: string }[]> =>
   sql.query(WAITING, [size]);
 
 /**
  * Makes a customer's next segment.
  * @param sql a transaction.
- * @returns false when there are not enough movements for it.
+ * @returns false when there are not enough movements.
  */
 export async function makeSegment(sql: Sql, customerId: string, size: number): Promise<boolean> {
   await sql.query(LOCK, [customerId]);

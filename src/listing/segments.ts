@@ -4,21 +4,21 @@ import type { IdRange } from './id-range.ts';
 import type { Listing } from './listing.ts';
 import { ALL_ACCOUNTS } from './segment-maker.ts';
 
-/** Where to begin walking towards a page. */
+/** Where to start walking to a page. */
 export interface Place {
   range: IdRange;
-  /** So many of the listing's movements in the range come before the page. */
+  /** Number of the listing's movements in the range that come before the page. */
   offset: number;
   /** The page is known to be full, and not to be the last one. */
   full: boolean;
 }
 
-/** One after the other: a request makes no more statements than that, and walks on in one from there. */
-const MOST_COUNTED = 100;
+/** Each count is a statement. After this many, a request walks the rest of the way in one statement. */
+const MAX_COUNTS = 100;
 
 /**
- * A segment of the listing: how many of its movements lie between the dates for certain, since all of an account's do, and
- * whether others may. Only where several accounts are named are their rows sorted by segment.
+ * For each segment: the number of movements that are certain to lie between the dates, because all movements of their account do,
+ * and whether others may. Rows are sorted by segment only when there are several accounts.
  */
 const SEGMENTS = `
   SELECT last_id, SUM(IF(first_date_issue >= ? AND last_date_issue <= ?, movements, 0)) AS inside,
@@ -27,10 +27,10 @@ const SEGMENTS = `
   GROUP BY last_id ORDER BY last_id`;
 
 /**
- * Leaps over what comes before a page: segments that lie between the dates are skipped by their counts, those that lie
- * outside by nothing, and only those of which a part does are walked. Movements are only ever added behind all segments,
- * so that nothing in them changes meanwhile. Where there are none, it is the listing's own beginning.
- * @param range where the listing begins, its dates left aside.
+ * Finds where to start walking to a far page. A segment before the page is skipped without reading its movements if all or none of
+ * them lie between the dates. If only some do, they are counted in the index. Segments never change, because movements are only
+ * added after them. Without segments, the result is the beginning of the listing.
+ * @param range where the listing begins, ignoring its dates.
  */
 export async function seek(sql: Sql, listing: Listing, range: IdRange): Promise<Place> {
   const { customerId, accountIds, page, perPage } = listing;
@@ -45,26 +45,26 @@ export async function seek(sql: Sql, listing: Listing, range: IdRange): Promise<
   ]);
   const segments = rows.map(({ last_id: last, inside, mixed }, index) => {
     const movements = Number(inside);
-    // The range may begin in the midst of the first one.
+    // The range may begin in the middle of the first segment.
     const cut = index === 0 && range.first !== '1' && movements > 0;
     return { last, movements, certain: Number(mixed) === 0 && !cut };
   });
 
   let { first } = range;
   let offset = (page - 1) * perPage;
-  let passed = 0;
+  let skipped = 0;
   let counted = 0;
   for (const { last, movements, certain } of segments) {
-    if (!certain && counted === MOST_COUNTED) break;
+    if (!certain && counted === MAX_COUNTS) break;
     if (!certain) counted += 1;
     const before = certain ? movements : await count(sql, listing, { first, last });
     if (before > offset) break;
     offset -= before;
     first = String(BigInt(last) + 1n);
-    passed += 1;
+    skipped += 1;
   }
-  const behind = segments.slice(passed).filter(({ certain }) => certain);
-  const atLeast = behind.reduce((sum, { movements }) => sum + movements, 0);
+  const following = segments.slice(skipped).filter(({ certain }) => certain);
+  const atLeast = following.reduce((sum, { movements }) => sum + movements, 0);
   return { range: { ...range, first }, offset, full: atLeast > offset + perPage };
 }
 

@@ -6,7 +6,7 @@ import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
 import { type Listing, NEAR_PAGES } from './listing.ts';
 import { type Place, seek } from './segments.ts';
 
-/** A movement as the API shows it. */
+/** A movement as the API returns it. */
 export interface ListedTransaction {
   id: string;
   account_id: string;
@@ -26,7 +26,7 @@ export interface ListedTransaction {
 
 export interface Page {
   transactions: ListedTransaction[];
-  /** The id of the page's last movement, when there are more behind it. */
+  /** The id of the page's last movement. null: no movement follows. */
   next: string | null;
 }
 
@@ -35,9 +35,9 @@ const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, 
   t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
 
 /**
- * Lists movements. A page costs what its rows cost, wherever the cursor stands: both listings walk an index in order of id,
- * which is forced, since an optimiser that takes a date index instead would have to sort.
- * @param known the listing's accounts, where they have been read already.
+ * Lists movements. The cost of a page depends on its rows and not on the position of the cursor, because both listings walk an
+ * index in order of id. The index is forced: if the optimiser chose a date index instead, it would have to sort.
+ * @param known the listing's accounts, if they have been read already.
  */
 export async function listTransactions(
   sql: Sql,
@@ -48,7 +48,7 @@ export async function listTransactions(
   const rows = await readPage(sql, listing, zone);
   const page = rows.slice(0, listing.perPage);
   const accounts = known ?? (await readAccounts(sql, listing.customerId, page));
-  // Added to the rows themselves: copying a thousand of them costs as much as writing their JSON does.
+  // Changes the rows in place: copying a thousand of them costs as much as serialising them.
   const transactions = page.flatMap((row) => {
     const account = accounts.get(row.account_id);
     return account === undefined ? [] : Object.assign(row, { account });
@@ -59,10 +59,11 @@ export async function listTransactions(
 type Row = Omit<ListedTransaction, 'account'>;
 
 /**
- * A page is looked for from where the listing begins. Where nearly everything lies between its dates, as behind a cursor, it
- * is found before its second next page would begin; only where little does is the range of the dates' ids asked for, whose
- * cost grows with the days and accounts. A page that is far away is sought. One row more than the page is read, to know
- * whether there is a next one.
+ * Reads a page, and one row more to know whether there is a next page.
+ *
+ * A far page is found with `seek`. Other pages are searched from where the listing begins, to at most one page beyond their own
+ * end. The search succeeds if nearly all movements lie between the dates, as they do after a cursor. If it fails, the dates are
+ * turned into a range of ids, whose cost grows with the number of days and accounts.
  */
 async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Row[]> {
   const { starts, ends, page, perPage } = listing;
@@ -81,7 +82,7 @@ async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<R
   return narrowed === null ? [] : readRows(sql, listing, { range: narrowed, offset }, zone);
 }
 
-/** Where the page may be the last one, the walk has to end at the last of its dates. */
+/** If the page may be the last one, the range is narrowed to the dates, so that the walk ends there. */
 async function readFarPage(sql: Sql, listing: Listing, place: Place, zone: ZoneOffset): Promise<Row[]> {
   const { starts, ends } = listing;
   if (place.full || (starts === null && ends === null)) return readRows(sql, listing, place, zone);
@@ -89,7 +90,7 @@ async function readFarPage(sql: Sql, listing: Listing, place: Place, zone: ZoneO
   return range === null ? [] : readRows(sql, listing, { ...place, range }, zone);
 }
 
-/** The movement a page behind the page's end when dates are left aside, found in the index alone; null when there is none. */
+/** Finds the first movement after the next page, ignoring dates. Reads the index only. @returns null when there is none. */
 async function lookAhead(sql: Sql, listing: Listing, range: IdRange) {
   const { index, where, values } = conditions({ ...listing, starts: null, ends: null }, range);
   const [row] = await sql.query<{ id: string; date_issue: string }[]>(
@@ -112,7 +113,7 @@ async function readRows(
       [zone.minutes, zone.text, ...values, listing.perPage + 1],
     );
   }
-  // What is skipped is skipped in the index alone; only the page's own rows are read whole.
+  // Rows before the page are skipped in the index. Only the rows of the page are read completely.
   const ids = await sql.query<{ id: string }[]>(
     `SELECT t.id FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT ? OFFSET ?`,
     [...values, listing.perPage + 1, offset],

@@ -20,7 +20,7 @@ const movement = (description: string | null): ListedTransaction => ({
   account: { id: '2', title: 'Ana 💶', bank_id: '3', bank: { id: '3', name: 'Banka' } },
 });
 
-/** What JSON itself makes of a page. */
+/** A page as JSON.stringify writes it. */
 const plain = (transactions: ListedTransaction[]) => JSON.stringify({ transactions });
 
 describe('the body of a page', () => {

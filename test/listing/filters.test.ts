@@ -7,13 +7,13 @@ import { useService } from '../support/service.ts';
 const service = useService({ roles: ['api', 'importer'] });
 
 const DAYS = ['2025-12-31', '2026-01-01', '2026-01-02', '2026-02-28', '2026-03-01'];
-/** Imports that came in at these moments (UTC). */
+/** `date_readed` of three imports (UTC). */
 const READ = ['2026-03-01 20:59:59.999999', '2026-03-01 21:00:00.000000', '2026-03-01 21:00:00.500000'];
 
 let key: string;
 let one: string;
 let two: string;
-/** Both listings, over the same account; the first over the other account too. */
+/** The two listings. Both contain account `one`. The first also contains account `two`. */
 let routes: string[];
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
     const { id } = await importMovements(
       service,
       key,
-      // Not in the order of their days: the order of the listing is that of the ids.
+      // Not in the order of their days, because a listing is in the order of ids.
       [...DAYS]
         .reverse()
         .map((day) => movement(one, { date_issue: day, unique_id: `${READ.indexOf(read)} ${day}` })),
@@ -52,7 +52,7 @@ describe('a listing', () => {
     ['starts=2027-01-01', [], []],
     ['ends=1000-01-01', [], []],
     ['starts=1000-01-01&ends=9999-12-31', [0, 1, 2], DAYS],
-    // Without an offset the service's own counts: +03.
+    // Without an offset, the service's own applies: +03.
     ['after=2026-03-01 23:59:59', [0, 1, 2], DAYS],
     ['after=2026-03-02 00:00:00', [1, 2], DAYS],
     ['after=2026-03-02T00:00:00', [1, 2], DAYS],

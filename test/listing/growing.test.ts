@@ -25,7 +25,7 @@ describe('a listing that is read while imports go on', () => {
       importing = false;
     });
 
-    /** Goes on from the last row seen; an empty page tells that there is nothing new yet. */
+    /** Follows the Link headers. A page without one is dropped and read again, until the imports are done. */
     const follow = async () => {
       const seen: Listed[] = [];
       let path = '/v1/transactions?starts=2026-01-01&per_page=400';

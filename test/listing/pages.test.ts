@@ -15,7 +15,7 @@ beforeAll(async () => {
   account = (await createAccount(service, key)).id;
   const other = (await createAccount(service, key)).id;
   routes = ['/v1/transactions', `/v1/accounts/${account}/transactions`];
-  // Rows of others lie between ours, so that no page is a plain range of ids.
+  // Rows of another account and another customer lie in between, so that no page is a plain range of ids.
   const stranger = (await service.customer()).api_key;
   const theirs = (await createAccount(service, stranger)).id;
   for (let i = 0; i < NAMES.length; i += 5) {

@@ -12,13 +12,13 @@ import { useDatabase } from '../support/database.ts';
 const { database } = useDatabase();
 
 const ROWS = 1_000_000;
-/** Four accounts with 730 days each: of each day the least and the greatest id. Of few days MySQL would rather read all ids. */
+/** Steps to the smallest and the largest id of 730 days of four accounts. With only a few days MySQL would read all ids instead. */
 const STEPS = 4 * 730 * 3;
-/** Customer 1 has four accounts and four fifths of all rows, customer 2 has two accounts. */
+/** Customer 1 has four accounts and four fifths of all rows. Customer 2 has two accounts. */
 const ACCOUNTS = ['11', '12', '13', '14', '21', '11', '12', '13', '14', '22'];
 const ID_MIDDLE = `SELECT id FROM transactions WHERE unique_id = LPAD(${ROWS / 2}, 12, '0')`;
 
-/** All statements and their counters are of one session. */
+/** All statements run in one session, because the counters are per session. */
 let session: QueryRunner;
 let middle: string;
 
@@ -49,12 +49,12 @@ interface Step {
 
 interface Run {
   rows: number;
-  /** Entries of indexes and rows that MySQL has looked at, those that it judged inside an index included. */
+  /** Index entries and rows that MySQL examined, including those that it filtered in an index. */
   examined: number;
   statements: { sql: string; steps: Step[] }[];
 }
 
-/** Reading the counters reads a temporary table, which only this one counts. */
+/** Without Handler_read_rnd_next, the only counter that reading the counters increases (they are in a temporary table). */
 const COUNTERS = `SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler%' AND Variable_name <> 'Handler_read_rnd_next'`;
 
 async function countExamined(): Promise<number> {
@@ -64,7 +64,7 @@ async function countExamined(): Promise<number> {
     .reduce((sum, { Value }) => sum + Number(Value), 0);
 }
 
-/** Explains each statement that `work` makes, and counts what it looks at. */
+/** Explains each statement that `work` runs, and counts what it examines. */
 async function watch<T>(work: (sql: Sql) => Promise<T>): Promise<Omit<Run, 'rows'> & { result: T }> {
   const statements: Run['statements'] = [];
   let examined = 0;
@@ -80,7 +80,7 @@ async function watch<T>(work: (sql: Sql) => Promise<T>): Promise<Omit<Run, 'rows
   return { result: await work(sql), examined, statements };
 }
 
-/** Runs a listing. */
+/** Runs a listing, whose page must be full. */
 async function run(fields: Partial<Listing>): Promise<Run> {
   const listing: Listing = {
     customerId: '1',
@@ -105,7 +105,7 @@ const SCOPES: [string, Partial<Listing>][] = [
   ['one account of a small customer', { customerId: '2', accountIds: ['21'] }],
   ['some accounts of a limited key', { accountIds: ['11', '13'] }],
 ];
-/** Found from where the listing begins: what is looked at grows with the page alone. */
+/** Pages that are found by walking from where the listing begins. What is examined grows with the page alone. */
 const NEAR: [string, () => Partial<Listing>][] = [
   ['starts', () => ({ starts: '2024-01-01' })],
   ['ends', () => ({ ends: '2025-03-01' })],
@@ -119,7 +119,7 @@ const NEAR: [string, () => Partial<Listing>][] = [
   ['the second page', () => ({ starts: '2024-01-01', page: 2 })],
   ['the third page behind a cursor', () => ({ starts: '2024-01-01', page: 3, cursor: middle })],
 ];
-/** Found by the range of the dates' ids: what is looked at grows with their days and accounts as well. */
+/** Pages that are found by the range of the dates' ids. What is examined also grows with the days and accounts. */
 const FAR: [string, () => Partial<Listing>][] = [
   ['late starts', () => ({ starts: '2025-06-01' })],
   ['a late range', () => ({ starts: '2025-02-01', ends: '2025-03-01' })],
@@ -127,7 +127,7 @@ const FAR: [string, () => Partial<Listing>][] = [
   ['a late day after', () => ({ starts: '2025-09-01', ends: '2025-09-01', after: '2024-03-01 00:00:00' })],
   ['a late day behind a cursor', () => ({ starts: '2025-09-01', ends: '2025-09-01', cursor: middle })],
 ];
-/** Farther than pages are walked to from where the listing begins. */
+/** The first page that is too far to walk to from where the listing begins. */
 const DEEP = NEAR_PAGES + 1;
 const NUMBERED: [string, () => Partial<Listing>][] = [
   ['a deep page', () => ({ starts: '2024-01-01', page: DEEP })],
@@ -151,7 +151,7 @@ describe.each(SCOPES)('the listing of %s', (_scope, scope) => {
     },
   );
 
-  // Two pages' worth are looked ahead in the index, and the page is read; a limited key sees half of its customer's rows.
+  // The look-ahead reads two pages in the index, and then the page is read. A limited API key sees half of its customer's rows.
   const ofPage = (perPage: number) => (scope.accountIds?.length === 2 ? 2 : 1) * 6 * perPage + 100;
 
   it.each(NEAR)('by %s looks at what lies up to its page’s end, and little more', async (_shape, shape) => {
@@ -163,7 +163,7 @@ describe.each(SCOPES)('the listing of %s', (_scope, scope) => {
     }
   });
 
-  // From where the listing begins to these dates lie 50,000 rows in the smallest scope, and half a million in the largest.
+  // Between the beginning of the listing and these dates are 50,000 rows in the smallest scope, and half a million in the largest.
   it.each(FAR)('by %s steps from day to day to where its page begins', async (_shape, shape) => {
     const { examined } = await run({ ...scope, ...shape() });
     expect(examined).toBeLessThan(ofPage(100) + STEPS);
@@ -191,11 +191,11 @@ describe('where segments were made', () => {
         expect([type, key], sql).toEqual(['range', 'transactions_customer_page']);
       }
     }
-    // The third time they are looked up among the accounts by which they are grouped.
+    // Two walks, and one look-up per movement among the accounts that they are grouped by.
     expect(examined).toBeLessThan(3.1 * SEGMENT_SIZE);
   });
 
-  /** In the midst of a segment, in the smallest scope too; 75,000 movements of the listing come before it. */
+  /** A page in the middle of a segment, in the smallest scope too. 75,000 movements of the listing come before it. */
   const LEAP = 751;
   const SEEKS: [string, () => Partial<Listing>][] = [
     ['early starts', () => ({ starts: '2023-12-31', page: LEAP })],
@@ -218,7 +218,7 @@ describe('where segments were made', () => {
           const plan = `${sql}\n${JSON.stringify(steps)}`;
           expect(type, plan).toMatch(/^(const|eq_ref|ref|range)$/);
           expect(key, plan).not.toBeNull();
-          // The segments of several accounts are sorted, which are a thousandth of their movements.
+          // The segments of several accounts are sorted. They are a thousandth of the number of movements.
           if (table !== 'transaction_segments' || scope.accountIds?.length !== 2)
             expect(Extra ?? '', plan).not.toMatch(/Using (filesort|temporary)/);
         }

@@ -19,8 +19,8 @@ const dayOf = (number: number) =>
   new Date(Date.parse('2026-01-01') + number * DAY).toISOString().slice(0, 10);
 
 /**
- * What one import brings: nearly all accounts go on day by day, the second is read only now and then, the third brings a year
- * before all at once, and the fourth any day.
+ * The movements of one import. The first account continues day by day. The second is in every fourth import only. The third comes
+ * all at once, with days of the year before. The fourth has any days.
  */
 function batch(number: number, [one = '', two = '', three = '', four = '']: string[], limit = 18) {
   return Array.from({ length: limit }, (_, i) => {
@@ -57,7 +57,7 @@ const readRows = (customerId: string): Promise<Stored[]> =>
 const make = (most?: number) =>
   makeSegments(service.runtime.database, { size: SIZE, ...(most === undefined ? {} : { most }) });
 
-/** What a listing shows, by the rules alone. */
+/** The ids that a listing must show. */
 const expected = (rows: readonly Stored[], listing: Listing): string[] =>
   rows
     .filter(
@@ -79,7 +79,7 @@ async function read(listing: Listing) {
   return { ids: transactions.map(({ id }) => id), next };
 }
 
-/** Each far page of a listing, the two beyond its end included, must be that slice of all rows. */
+/** Checks that each of these pages of a listing is the right slice of all rows. */
 async function checkPages(rows: readonly Stored[], listing: Listing, pages: readonly number[]) {
   const all = expected(rows, listing);
   for (const page of pages) {
@@ -95,7 +95,7 @@ const farPages = (rows: readonly Stored[], listing: Listing): number[] => {
   return Array.from({ length: Math.max(2, last + 2 - NEAR_PAGES) }, (_, i) => NEAR_PAGES + 1 + i);
 };
 
-/** A customer into which imports go, with movements of another one between them. */
+/** Imports for a new customer, with movements of another customer between its own. */
 async function fill(between: (customerId: string, accounts: string[]) => Promise<unknown>): Promise<Filled> {
   const { api_key: key, customer } = await service.customer();
   const stranger = (await service.customer()).api_key;
@@ -112,7 +112,7 @@ async function fill(between: (customerId: string, accounts: string[]) => Promise
 
 const ALL = { starts: null, ends: null, after: null, cursor: null, page: 1, perPage: 1 };
 
-/** Listings of any filters. */
+/** Listings with any combination of filters. */
 const listingOf = ({ customerId, accounts, rows }: Filled): fc.Arbitrary<Listing> => {
   const row = fc.constantFrom(...rows);
   const days = fc
@@ -242,7 +242,7 @@ it('shows each far page while imports go on and segments are made', async () => 
   let made = 0;
   let checked = 0;
   await fill(async (customerId, accounts) => {
-    // One more segment than fits into an import, at most: what is not in one yet is walked.
+    // At most two segments each time, so that some movements are not in a segment yet and must be walked.
     made += await make(checked % 3);
     const rows = await readRows(customerId);
     for (const accountIds of ['all', [accounts[0] ?? ''], accounts.slice(0, 2)] as const) {

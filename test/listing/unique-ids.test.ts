@@ -5,7 +5,7 @@ import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 
-/** Each pair of these is equal under one collation or another. */
+/** Each of these equals another one of them under some collation. */
 const NEAR = [
   'a',
   'a ',
