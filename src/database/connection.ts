@@ -1,14 +1,14 @@
 import type { Pool, PoolConnection, QueryError, QueryResult } from 'mysql2';
 import type { DataSource } from 'typeorm';
 
-/** What runs a statement: the DataSource itself, or a transaction on it. */
+/** Runs statements: the DataSource itself, or a transaction on it. */
 export interface Sql {
   query<T>(statement: string, values?: unknown[]): Promise<T>;
 }
 
 /**
- * A statement that failed, with the code of MySQL or of the system. The driver's own error carries the statement with its
- * values, and has no stack that leads to whoever sent it.
+ * A failed statement, with the error code of MySQL or of the operating system. The driver's own error contains the statement with
+ * its values, and its stack does not lead to the caller.
  */
 class StatementError extends Error {
   override name = 'StatementError';
@@ -25,9 +25,9 @@ class StatementError extends Error {
 }
 
 /**
- * Lends `work` one of the pool's connections. What is written in SQL goes to the driver directly: TypeORM's query runner takes
- * as much processor time again, for each statement.
- * @throws {StatementError} when the server is away, or refuses a statement.
+ * Runs `work` with one of the pool's connections. Statements go to the driver directly, because TypeORM's query runner takes as
+ * much processor time again for each of them.
+ * @throws {StatementError} when the server is unreachable or refuses a statement.
  */
 export async function onConnection<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
   const connection = await connect(database);
@@ -54,12 +54,12 @@ async function connect({ driver }: DataSource): Promise<PoolConnection> {
 }
 
 /**
- * Bytes that are sent as they are, with a prepared statement: written into the statement's text they are in hex, twice as
- * long, and the server reads them letter by letter. A short value is not worth the preparation.
+ * Long bytes are sent unchanged, with a prepared statement. In the text of a statement they would be in hex, twice as long, and the
+ * server would read them character by character. A short value is not worth the preparation.
  */
 const isLong = (value: unknown): boolean => value instanceof Uint8Array && value.length > 4_096;
 
-/** As the driver says it. */
+/** The same message and code as the driver's own timeout. */
 const TIMED_OUT = Object.assign(new Error('Query inactivity timeout'), { code: 'PROTOCOL_SEQUENCE_TIMEOUT' });
 
 async function run<T>(
@@ -75,13 +75,13 @@ async function run<T>(
         error === null ? resolve(result as T) : reject(error);
       const statement = { sql, values, ...(timeout === undefined ? {} : { timeout }) };
       if (!values?.some(isLong)) return connection.query(statement, done);
-      // The driver gives a time to the execution alone, and the preparation may hang as well.
+      // The driver's timeout covers only the execution, and the preparation may hang too.
       if (timeout !== undefined) timer = setTimeout(() => reject(TIMED_OUT), timeout);
       connection.execute(statement, done);
     });
   } catch (error) {
     const failure = new StatementError(error as NodeJS.ErrnoException);
-    // The server may still be at work on it: whatever came next on this connection would wait for it.
+    // The server may still be running the statement, and the next one on this connection would wait for it.
     if (failure.code === TIMED_OUT.code) connection.destroy();
     throw failure;
   } finally {

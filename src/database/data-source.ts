@@ -7,23 +7,23 @@ import { Webhook } from './entities/webhook.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
 
 /**
- * What each connection is set to before its first statement, so that neither the server's defaults nor another
- * application's SET GLOBAL change what our SQL means: times are UTC, wrong values are errors, reads see commits. Locks are held
- * for milliseconds: who waits for a second, waits for a process that was stopped, and had better try again.
+ * Run on each new connection, so that neither the server's defaults nor another application's SET GLOBAL change what our SQL means:
+ * times are UTC, wrong values are errors, and reads see committed rows. Locks are held for milliseconds. A statement that waits for
+ * a second waits for a stopped process, so it fails and is retried.
  */
 const SESSION_STATEMENTS = [
   "SET innodb_lock_wait_timeout = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
 ];
 
-/** mysql2 with a pool that prepares its connections; TypeORM has no hook of its own for a new connection. */
+/** mysql2 with a pool that sets up its connections, because TypeORM has no hook for a new connection. */
 const driver = {
   ...mysql,
   createPool(options: mysql.PoolOptions) {
     const pool = mysql.createPool(options);
     pool.on('connection', (connection) => {
       for (const statement of SESSION_STATEMENTS) {
-        // A connection that fails here is broken, and the statement that follows reports it.
+        // If this fails, the connection is broken, and the next statement reports it.
         connection.query(statement, () => {});
       }
     });
@@ -31,10 +31,10 @@ const driver = {
   },
 };
 
-/** A server that hangs must not make everybody hang with it. Milliseconds; our own statements take far less. */
+/** Milliseconds. Keeps callers from waiting forever for a server that hangs. Our own statements take far less. */
 const STATEMENT_TIMEOUT = 30_000;
 
-/** TypeORM's own loggers print slow statements with their values, whatever `logging` says. Errors reach us as exceptions. */
+/** TypeORM's own loggers print slow statements with their values, whatever `logging` is set to. Errors are thrown anyway. */
 const SILENT: Logger = {
   logQuery() {},
   logQueryError() {},
@@ -44,18 +44,18 @@ const SILENT: Logger = {
   log() {},
 };
 
-/** TypeORM's own, but for statements written in SQL, which go to the driver directly: see onConnection. */
+/** TypeORM's DataSource, except that SQL statements go to the driver directly: see onConnection. */
 class DirectDataSource extends DataSource {
   override query<T>(statement: string, values?: unknown[], runner?: QueryRunner): Promise<T> {
-    // In a transaction of TypeORM's own, its runner has the connection.
+    // In a transaction that TypeORM runs, its runner holds the connection.
     if (runner !== undefined) return super.query(statement, values, runner);
     return onConnection(this, (sql) => sql.query(statement, values));
   }
 }
 
 /**
- * The one way to MySQL or MariaDB. Nothing connects before `initialize()`.
- * @param statementTimeout milliseconds after which a statement fails as if the server were away.
+ * Creates the DataSource for MySQL or MariaDB. Nothing connects before `initialize()`.
+ * @param statementTimeout milliseconds after which a statement fails as if the server were unreachable.
  * @param url `mysql://user:password@host:3306/database`, or with `?socketPath=/run/mysqld.sock` for a Unix socket.
  */
 export function createDataSource(
@@ -80,7 +80,7 @@ export function createDataSource(
     connectTimeout: 5_000,
     enableQueryTimeout: true,
     maxQueryExecutionTime: statementTimeout,
-    // Without FOUND_ROWS, affectedRows counts what was really inserted or changed.
+    // Without FOUND_ROWS, affectedRows counts the rows that were inserted or changed, not those that were found.
     flags: ['-FOUND_ROWS'],
     entities: [Bank, Account, Webhook],
     migrations: [InitialSchema1763700000000],

@@ -1,15 +1,15 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-/** Purposes of sealed values, bound to them when they are sealed. */
+/** Purposes that values are sealed for. */
 export const SEALED = {
   apiSecret: 'customer API secret',
   webhookSecret: 'webhook secret',
   webhookHeaders: 'webhook headers',
 } as const;
 
-/** Seals secrets before they are stored: AES-256-GCM (NIST SP 800-38D), a fresh 96-bit nonce each time. */
+/** Encrypts (seals) secrets before they are stored: AES-256-GCM (NIST SP 800-38D), with a new 96-bit nonce each time. */
 export interface SecretBox {
-  /** `purpose` is bound to the result as additional data: what was sealed for one column cannot be opened as another. */
+  /** `purpose` is bound to the result as additional data: a value that was sealed for one column cannot be opened as another. */
   seal(plaintext: string, purpose: string): string;
   /** @throws {SecretBoxError} when the text was changed, or sealed with another SECRET_KEY or for another purpose. */
   open(sealed: string, purpose: string): string;

@@ -4,9 +4,9 @@ import type { Sql } from './transaction.ts';
 const PURPOSE = 'check of SECRET_KEY';
 
 /**
- * Makes sure that SECRET_KEY is the one this database was first used with: with another one nothing could be signed, and new
- * secrets would be sealed with a key that the other processes do not have.
- * @throws {SecretBoxError} when it is another one.
+ * Checks that SECRET_KEY is the one this database was first used with. With another key nothing could be signed, and new secrets
+ * would be sealed with a key that the other processes do not have.
+ * @throws {SecretBoxError} when it is another key.
  */
 export async function checkSecretKey(sql: Sql, secrets: SecretBox): Promise<void> {
   await sql.query('INSERT INTO installation (id, sealed) VALUES (1, ?) ON DUPLICATE KEY UPDATE id = id', [

@@ -4,7 +4,7 @@ import { onConnection, type Sql } from './connection.ts';
 
 export type { Sql };
 
-/** What MySQL answers to a statement that writes. */
+/** MySQL's response to a statement that writes. */
 export interface WriteResult {
   affectedRows: number;
   insertId: string | number;
@@ -14,8 +14,8 @@ export interface WriteResult {
 const RETRYABLE_LOCK_ERRORS = new Set([1020, 1205, 1213]);
 
 /**
- * Runs `work` in one READ COMMITTED transaction, and once more (at most six times) when MySQL chose it as a deadlock's
- * victim. `work` may therefore run several times: it must change nothing but the database.
+ * Runs `work` in one READ COMMITTED transaction, and repeats it up to six times after a retryable lock error. `work` may run
+ * several times, so it must change nothing but the database.
  */
 export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
   return pRetry(() => tryTransaction(database, work), {
@@ -26,7 +26,7 @@ export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promi
   });
 }
 
-/** Runs `work` in one READ COMMITTED transaction, for a caller that has another way when it fails: it is not repeated. */
+/** Runs `work` once in a READ COMMITTED transaction, for a caller that has an alternative if it fails. */
 export function tryTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
   return onConnection(database, async (sql) => {
     await sql.query('START TRANSACTION');
@@ -35,25 +35,25 @@ export function tryTransaction<T>(database: DataSource, work: (sql: Sql) => Prom
       await sql.query('COMMIT');
       return result;
     } catch (error) {
-      // Where the connection is lost, so is the transaction.
+      // If the connection is lost, MySQL rolls the transaction back.
       await sql.query('ROLLBACK').catch(() => {});
       throw error;
     }
   });
 }
 
-/** Whether a statement lost to another one's locks: the same work succeeds when repeated. */
+/** Whether a statement failed because of the locks of another transaction. The same work can succeed when it is repeated. */
 export const isRetryableLockError = (error: unknown): boolean =>
   error instanceof Error && 'errno' in error && RETRYABLE_LOCK_ERRORS.has(Number(error.errno));
 
-/** Codes of mysql2 and of the system that say: the server is not there, or the connection to it is not any more. */
+/** Codes of mysql2, MySQL and the operating system for a server that is unreachable or a connection that was lost. */
 const CONNECTION_ERRORS = new Set([
   'PROTOCOL_CONNECTION_LOST',
   'PROTOCOL_SEQUENCE_TIMEOUT',
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
-  // The Unix socket of a server that takes no connections any more, as one that was stopped: its queue is full.
+  // The connection queue of a Unix socket is full, because the server accepts no connections, for example when it was stopped.
   'EAGAIN',
   'ETIMEDOUT',
   'EHOSTUNREACH',
@@ -64,13 +64,13 @@ const CONNECTION_ERRORS = new Set([
   'ER_CON_COUNT_ERROR',
 ]);
 
-/** Whether a statement failed because MySQL is away: the same statement may succeed later. */
+/** Whether a statement failed because MySQL is unreachable. The same statement may succeed later. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string' && CONNECTION_ERRORS.has(error.code)) return true;
-  // The Unix socket of a server that is down does not exist; neither does many a file that is read.
+  // The Unix socket of a server that is down does not exist. Other missing files are no connection errors.
   if ('code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect')
     return true;
-  // mysql2 gives these no code.
+  // mysql2 gives these errors no code.
   return /closed state|Connection lost|Pool is closed/i.test(error.message);
 }

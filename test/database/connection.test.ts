@@ -45,7 +45,7 @@ it('works in UTC, strictly, and reads commits, whatever the server’s defaults'
     zone: '+00:00',
     mode: expect.stringContaining('STRICT_ALL_TABLES'),
   });
-  // MySQL and MariaDB name it differently, and newer MariaDBs know both names.
+  // MySQL and MariaDB name this variable differently, and newer versions of MariaDB know both names.
   const isolation = await database.query<{ Value: string }[]>(
     "SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')",
   );
@@ -83,7 +83,7 @@ it('sends long bytes as they are, and fails likewise when these hang before they
   const [row] = await impatient.query<{ bytes: Buffer }[]>('SELECT bytes FROM sent');
   expect(row?.bytes.equals(bytes)).toBe(true);
 
-  // Behind a change of the table that waits for a reader, not even a statement about it can be prepared.
+  // While an ALTER TABLE waits for a reader, not even the preparation of a statement on this table succeeds.
   const reader = database.createQueryRunner();
   await reader.startTransaction();
   await reader.query('SELECT 1 FROM import_parts');
@@ -129,7 +129,7 @@ it('repeats a transaction that was chosen as the victim of a deadlock', async ()
     "INSERT INTO customers (id, name, api_secret) VALUES (1, 'one', '-'), (2, 'two', '-')",
   );
   let runs = 0;
-  /** Both take the two rows in opposite order, and the second only when the other has its first. */
+  /** Each transaction locks its second row only when the other one has locked its first. */
   let arrivals = 0;
   const opposite = (first: number, second: number) =>
     inTransaction(database, async (sql) => {

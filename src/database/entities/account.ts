@@ -26,14 +26,14 @@ export class Account {
   @Column({ type: 'varchar', length: 34, nullable: true })
   iban!: string | null;
 
-  /** The balance of the newest movement that carried one. */
+  /** The balance of the newest movement that has one. */
   @Column({ type: 'decimal', precision: 20, scale: 2, nullable: true })
   balance!: string | null;
 
   @Column({ type: 'varchar', length: 16, default: 'active' })
   status!: string;
 
-  /** When an import last held a movement of this account, known or new. */
+  /** When an import last contained a movement of this account, known or new. */
   @Column({ name: 'last_work', type: 'datetime', precision: 6, nullable: true })
   lastWork!: Date | null;
 

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
-/** A bank as its customer names it; customers share none. */
+/** A bank, named by its customer. Customers do not share banks. */
 @Entity({ name: 'banks', synchronize: false })
 export class Bank {
   @PrimaryGeneratedColumn({ type: 'bigint', unsigned: true })

@@ -26,8 +26,8 @@ export class Webhook {
   accountId!: string | null;
 
   /**
-   * paused: by its owner, and goes on matching: deliveries are pending until it is active again. disabled: by 410 or five days
-   * of failures, and matches nothing until it is active again.
+   * paused: by its owner or by quarantine. It still matches, and its deliveries are pending until it is active again.
+   * disabled: by a 410 or five days of failures. It matches nothing until it is active again.
    */
   @Column({ type: 'enum', enum: ['active', 'paused', 'disabled', 'deleted'], default: 'active' })
   status!: 'active' | 'paused' | 'disabled' | 'deleted';
@@ -48,14 +48,14 @@ export class Webhook {
   @Column({ type: 'boolean' })
   ordered!: boolean;
 
-  /** POSTs per second at most; null: no limit. */
+  /** Most POSTs per second. null: no limit. */
   @Column({ name: 'rate_limit', type: 'int', unsigned: true, nullable: true })
   rateLimit!: number | null;
 
   @Column({ name: 'max_in_flight', type: 'smallint', unsigned: true })
   maxInFlight!: number;
 
-  /** Sealed JSON object of the subscriber's own headers, since they may carry a token. */
+  /** The subscriber's own headers as a JSON object. Sealed, because they may contain a token. */
   @Column({ type: 'text', nullable: true, select: false })
   headers!: string | null;
 

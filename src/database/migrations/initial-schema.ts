@@ -1,17 +1,17 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Every table states its charset and collation: a server's default may be latin1, or a 0900 collation that
- * MariaDB does not know. `unique_id` and idempotency keys are VARBINARY, since even utf8mb4_bin pads with spaces
- * ('a' = 'a ') and these are compared byte by byte.
+ * Every table states its charset and collation, because a server's default may be latin1, or a 0900 collation that MariaDB does
+ * not know. `unique_id` and idempotency keys are compared byte by byte. They are VARBINARY, because even utf8mb4_bin pads with
+ * spaces ('a' = 'a ').
  *
- * The tables that grow with traffic (transactions, deliveries, retries, attempts) carry no foreign keys: each would add a
- * lookup and a shared lock to every row stored. Each carries customer_id, so that customers can be spread over servers.
+ * The tables that grow with traffic (transactions, deliveries, retries, attempts) have no foreign keys: each would add a lookup
+ * and a shared lock to every stored row. Each of these tables has customer_id, so that customers can be spread over servers.
  */
 const TABLE = 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci';
 
 const STATEMENTS = [
-  // One row: something sealed, to tell at the start whether SECRET_KEY is still the same.
+  // One row with a sealed value, which shows at the start whether SECRET_KEY is still the same.
   `CREATE TABLE installation (
     id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
     sealed VARCHAR(255) NOT NULL
@@ -24,8 +24,8 @@ const STATEMENTS = [
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
   ) ${TABLE}`,
 
-  // Its own row per customer, which no foreign key points to: locked by each chunk of an import, so that ids and
-  // date_readed grow in the order of commits. filters_version changes with each row added to webhook_filters.
+  // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in
+  // commit order. filters_version changes with each row added to webhook_filters.
   `CREATE TABLE import_locks (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_transaction_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
@@ -46,7 +46,7 @@ const STATEMENTS = [
     CONSTRAINT api_keys_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 
-  // Each customer has its own: how another one spells a bank's name must never show.
+  // Each customer has its own banks: how another customer spells a bank's name must never be visible.
   `CREATE TABLE banks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -80,10 +80,9 @@ const STATEMENTS = [
     CONSTRAINT api_key_accounts_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
 
-  // transactions_customer_page and transactions_account_page hold date_issue, so that a page with `starts` and `ends`
-  // filters inside the index; the former also account_id, for keys limited to some accounts, and both dc, for webhooks that
-  // match one direction only.
-  // transactions_account_date finds the ids between which a range of dates lies.
+  // transactions_customer_page and transactions_account_page contain date_issue, so that a page with `starts` and `ends` is
+  // filtered in the index, and dc, for webhooks that match only one direction. The first also contains account_id, for API keys
+  // limited to some accounts. transactions_account_date finds the range of ids of a range of dates.
   `CREATE TABLE transactions (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -149,7 +148,7 @@ const STATEMENTS = [
     CONSTRAINT import_errors_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // A deleted webhook keeps its row: its deliveries stay readable until retention takes them.
+  // A deleted webhook keeps its row, so that its deliveries stay readable.
   `CREATE TABLE webhooks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -175,8 +174,8 @@ const STATEMENTS = [
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
 
-  // What a webhook matches among the movements with an id above from_id, up to the next row's; event NULL: nothing. A row is
-  // added under the customer's row in import_locks, so that the boundary is exact.
+  // What a webhook matches among the movements with an id above from_id, up to the from_id of the next row. event NULL: nothing.
+  // Rows are added while the customer's row in import_locks is locked, so that the boundary is exact.
   `CREATE TABLE webhook_filters (
     webhook_id BIGINT UNSIGNED NOT NULL,
     from_id BIGINT UNSIGNED NOT NULL,
@@ -187,9 +186,9 @@ const STATEMENTS = [
     CONSTRAINT webhook_filters_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // Changed by the importer alone. No movement beyond matched_through matches, nor does one between previous_through and
-  // matched_after (after matches at 10 and 5,001, found by a chunk that began behind 5,000: 10 and 5,000): a webhook that matches
-  // rarely need not search the gap.
+  // Updated when movements are stored. No movement beyond matched_through matches, and none with previous_through < id <=
+  // matched_after, so a webhook that rarely matches need not search this gap. Example: after matches at 10 and 5,001, the second
+  // in a chunk that began after 5,000, previous_through is 10 and matched_after is 5,000.
   `CREATE TABLE webhook_backlogs (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -200,9 +199,9 @@ const STATEMENTS = [
     CONSTRAINT webhook_backlogs_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // How far a webhook's delivery runs have got, who holds its lease, and the health of its endpoint. Apart from webhooks and
+  // How far a webhook's delivery runs have got, its lease, and the health of its endpoint. Separate from webhooks and
   // webhook_backlogs, so that runs, the importer and the API never wait for each other's rows. Every matching movement up to
-  // sent_through has a row in deliveries; none beyond recorded_through has. lease_until NULL: nobody holds the lease.
+  // sent_through has a row in deliveries. No movement beyond recorded_through has one. lease_until NULL: no run holds the lease.
   `CREATE TABLE webhook_cursors (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -226,7 +225,7 @@ const STATEMENTS = [
     CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // One row per delivery, written when its first attempt has ended; the columns from outcome on tell of its last attempt.
+  // One row per delivery, written when its first attempt has ended. The columns from outcome on describe its last attempt.
   `CREATE TABLE deliveries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -242,8 +241,8 @@ const STATEMENTS = [
     PRIMARY KEY (webhook_id, transaction_id)
   ) ${TABLE}`,
 
-  // Deliveries that have failed, or that somebody asked for again: due at due_at, or, where that is NULL, failed for good (the
-  // dead letters). A row goes when its delivery is delivered.
+  // Deliveries whose last attempt failed, or that were requested again. They are due at due_at. NULL: failed for good (dead
+  // letters). A row is deleted when its delivery is delivered.
   `CREATE TABLE retries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -255,7 +254,7 @@ const STATEMENTS = [
     KEY retries_due (webhook_id, due_at, transaction_id)
   ) ${TABLE}`,
 
-  // Failed attempts, and what a delivery that was asked for again had come to before.
+  // Failed attempts, and the last attempt before a delivery was requested again.
   `CREATE TABLE attempts (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -270,8 +269,8 @@ const STATEMENTS = [
     PRIMARY KEY (webhook_id, transaction_id, number)
   ) ${TABLE}`,
 
-  // Ranges of movement ids whose deliveries are to be sent again. Delivery runs work through them, in the order of the ids, from
-  // behind position. account_ids: a list with commas, of a key that is limited to accounts; NULL: all.
+  // Ranges of movement ids whose deliveries are sent again. Delivery runs process them in the order of the ids, starting after
+  // position. account_ids: a comma-separated list, for an API key that is limited to accounts. NULL: all.
   `CREATE TABLE replays (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -287,8 +286,8 @@ const STATEMENTS = [
     CONSTRAINT replays_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // Some thousand movements of a customer, in the order of their ids: up to last_id, from behind the segment before. A row for
-  // each account that has movements there, and one for all of them, whose account_id is 0. Nothing is ever changed in it.
+  // A segment has some thousand movements of a customer, in the order of their ids: after the previous segment, up to last_id. It
+  // has a row for each account with movements in it, and one for all accounts, whose account_id is 0. Rows never change.
   `CREATE TABLE transaction_segments (
     customer_id BIGINT UNSIGNED NOT NULL,
     account_id BIGINT UNSIGNED NOT NULL,
@@ -299,7 +298,7 @@ const STATEMENTS = [
     PRIMARY KEY (customer_id, account_id, last_id)
   ) ${TABLE}`,
 
-  // How far a customer's movements lie in segments. Apart from import_locks, so that no import waits for who makes them.
+  // The end of a customer's last segment. Separate from import_locks, so that no import waits while segments are made.
   `CREATE TABLE segment_checkpoints (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
