@@ -4,14 +4,14 @@ import { inTransaction, type Sql, type WriteResult } from '../database/transacti
 
 export interface NewAccount {
   customerId: string;
-  /** One of the customer's banks by id, or a bank by name: a name that is new is added to the customer's banks. */
+  /** One of the customer's banks by id, or a bank by name. A new name is added to the customer's banks. */
   bank: { id: string } | { name: string };
   title: string;
   currency: string;
   iban: string | null;
 }
 
-/** Makes an account. @returns null when the customer has no bank of that id. */
+/** Creates an account. @returns null when the customer has no bank with that id. */
 export function createAccount(
   database: DataSource,
   { customerId, bank, title, currency, iban }: NewAccount,

@@ -1,6 +1,6 @@
 /**
- * Whether an IBAN has its country's shape in outline and the right check digits (ISO 13616, modulo 97 of ISO 7064). Spaces
- * are not part of it.
+ * Whether a text without spaces has the general shape of an IBAN and correct check digits (ISO 13616, modulo 97 of ISO 7064). The
+ * length and format of each country are not checked.
  */
 export function isIban(text: string): boolean {
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(text)) return false;

@@ -5,7 +5,7 @@ import { isIban } from './iban.ts';
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
-/** What POST /v1/accounts takes. */
+/** The body of POST /v1/accounts. */
 export const NewAccount = v.pipe(
   v.strictObject({
     bank: v.optional(Title),

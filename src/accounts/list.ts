@@ -33,7 +33,7 @@ export const listAccounts = ({ config, database }: Runtime) =>
     },
   );
 
-/** GET /v1/accounts/:id, a list of the one account. */
+/** GET /v1/accounts/:id. The response is a list with this one account. */
 export const getAccount = ({ config, database }: Runtime) =>
   createHandlers(
     describe({

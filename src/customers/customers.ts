@@ -4,21 +4,21 @@ import type { SecretBox } from '../database/secret-box.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 
-/** Enough of a key to tell it from others, and useless to guess the rest: 4 of 32 random bytes. */
+/** Enough to recognise a key, but no help in guessing the rest: 4 of 32 random bytes. */
 const PREFIX_LENGTH = 9;
 
 export interface NewCustomer {
   customer: { id: string; name: string };
-  /** Shown once: only its SHA-256 is kept. */
+  /** Shown once: only its SHA-256 is stored. */
   api_key: string;
   /** Part of the `hash` in every notification of this customer. */
   api_secret: string;
 }
 
-/** 32 random bytes, as text. */
+/** 32 random bytes in base64url. */
 const createApiSecret = () => randomBytes(32).toString('base64url');
 
-/** Makes a customer with a first API key that sees all accounts. */
+/** Creates a customer with a first API key that sees all accounts. */
 export function createCustomer(
   { database, secrets }: { database: DataSource; secrets: SecretBox },
   name: string,
@@ -36,7 +36,7 @@ export function createCustomer(
   });
 }
 
-/** The customer's API secret, opened. @throws {SecretBoxError} when SECRET_KEY is not the one it was sealed with. */
+/** Reads and decrypts the customer's API secret. @throws {SecretBoxError} when it was sealed with another SECRET_KEY. */
 export async function readApiSecret(
   { database, secrets }: { database: DataSource; secrets: SecretBox },
   customerId: string,
@@ -49,8 +49,8 @@ export async function readApiSecret(
 }
 
 /**
- * Gives the customer a new API secret. The former one counts for nothing from then on, except in notifications that are
- * being sent: each webhook's revision grows, so that an active delivery run reads the secret again with its next batch.
+ * Replaces the customer's API secret. The old one is no longer used, except in notifications that are being sent. The revision of
+ * each webhook grows, so that an active delivery run reads the new secret with its next batch.
  * @returns the new secret.
  */
 export async function rotateApiSecret(
@@ -71,14 +71,14 @@ export async function rotateApiSecret(
   return apiSecret;
 }
 
-/** All customers, the oldest first. */
+/** Lists all customers, oldest first. */
 export function listCustomers(sql: Sql): Promise<{ id: string; name: string; created_at: Date }[]> {
   return sql.query('SELECT id, name, created_at FROM customers ORDER BY id');
 }
 
 /**
- * Makes an API key. The whole key is in the answer only.
- * @param accountIds the accounts it may see, or 'all' including those made later. They must be the customer's.
+ * Creates an API key. The complete key is only in the result: its SHA-256 is stored.
+ * @param accountIds the accounts it may see, which must be the customer's. 'all' includes accounts that are added later.
  */
 export async function createApiKey(
   sql: Sql,

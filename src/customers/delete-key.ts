@@ -9,7 +9,7 @@ import type { Runtime } from '../runtime.ts';
 
 const LOCK = 'SELECT id FROM api_keys WHERE id = ? AND customer_id = ? FOR UPDATE';
 
-/** The importer asks the key which accounts a row may be of. Index: imports_status. */
+/** The importer needs the key to know which accounts a row may have. Index: imports_status. */
 const UNFINISHED = `
   SELECT id FROM imports WHERE status IN ('receiving', 'queued', 'running') AND customer_id = ? AND api_key_id = ? LIMIT 1`;
 

@@ -6,7 +6,7 @@ const MAX_ACCOUNTS = 1_000;
 
 const RULE = 'must be "all", or a list of the ids of your accounts';
 
-/** What POST /v1/apikeys takes. */
+/** The body of POST /v1/apikeys. */
 export const NewApiKey = v.strictObject({
   title: Title,
   account: v.union(
