@@ -12,8 +12,8 @@ const RECONCILE_EVERY = 10 * SECOND;
 const SCHEDULER = 'reconcile';
 
 /**
- * Rebuilds what Redis has forgotten from what MySQL knows, every 10 s. A BullMQ job scheduler sees to it that of any
- * number of maintenance processes one does it each time.
+ * Every 10 s: queues unfinished imports and due webhooks, as recorded in MySQL, drops dead uploads, and makes listing segments. A
+ * BullMQ job scheduler starts this in only one of the maintenance processes each time.
  */
 export function startMaintenanceWorker(runtime: Runtime): Role {
   const { database, queues, log } = runtime;
@@ -21,13 +21,13 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
     const imports = await reconcileImports(database, (ids) => queueImports(queues, ids));
     const webhooks = await reconcileDeliveries(database, (ids) => addDeliveryJobs(queues, ids));
     const dropped = await dropDeadUploads(database);
-    // The last of all: nothing waits for it.
+    // Last, because nothing waits for it.
     const segments = await makeSegments(database);
     log.debug({ imports, webhooks, dropped, segments }, 'reconciled');
   });
 
-  // The scheduler itself lives in Redis, and is forgotten with everything else when Redis is emptied; when the clock was set
-  // back, its next run lies as far ahead.
+  // The scheduler is stored in Redis, and is lost when Redis is emptied. If the clock was set back, its next run is as far in the
+  // future. In both cases it is added again.
   const keepScheduled = async () => {
     try {
       const scheduler = await queues.maintenance.getJobScheduler(SCHEDULER);

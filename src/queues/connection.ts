@@ -16,12 +16,12 @@ export function redisOptions(url: string): RedisOptions {
   };
 }
 
-/** For workers: commands wait, however long Redis is away, and go on when it is back. */
+/** For workers. While Redis is unreachable, commands wait until it is back. */
 export function connectPatient(url: string): Redis {
   return quiet(new Redis({ ...redisOptions(url), maxRetriesPerRequest: null, retryStrategy }));
 }
 
-/** For those that answer someone (the API): a command fails at once while Redis is away, and the reconciler makes up for it. */
+/** For callers that must respond (the API). While Redis is unreachable, commands fail fast, and the reconciler adds the jobs. */
 export function connectHasty(url: string): Redis {
   return quiet(
     new Redis({
@@ -36,7 +36,7 @@ export function connectHasty(url: string): Redis {
 
 const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 1_000);
 
-/** ioredis reconnects by itself; whoever sends a command learns of the outage from that command. */
+/** ioredis reconnects by itself, and each command reports an outage to its caller. */
 function quiet(redis: Redis): Redis {
   redis.on('error', () => {});
   return redis;

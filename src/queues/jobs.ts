@@ -1,27 +1,25 @@
 import type { Queues } from './queues.ts';
 
-/** At most this many jobs go to Redis in one pipeline. */
-const PIPELINE = 1_000;
+const JOBS_PER_PIPELINE = 1_000;
 
 /**
- * Adds the job of each of these webhooks, brings one that is delayed forward, or has one follow the one that is active. Adding is
- * idempotent: there is at most one waiting or delayed job per webhook.
- * @param delay milliseconds until it shall run.
- * @throws when Redis is away; the reconciler then finds what is due.
+ * Adds a job for each webhook. A webhook has at most one waiting or delayed job, so adding is idempotent. A delayed job is
+ * rescheduled. If a job is active, the new one starts after it.
+ * @param delay milliseconds until the jobs run.
+ * @throws when Redis is unreachable. The reconciler then finds what is due.
  */
 export async function addDeliveryJobs(
   queues: Queues,
   webhookIds: readonly string[],
   delay = 0,
 ): Promise<void> {
-  for (let start = 0; start < webhookIds.length; start += PIPELINE) {
+  for (let start = 0; start < webhookIds.length; start += JOBS_PER_PIPELINE) {
     await queues.deliveries.addBulk(
-      webhookIds.slice(start, start + PIPELINE).map((webhookId) => ({
+      webhookIds.slice(start, start + JOBS_PER_PIPELINE).map((webhookId) => ({
         name: 'deliver',
         data: { webhookId },
         opts: {
           delay,
-          // While the job is active, the latest added is kept and starts after it; a delayed one is rescheduled.
           deduplication: { id: `webhook-${webhookId}`, keepLastIfActive: true, reschedule: true },
         },
       })),
@@ -29,7 +27,7 @@ export async function addDeliveryJobs(
   }
 }
 
-/** Queues an import. The job's id is made of the import's: adding it twice is harmless. */
+/** Queues imports. The id of a job contains the import's id, so that adding it twice is harmless. */
 export async function queueImports(queues: Queues, importIds: readonly string[]): Promise<void> {
   await queues.imports.addBulk(
     importIds.map((importId) => ({

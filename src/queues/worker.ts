@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { type Log, withoutValues } from '../log.ts';
 import { CONCURRENCY, QUEUES, WORKER_OPTIONS } from './queues.ts';
 
-/** While Redis is away BullMQ reports every try to reach it; this often is enough to be told. Milliseconds. */
+/** Milliseconds between warnings. While Redis is unreachable, BullMQ reports every attempt to connect. */
 const REPORT_EVERY = 30_000;
 
 export interface WorkerContext {
@@ -12,17 +12,17 @@ export interface WorkerContext {
   log: Log;
 }
 
-/** A worker on one of the queues, with what all of them have in common. A job that throws is logged, and left to the reconciler. */
+/** Starts a worker with the options that all workers share. A job that throws is logged, and the reconciler queues it again. */
 export function startWorker<Job>(
   { connectWorker, prefix, log }: WorkerContext,
   queue: keyof typeof QUEUES,
   process: Processor<Job, void>,
 ): Worker<Job, void> {
-  const processBare: Processor<Job, void> = async (...job) => {
+  const processWithoutValues: Processor<Job, void> = async (...job) => {
     try {
       await process(...job);
     } catch (error) {
-      // BullMQ keeps both in Redis, where nothing of what movements say may be.
+      // BullMQ stores both in Redis, which must not contain account data.
       if (error instanceof Error) {
         error.message = withoutValues(error.message);
         error.stack = withoutValues(error.stack ?? '');
@@ -30,7 +30,7 @@ export function startWorker<Job>(
       throw error;
     }
   };
-  const worker = new Worker<Job, void>(QUEUES[queue], processBare, {
+  const worker = new Worker<Job, void>(QUEUES[queue], processWithoutValues, {
     ...WORKER_OPTIONS,
     connection: connectWorker(),
     prefix,
