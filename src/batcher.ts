@@ -1,7 +1,7 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 
-/** Results handed out in one pass of the event loop: what hundreds of them set off would hold everything else up. */
-const PORTION = 8;
+/** Results resolved per pass of the event loop. The work that hundreds of them trigger in one pass would block the loop. */
+const RESULTS_PER_PASS = 8;
 
 interface Waiting<Item, Result> {
   item: Item;
@@ -10,13 +10,14 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Turns many calls into one: calls that come in the same moment go together, and so do those that come while others are worked
- * on. Nobody waits for a group to grow, and the more calls come, the less each costs.
- * @param work gives a result for each item, in their order.
- * @param options.workers groups that are worked on at a time.
- * @param options.maxItems items of a group; `maxWeight` is what they may weigh together, and one alone may weigh more.
- * @param options.retryAlone whether a group that failed with this error is tried again item by item, so that none fails because
- * of another. Default: never; then all of the group fail.
+ * Combines many calls into few calls of `work`, like npm's dataloader. Calls made at the same time form a group, and so do calls
+ * made while all workers are busy. No call is delayed to fill a group, and groups grow with the load.
+ * @param work returns one result per item, in the order of the items.
+ * @param options.workers groups that may be in progress at the same time.
+ * @param options.maxItems largest number of items in a group.
+ * @param options.maxWeight largest total weight of a group. An item that weighs more forms a group of its own.
+ * @param options.retryAlone whether the items of a group that failed with this error are retried one by one, so that a bad item
+ * does not fail the others. Default: never; all items of the group fail.
  */
 export function createBatcher<Item, Result>(
   work: (items: readonly Item[]) => Promise<Result[]>,
@@ -52,7 +53,7 @@ export function createBatcher<Item, Result>(
     try {
       const results = await work(group.map(({ item }) => item));
       for (const [i, { resolve }] of group.entries()) {
-        if (i > 0 && i % PORTION === 0) await nextPass();
+        if (i > 0 && i % RESULTS_PER_PASS === 0) await nextPass();
         resolve(results[i] as Result);
       }
     } catch (error) {
@@ -74,7 +75,7 @@ export function createBatcher<Item, Result>(
       waiting.push({ item, resolve, reject });
       if (working === workers) return;
       working += 1;
-      // When everything that one event set off has been said.
+      // Runs after the current code has made all its calls, so that they form one group.
       process.nextTick(workOnAll);
     });
 }

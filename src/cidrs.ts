@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** An address range, as ipaddr.js matches against it: the address, and how many of its first bits count. */
+/** An address range in the form that ipaddr.js matches against: the address and the prefix length in bits. */
 export type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /**
- * Reads one range: "10.0.0.0/8" or "::1/128". Stricter than ipaddr.js, which reads "10/8" as 0.0.0.10/8 and
+ * Parses one range, such as "10.0.0.0/8" or "::1/128". Stricter than ipaddr.js, which reads "10/8" as 0.0.0.10/8 and
  * "010.0.0.0/8" as 8.0.0.0/8.
- * @throws {Error} that names what is no range.
+ * @throws {Error} that quotes the text when it is not a range.
  */
 export function parseCidr(text: string): Range {
   const [address = '', bits = ''] = text.split('/');
@@ -20,8 +20,8 @@ export function parseCidr(text: string): Range {
 }
 
 /**
- * Splits a comma-separated list of ranges, each of them checked. Blank text is the empty list.
- * @throws {Error} that names the first item that is no range.
+ * Splits a comma-separated list of ranges and checks each one. Blank text is an empty list.
+ * @throws {Error} that quotes the first item that is not a range.
  */
 export function parseCidrs(text: string): string[] {
   const items = text

@@ -2,20 +2,20 @@ import * as v from 'valibot';
 import { parseCidrs } from './cidrs.ts';
 import { parseOffset, type ZoneOffset } from './zone-offset.ts';
 
-/** Everything that can be set from outside, read once and passed down. `undefined` URLs mean: embedded. */
+/** All settings from the environment, read once and passed down. A URL that is `undefined` means an embedded server. */
 export interface Config {
   port: number;
   host: string;
   databaseUrl: string | undefined;
   redisUrl: string | undefined;
   dataDir: string;
-  /** 32 bytes in base64; `undefined` only when both servers may be embedded and DATA_DIR keeps the key. */
+  /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
   secretKey: string | undefined;
   zone: ZoneOffset;
   admin: { user: string; password: string } | undefined;
   allowPrivateEndpoints: string[];
   notificationEncoding: 'json' | 'form';
-  /** Requests per second and API key, averaged over 10 s; 0: any number. */
+  /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
   rateLimit: number;
   logLevel: (typeof LOG_LEVELS)[number];
   /** Whether jobs can be retried and removed on the dashboard. */
@@ -23,14 +23,14 @@ export interface Config {
   install: 'auto' | 'never';
 }
 
-/** A wrong or missing environment variable. The message is one line, fit to be shown as it is; it never holds a secret. */
+/** A wrong or missing environment variable. The message is one line that can be shown as it is, and never contains a secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** A URL of a server: its protocol, a host, and the path that names a database; each part can be decoded. */
+/** Schema of a server URL. `path` matches the part that names the database. */
 const url = (protocols: readonly string[], path: RegExp, example: string) =>
   v.pipe(
     v.string(),
@@ -55,7 +55,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** A parser that throws becomes a schema that fails with the parser's own sentence. */
+/** Turns a parser that throws into a schema that fails with the parser's message. */
 const parsedBy = <T>(parse: (text: string) => T) =>
   v.rawTransform<string, T>(({ dataset, addIssue, NEVER }) => {
     try {
@@ -114,8 +114,8 @@ const Environment = v.object({
 });
 
 /**
- * Reads and checks the environment. An empty variable counts as absent, as it does in docker-compose files.
- * @throws {ConfigError} naming the first wrong variable, what it allows and what was wrong, in one line.
+ * Reads and checks the environment. An empty variable counts as absent, as in docker-compose files.
+ * @throws {ConfigError} that names the first wrong variable, what it allows and what was wrong, in one line.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));

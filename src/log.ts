@@ -3,8 +3,8 @@ import { type Logger, pino } from 'pino';
 export type Log = Logger;
 
 /**
- * The one place where log lines are shaped. Errors are cut down to their type, code, message and stack: mysql2
- * and TypeORM hang the SQL with its values (account data, sealed secrets) on their errors, and ioredis its arguments.
+ * Creates the logger. Only the type, code, message and stack of an error are logged: mysql2 and TypeORM attach the SQL with its
+ * values (account data, sealed secrets) to their errors, and ioredis attaches the arguments of the command.
  */
 export function createLog(level: string): Log {
   return pino({
@@ -25,9 +25,9 @@ function bareError(error: unknown): unknown {
   return { type, code, message: withoutValues(message), stack: withoutValues(stack) };
 }
 
-/** As MySQL and MariaDB say it: Duplicate entry '…' for key, Incorrect integer value: '…' for column, near '…' at line 1. */
+/** MySQL and MariaDB write: Duplicate entry '…' for key, Incorrect integer value: '…' for column, near '…' at line 1. */
 const QUOTED_VALUE =
   /(entry|value:|near) '(?:[\s\S]*'(?= for (?:key|column) )|[\s\S]*'(?= at (?:line|row) \d)|[\s\S]*')/;
 
-/** The message or stack of an error, without the value that MySQL quotes in it: that may be account data. */
+/** Removes the value that MySQL quotes in the message or stack of an error, because it may be account data. */
 export const withoutValues = (text: string): string => text.replace(QUOTED_VALUE, "$1 '…'");

@@ -3,7 +3,7 @@ import { ROLES, type RoleName, runProcess } from './service.ts';
 
 const isRole = (name: string): name is RoleName => (ROLES as readonly string[]).includes(name);
 
-/** `npm start -- --roles api,importer`; every role without it. */
+/** Reads `--roles api,importer`. Without it the process has all roles. */
 function readRoles(): readonly RoleName[] {
   const { values } = parseArgs({ options: { roles: { type: 'string' } } });
   if (values.roles === undefined) return ROLES;

@@ -15,18 +15,18 @@ import { abandonStart, type Stop, stopInReverse } from './stopping.ts';
 const SECOND = 1_000;
 const START_TIMEOUT = 60 * SECOND;
 
-/** BullMQ's keys in Redis start with this. */
+/** Default prefix of BullMQ's keys in Redis. */
 export const DEFAULT_PREFIX = 'ledgerbell';
 
-/** What every role works with; made once per process and passed down. */
+/** Connections and settings that all roles share. Created once per process and passed down. */
 export interface Runtime {
   config: Config;
   database: DataSource;
   secrets: SecretBox;
   queues: Queues;
-  /** Fails fast, like the queues. */
+  /** Commands fail fast while Redis is unreachable, as those of the queues do. */
   redis: Redis;
-  /** A connection of its own for a worker, which waits as long as Redis is away. */
+  /** Opens a separate connection for a worker. Its commands wait until Redis is reachable again. */
   connectWorker: () => Redis;
   prefix: string;
   log: Log;
@@ -35,11 +35,11 @@ export interface Runtime {
 /** A part of the service that runs in this process. */
 export interface Role {
   name: string;
-  /** Resolves when everything in hand is finished or given back. */
+  /** Resolves when all work in progress is finished or given back. */
   stop(): Promise<void>;
 }
 
-/** Where MySQL and Redis are, who ends them, and the key to the secrets. */
+/** Where MySQL and Redis are, the key of the sealed secrets, and how to stop servers that are embedded. */
 export interface Servers {
   databaseUrl: string;
   redisUrl: string;
@@ -48,9 +48,9 @@ export interface Servers {
 }
 
 /**
- * Connects to MySQL and Redis, waiting up to 60 s for one that is not up yet, and makes sure of the schema.
- * @param signal gives up waiting; nothing stays open.
- * @param migrations run: bring the schema up to date. expect: wait until somebody else has (`ledgerbell migrate`).
+ * Connects to MySQL and Redis, waiting up to 60 s for each, then prepares the schema and checks SECRET_KEY.
+ * @param signal stops waiting and closes all connections.
+ * @param migrations run: bring the schema up to date. expect: wait until another process has (`ledgerbell migrate`).
  */
 export async function openRuntime(
   config: Config,
@@ -72,7 +72,7 @@ export async function openRuntime(
   },
 ): Promise<Runtime & { close(): Promise<void> }> {
   const waitFor = <T>(what: string, attempt: () => Promise<T>) => {
-    let said = '';
+    let announced = '';
     return pRetry(attempt, {
       retries: Number.POSITIVE_INFINITY,
       minTimeout: 200,
@@ -81,8 +81,8 @@ export async function openRuntime(
       ...(signal === undefined ? {} : { signal }),
       onFailedAttempt: ({ error }) => {
         const line = `Waiting for ${what}: ${error.message || ('code' in error ? error.code : error.name)}`;
-        if (line !== said) announce(line);
-        said = line;
+        if (line !== announced) announce(line);
+        announced = line;
       },
     });
   };
@@ -119,7 +119,7 @@ export async function openRuntime(
     return await abandonStart(error, close);
   }
   const queues = openQueues(redis, prefix);
-  // While Redis is away there is nobody to say goodbye to.
+  // Closing fails while Redis is unreachable. That is no reason for the shutdown to fail.
   started.push(() => queues.close().catch(() => {}));
   return {
     config,

@@ -12,27 +12,27 @@ import { abandonStart, type Stop, stopInReverse, stopTogether } from './stopping
 
 const SECOND = 1_000;
 
-/** A supervisor kills what has not ended by then; what was in hand is then taken over like after any crash. */
+/** A supervisor kills a process that takes longer, so it exits by itself. Unfinished work is taken over as after a crash. */
 const SHUTDOWN_LIMIT = 10 * SECOND;
 
 export const ROLES = ['api', 'importer', 'delivery', 'maintenance'] as const;
 export type RoleName = (typeof ROLES)[number];
 
 export interface Service {
-  /** Where the API answers; empty when it is not among the roles. */
+  /** URL of the API. Empty when this process does not have the role `api`. */
   url: string;
   runtime: Runtime;
   /**
-   * Finishes or gives back what is in hand, then closes everything, embedded servers last. May be called again. What cannot
-   * be stopped keeps nothing else from being stopped; it rejects with that at the end.
+   * Finishes or gives back all work in progress, then closes everything, embedded servers last. May be called more than once.
+   * If something cannot be stopped, everything else still is, and the promise then rejects with that error.
    */
   stop(): Promise<void>;
 }
 
 /**
  * Starts the given roles in this process, on the configured servers or embedded ones.
- * @param signal gives up the start, which then rejects with its reason.
- * @throws when a server cannot be had or reached within a minute, or the port is taken; nothing is left running then.
+ * @param signal aborts the start, which then rejects with the signal's reason.
+ * @throws when a server cannot be started or reached within a minute, or the port is taken. Nothing is left running then.
  */
 export async function startService({
   config,
@@ -45,13 +45,13 @@ export async function startService({
   config: Config;
   roles: readonly RoleName[];
   log: Log;
-  /** Takes one-line messages for a person. */
+  /** Receives one-line messages for a person. */
   announce: (line: string) => void;
-  /** What BullMQ's keys start with, for several installations on one Redis. */
+  /** Prefix of BullMQ's keys, so that several installations can share one Redis. */
   prefix?: string;
   signal?: AbortSignal;
 }): Promise<Service> {
-  // In the order of starting: what others work with is stopped last.
+  // In the order of starting. They are stopped in reverse, so that nothing loses what it depends on.
   const started: Stop[] = [];
   let stopping: Promise<void> | undefined;
   const stop = () => {
@@ -89,7 +89,7 @@ export async function startService({
   }
 }
 
-/** The configured servers, or embedded ones for those that are not configured. */
+/** Returns the configured servers, and starts embedded ones in place of those that are not configured. */
 async function findServers(
   config: Config,
   announce: (line: string) => void,
@@ -122,9 +122,9 @@ function required(url: string | undefined): string {
 }
 
 /**
- * Runs roles as this process until SIGTERM or SIGINT, which also end a start that is under way. Everything is then shut down
- * within 10 s; embedded servers that take longer are killed. A start or a shutdown that fails ends the process with code 1,
- * and says why on stderr.
+ * Runs roles in this process until SIGTERM or SIGINT, which also abort a start in progress. Everything is then shut down within
+ * 10 s; embedded servers that take longer are killed. If the start or the shutdown fails, the process exits with code 1 and
+ * writes the reason to stderr.
  */
 export async function runProcess(roles: readonly RoleName[]): Promise<never> {
   const announce = (line: string) => process.stderr.write(`${line}\n`);
@@ -168,7 +168,7 @@ function explain(error: unknown, what: string): string {
   return `Ledgerbell ${what}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** What has started and where it answers, for a person. */
+/** Lines for a person: the roles that run, and the URLs of the API. */
 function describe(roles: readonly RoleName[], url: string): string[] {
   const running = `Ledgerbell is running: ${roles.join(', ')}`;
   if (url === '') return [running];

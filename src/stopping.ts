@@ -1,9 +1,8 @@
-/** Stops one thing that was started. */
 export type Stop = () => unknown;
 
 /**
- * Stops what was started, in the opposite order, each after the one before it has stopped or failed to.
- * @throws what failed, when all have been tried: the one error, or an AggregateError that names each.
+ * Stops what was started, in reverse order and one after the other. If one fails to stop, the rest are still stopped.
+ * @throws after all have been tried: the error, or an AggregateError whose message contains all of them.
  */
 export async function stopInReverse(started: readonly Stop[]): Promise<void> {
   const errors: unknown[] = [];
@@ -17,13 +16,13 @@ export async function stopInReverse(started: readonly Stop[]): Promise<void> {
   throwAll(errors);
 }
 
-/** Stops things that do not need each other, all at once. @throws like {@link stopInReverse}. */
+/** Stops things that do not depend on each other, all at the same time. @throws like {@link stopInReverse}. */
 export async function stopTogether(started: readonly Stop[]): Promise<void> {
   const results = await Promise.allSettled(started.map(async (stop) => stop()));
   throwAll(results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : [])));
 }
 
-/** Cleans up after a start that failed. @throws the reason of that, together with what could not be stopped. */
+/** Cleans up after a failed start. @throws `reason`, together with the error of the cleanup if that fails too. */
 export async function abandonStart(reason: unknown, stop: Stop): Promise<never> {
   try {
     await stop();

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 /** MySQL's DATE starts at the year 1000. */
 const DATE_SHAPE = /^([1-9]\d{3})-(\d{2})-(\d{2})$/;
 
-/** Whether "2026-02-30" and the like is a day of the (proleptic Gregorian) calendar. */
+/** Whether a text such as "2026-02-28" is a day of the (proleptic Gregorian) calendar. "2026-02-30" is not. */
 export function isCalendarDate(text: string): boolean {
   const [, year, month, day] = DATE_SHAPE.exec(text) ?? [];
   if (year === undefined) return false;
@@ -16,10 +16,10 @@ export const CalendarDate = v.pipe(
   v.check(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
 );
 
-/** Fits BIGINT UNSIGNED with room to spare; ids are handed out from 1. */
+/** Fits BIGINT UNSIGNED with room to spare. Ids start at 1. */
 const ID_SHAPE = /^[1-9]\d{0,17}$/;
 
-/** An id as a string or an integer; a string from here on. */
+/** Accepts an id as a string or an integer, and returns a string. */
 export const Id = v.pipe(
   v.union(
     [v.string(), v.pipe(v.number(), v.safeInteger())],
@@ -29,19 +29,19 @@ export const Id = v.pipe(
   v.regex(ID_SHAPE, 'must be an id: a string of digits, or an integer'),
 );
 
-/** A lone surrogate has no UTF-8 form: two different texts would be stored as the same. */
+/** A lone surrogate has no UTF-8 encoding: two different texts would be stored as the same one. */
 export const wellFormed = v.check(
   (text: string) => text.isWellFormed(),
   'must be valid Unicode, without lone surrogates',
 );
 
-/** One thing that is wrong with an input: where (dot path), and what would be right. Never the value itself. */
+/** One thing that is wrong with an input: where (dot path), and what is allowed. Never contains the value. */
 export interface ValidationIssue {
   path: string;
   message: string;
 }
 
-/** What valibot found, in our words where it would echo the input. */
+/** Converts an issue of valibot, and replaces a message that would quote the input. */
 export function toValidationIssue(issue: v.BaseIssue<unknown>): ValidationIssue {
   return { path: v.getDotPath(issue) ?? '', message: messageOf(issue) };
 }
@@ -50,6 +50,6 @@ function messageOf(issue: v.BaseIssue<unknown>): string {
   const missing = issue.received === 'undefined';
   if (issue.type === 'strict_object' && issue.expected === 'never') return 'is not a known field';
   if (missing && issue.kind === 'schema') return 'is required';
-  // valibot's default messages quote what was received; ours say only what is allowed.
+  // valibot's default messages quote the input. Ours say only what is allowed.
   return issue.message.startsWith('Invalid ') ? `must be ${issue.expected ?? 'valid'}` : issue.message;
 }

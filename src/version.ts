@@ -1,2 +1,2 @@
-/** As in package.json, which a compiled file cannot import without a warning on Node 20; a test compares the two. */
+/** A copy of the version in package.json, which a compiled file cannot import on Node 20 without a warning. */
 export const VERSION = '0.1.0';
