@@ -13,6 +13,8 @@ import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from
 import type { Settings } from './settings.ts';
 import { hasBacklog, type WebhookState } from './webhook-state.ts';
 
+/** The I/O of a delivery run: carries out the commands of the state machine (run/run.ts) and reports to it what has happened. */
+
 /** What all runs of a process share. */
 export interface RunTools {
   database: DataSource;
@@ -20,28 +22,28 @@ export interface RunTools {
   writer: ResultWriter;
   poster: Poster;
   dispatch: FairDispatch;
-  /** Milliseconds since 1970; must never go back. */
+  /** Milliseconds since 1970. Must never go back. */
   clock: () => number;
   /** In [0, 1), for jitter. */
   random: () => number;
-  /** A run begins or ends to wait for new movements. */
+  /** Called when a run starts or stops waiting for new movements. */
   onIdle: (run: ActiveRun, isIdle: boolean) => void;
 }
 
 /** A delivery run with its I/O. */
 export interface ActiveRun {
   /**
-   * Sends until there is nothing left to send, the time slice is over, or something else ends the run.
-   * @param takenAt when the taking of the lease began, on the tools' clock.
-   * @returns why it ended. Its lease is given back then, or lost.
-   * @throws what MySQL throws, once all that was in flight has ended; what was not recorded is then sent again.
+   * Sends until nothing is left to send, the time slice is over, or something else ends the run.
+   * @param takenAt when taking the lease began, on the tools' clock.
+   * @returns why the run ended. By then its lease was given back, or lost.
+   * @throws what MySQL throws, after everything in flight has ended. What was not recorded is sent again later.
    */
   send(lease: Lease, takenAt: number): Promise<RunEnd>;
   /** The lease was renewed at this moment. */
   renewed(at: number): void;
-  /** New movements may be there, or (`reread`) the webhook has changed. May come before `send`. */
+  /** There may be new movements, or (`reread`) the webhook has changed. May be called before `send`. */
   notify(reread: boolean): void;
-  /** Ends as soon as what is in flight has ended. */
+  /** Ends the run as soon as its POSTs in flight have ended. */
   stop(): void;
 }
 
@@ -55,7 +57,7 @@ export interface RunOptions {
   linger: number;
 }
 
-/** Makes a run, and begins to read what it sends first. It sends nothing before it has its lease. */
+/** Starts a run and its first read of the log. Nothing is sent before the run has its lease. */
 export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const { database, movementLog, writer, poster, dispatch, clock, random, onIdle } = tools;
   const { state, settings } = options;
@@ -64,17 +66,17 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const start = toStart(options);
   const readLog = (after: number, recordedThrough: number) =>
     movementLog.read({ webhookId, customerId, filters: state.filters, after, recordedThrough });
-  // Beside the taking of the lease: if that succeeds, the state that this was read by is still true.
+  // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
   let firstRead: Promise<LogRead> | null = start.backlog
     ? readLog(start.logFrom, start.cursor.recordedThrough)
     : null;
   firstRead?.catch(() => {});
 
-  /** Null until the run has its lease; what comes before is handed over then. */
+  /** Null until the run has its lease. Events that come before that are kept in `earlyEvents`. */
   let machine: Run | null = null;
-  const early: RunEvent[] = [];
+  const earlyEvents: RunEvent[] = [];
   let lease: Lease;
-  /** Until then nobody else can have the lease: a process that was frozen for longer must not go on with what it had in hand. */
+  /** Until then no other run can have the lease. A process that was frozen for longer must not send what it had ready. */
   let heldUntil = 0;
   let timer: NodeJS.Timeout | undefined;
   let sent = 0;
@@ -84,12 +86,12 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
 
   function dispatchEvent(event: RunEvent): void {
     isLost ||= event.type === 'lease lost';
-    if (machine === null) return void early.push(event);
+    if (machine === null) return void earlyEvents.push(event);
     for (const command of machine.handle(event, { now: clock(), random })) carryOut(command);
   }
 
-  /** Does work whose outcome is an event. */
-  function answer(work: Promise<RunEvent>, onFailure: RunEvent = { type: 'failed' }): void {
+  /** Dispatches the event that `work` results in. */
+  function dispatchResult(work: Promise<RunEvent>, onFailure: RunEvent = { type: 'failed' }): void {
     work.then(dispatchEvent, (error: unknown) => {
       failure ??= { error };
       dispatchEvent(onFailure);
@@ -99,10 +101,10 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   function carryOut(command: RunCommand): void {
     switch (command.type) {
       case 'read log':
-        answer(takeLog(command.after, command.recordedThrough));
+        dispatchResult(takeLog(command.after, command.recordedThrough));
         return;
       case 'read retries':
-        answer(
+        dispatchResult(
           readRetries(database, webhookId, { ordered: start.ordered, limit: command.limit }).then((read) => ({
             type: 'retries read',
             ...read,
@@ -110,7 +112,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         );
         return;
       case 'expand replay':
-        answer(
+        dispatchResult(
           expandReplay(database, webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
         );
         return;
@@ -123,7 +125,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         writer.flushSoon(() => dispatchEvent({ type: 'flush due' }));
         return;
       case 'record':
-        answer(record(command.record), { type: 'lease lost' });
+        dispatchResult(record(command.record), { type: 'lease lost' });
         return;
       case 'set timer':
         clearTimeout(timer);
@@ -162,7 +164,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const id = formatDeliveryId({ webhookId, transactionId: movement.transaction_id });
     const startedAt = Date.now();
     const began = clock();
-    // The lease may have been lost while it waited for its turn: then another run sends it.
+    // The lease may have been lost while the delivery waited for fair dispatch. Then another run sends it.
     if (isLost || began > heldUntil) {
       dispatchEvent({ type: 'stop' });
       dispatchEvent({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
@@ -196,7 +198,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         finish = resolve;
       });
       dispatchEvent({ type: 'started' });
-      for (const event of early) dispatchEvent(event);
+      for (const event of earlyEvents) dispatchEvent(event);
       const end = await ended;
       if (failure !== null) throw failure.error;
       return end;
@@ -219,11 +221,11 @@ const NOT_SENT: Answer = {
   aborted: true,
 };
 
-/** What the state machine begins with. */
+/** What the state machine starts with. */
 export function toStart({ state, settings, ...options }: RunOptions): RunStart {
   const { sentThrough, recordedThrough, previousThrough, matchedAfter } = state;
   const { ordered, maxInFlight, rateLimit, health } = settings;
-  // Between what had matched before and the newest matched chunk nothing matches: the gap need not be searched.
+  // Nothing matches above previousThrough up to matchedAfter, so the log need not be read there.
   const logFrom = sentThrough >= previousThrough ? Math.max(sentThrough, matchedAfter) : sentThrough;
   return {
     revision: options.revision,

@@ -2,12 +2,14 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type WriteResult } from '../database/transaction.ts';
 import { lockImports, setFilter } from './filters.ts';
 
-/** Only as it was when the run read it: what its owner has changed since is a new beginning. */
+/** Disables a webhook when a run decides so: after a 410, or after five days of failures. */
+
+/** Only if the webhook is still as the run read it: what its owner has changed since then is a new beginning. */
 const DISABLE = `
   UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1
   WHERE id = ? AND status = 'active' AND revision = ?`;
 
-/** Disables a webhook: from now on it matches nothing, and its pending deliveries are kept but not sent. */
+/** Disables a webhook. From now on it matches nothing, and its pending deliveries are kept but not sent. */
 export async function disableWebhook(
   database: DataSource,
   webhook: { id: string; customerId: string; revision: number },

@@ -1,7 +1,9 @@
 import type { Sql } from '../database/transaction.ts';
 import type { Filter } from './filters.ts';
 
-/** A row of webhook_filters with where it ends: what a webhook matches among the movements fromId < id <= throughId. */
+/** Reads what a webhook matches in ranges of movement ids. */
+
+/** A row of webhook_filters and where it ends: what a webhook matches among the movements fromId < id <= throughId. */
 export interface FilterRange {
   fromId: string;
   throughId: string;
@@ -15,14 +17,14 @@ interface FilterRow {
   account_id: string | null;
 }
 
-/** Both bounds as a range of the primary key. The first row may begin before `after`. */
+/** Both bounds are a range of the primary key. The first row may begin before `after`. */
 const READ = `
   SELECT from_id, event, account_id FROM webhook_filters
   WHERE webhook_id = ? AND from_id < ? AND from_id >= COALESCE(
     (SELECT MAX(f.from_id) FROM webhook_filters f WHERE f.webhook_id = ? AND f.from_id <= ?), 0)
   ORDER BY from_id DESC LIMIT ?`;
 
-/** A webhook has a handful of rows; one whose filter is changed between any two movements may have very many. */
+/** Most webhooks have a handful of rows. One whose filter changes between any two movements may have very many. */
 export const MOST_RANGES = 50;
 
 /**
@@ -46,7 +48,7 @@ const READ_ONE = `
   SELECT from_id, event, account_id FROM webhook_filters
   WHERE webhook_id = ? AND from_id < ? ORDER BY from_id DESC LIMIT 1`;
 
-/** What a webhook matches at one movement's id. @returns null: nothing. Index: the primary key of webhook_filters. */
+/** Reads what a webhook matches at one movement's id. @returns null: nothing. Index: the primary key of webhook_filters. */
 export async function readFilterAt(
   sql: Sql,
   webhookId: string,
@@ -56,7 +58,6 @@ export async function readFilterAt(
   return row?.event == null ? null : { event: row.event, accountId: row.account_id };
 }
 
-/** Whether a filter matches a movement. */
 export function matchesFilter(
   { event, accountId }: Filter,
   movement: { account_id: string; dc: 'Debit' | 'Credit' },

@@ -1,5 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 
+/** Stores what a webhook matches, and from which movement on. */
+
 /** What a webhook matches. */
 export interface Filter {
   event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
@@ -7,7 +9,7 @@ export interface Filter {
   accountId: string | null;
 }
 
-/** Nobody stores movements of the customer while its row is locked. */
+/** While this row is locked, no movement of the customer is stored. */
 const LOCK = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ? FOR UPDATE';
 
 const CHANGE_VERSION = 'UPDATE import_locks SET filters_version = filters_version + 1 WHERE customer_id = ?';
@@ -24,9 +26,9 @@ const ADD_CURSOR = `
   INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, recorded_through) VALUES (?, ?, ?, ?)`;
 
 /**
- * Locks a customer's imports until the transaction ends: no movement of the customer is stored meanwhile. Take this lock before
- * those on rows of `webhooks` and `webhook_cursors`, as everybody does, so that nobody deadlocks.
- * @returns the id of the customer's newest movement, "0" when there is none.
+ * Locks a customer's imports: no movement of the customer is stored until the transaction ends. Take this lock before locks on rows
+ * of `webhooks` and `webhook_cursors`. Every transaction follows this order, so they do not deadlock.
+ * @returns the id of the customer's newest movement; "0" when there is none.
  */
 export async function lockImports(sql: Sql, customerId: string): Promise<string> {
   const [lock] = await sql.query<{ last_transaction_id: string }[]>(LOCK, [customerId]);
@@ -36,8 +38,8 @@ export async function lockImports(sql: Sql, customerId: string): Promise<string>
 
 /**
  * Sets what a webhook matches among the movements stored from now on.
- * @param sql a transaction. The caller changes the row in `webhooks` to the same in it.
- * @param filter null: nothing, as for a webhook that is disabled or deleted.
+ * @param sql a transaction. The caller changes the row in `webhooks` in the same transaction.
+ * @param filter null: nothing, for a webhook that is disabled or deleted.
  */
 export async function setFilter(
   sql: Sql,
@@ -49,7 +51,7 @@ export async function setFilter(
   await sql.query(ADD_FILTER, [id, newest, customerId, filter?.event ?? null, filter?.accountId ?? null]);
 }
 
-/** Makes what a new webhook needs beside its row in `webhooks`: it matches what is stored from now on. */
+/** Adds the rows that a new webhook needs besides the one in `webhooks`. It matches what is stored from now on. */
 export async function startFilter(
   sql: Sql,
   webhook: { id: string; customerId: string },

@@ -1,22 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import type { Sql, WriteResult } from '../database/transaction.ts';
 
+/** Takes and renews leases. A lease is the right of one delivery run to send for a webhook and to record results. */
+
 /**
- * How long a run may be silent before another takes its webhook over. BullMQ notices a crashed worker after 10 to 15 s, so
- * that its job usually finds the lease expired.
+ * How long a lease lasts unless it is renewed. After that, another run can take the webhook over. BullMQ notices a crashed worker
+ * after 10 to 15 s, so its job usually finds the lease expired.
  */
 export const LEASE_SECONDS = 12;
 
 /**
- * A condition on `webhook_cursors k`: given back, or expired. A lease that would end later than a new one was given before the
- * clock was set back: it counts as expired too, or the webhook would wait until the clock has caught up.
+ * A condition on `webhook_cursors k`: the lease was given back or has expired. A lease that ends later than a new one would was
+ * taken before the clock was set back. It counts as expired too, or the webhook would wait until the clock has caught up.
  */
 export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
     OR k.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
 /**
- * Fails if anybody has taken the lease, or recorded, since the webhook was read: what was read is not true any more then. The records
- * matter where it was read after a lease had expired, and the holder of that lease went on, recorded and gave it back.
+ * Skips a webhook if its lease was taken, or results were recorded, since it was read: what was read is then out of date. The token
+ * alone does not show records: the holder of an expired lease may still have recorded and given the lease back.
  */
 const TAKE = `
   UPDATE webhook_cursors k SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
@@ -29,18 +31,18 @@ const RENEW = `
   UPDATE webhook_cursors SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND
   WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL`;
 
-/** The right of one run to send for a webhook. Only its holder can record results, so that two runs never mix theirs. */
+/** Only the holder of the lease can record results, so those of two runs never mix. */
 export interface Lease {
   webhookId: string;
   token: string;
-  /** Records written under it so far: a record whose COMMIT got no answer is not counted twice. */
+  /** Records written under this lease so far, so that a record whose COMMIT got no answer is not counted twice. */
   writes: number;
 }
 
 const HELD = `
   SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL`;
 
-/** A webhook, the token of its last lease, and how many records were written under that, as they were read. */
+/** A webhook with the token of its last lease and the number of records written under it, as they were read. */
 export interface LeaseRequest {
   webhookId: string;
   lastToken: string;
@@ -49,7 +51,7 @@ export interface LeaseRequest {
 
 /**
  * Takes leases, in one statement.
- * @returns for each its lease; null when another run holds it, or has held it or recorded since the webhook was read.
+ * @returns a lease for each request; null when another run holds it, or has held it or recorded since the webhook was read.
  */
 export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): Promise<(Lease | null)[]> {
   const token = randomBytes(16).toString('base64url');
@@ -61,13 +63,13 @@ export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): P
   if (affectedRows === 0) return ids.map(() => null);
   const rows = await sql.query<{ webhook_id: string }[]>(TAKEN, [ids, token]);
   const taken = new Set(rows.map(({ webhook_id }) => webhook_id));
-  // Of two runs for the same webhook the first one has it.
+  // Of two requests for the same webhook, the first gets the lease.
   return ids.map((webhookId) => (taken.delete(webhookId) ? lease(webhookId) : null));
 }
 
 /**
- * Prolongs leases that are still held. One that was lost stays lost.
- * @returns those that are held.
+ * Renews leases that are still held. A lease that was lost stays lost.
+ * @returns the leases that are still held.
  */
 export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<Lease[]> {
   if (leases.length === 0) return [];

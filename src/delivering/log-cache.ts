@@ -1,14 +1,16 @@
 import type { Filter } from './filters.ts';
 import type { LogRead } from './movement-log.ts';
 
-/** Movements kept, of all customers together: a few tens of megabytes. */
-const KEPT = 10_000;
+/** Caches what was read of the movement log for webhooks with the same filter, which mostly read at about the same place. */
 
-/** Movements kept for one filter; webhooks that lag further behind read for themselves. */
-const KEPT_OF_FILTER = 1_000;
+/** The most movements cached, of all customers together: a few tens of megabytes. */
+const MAX_MOVEMENTS = 10_000;
 
-/** Movements given at a time. */
-const GIVEN = 300;
+/** The most movements cached for one filter. Webhooks that lag further behind read from MySQL. */
+const MAX_MOVEMENTS_PER_FILTER = 1_000;
+
+/** Movements returned at a time. */
+const READ_SIZE = 300;
 
 /** The newest movements that some webhook has read with one filter, without a gap. */
 interface Segment extends Omit<LogRead, 'complete'> {
@@ -22,27 +24,24 @@ interface CachedRead {
   through: number | null;
 }
 
-/**
- * Keeps what was read of the log for the customer's other webhooks with the same filter, which mostly are at about the same place:
- * the movements, and with them the bodies made of them. A movement never changes.
- */
+/** Caches movements and, with them, the bodies made of them. A movement never changes, so nothing has to be invalidated. */
 export interface LogCache {
   read(read: CachedRead, query: () => Promise<LogRead>): Promise<LogRead>;
 }
 
 export function createLogCache(): LogCache {
-  /** The one that was not used for the longest time comes first. */
+  /** The least recently used comes first. */
   const segments = new Map<string, Segment>();
-  let kept = 0;
+  let cached = 0;
 
   function put(key: string, segment: Segment): void {
-    kept += segment.movements.length - (segments.get(key)?.movements.length ?? 0);
+    cached += segment.movements.length - (segments.get(key)?.movements.length ?? 0);
     segments.delete(key);
     segments.set(key, segment);
     for (const [oldest, { movements }] of segments) {
-      if (kept <= KEPT) return;
+      if (cached <= MAX_MOVEMENTS) return;
       segments.delete(oldest);
-      kept -= movements.length;
+      cached -= movements.length;
     }
   }
 
@@ -66,11 +65,11 @@ export function createLogCache(): LogCache {
 
 function slice({ movements, through, filtersVersion }: Segment, after: number): LogRead {
   const start = movements.findIndex(({ transaction_id }) => Number(transaction_id) > after);
-  const given = start === -1 ? [] : movements.slice(start, start + GIVEN);
-  const isWhole = start === -1 || start + GIVEN >= movements.length;
+  const batch = start === -1 ? [] : movements.slice(start, start + READ_SIZE);
+  const isWhole = start === -1 || start + READ_SIZE >= movements.length;
   return {
-    movements: given,
-    through: isWhole ? through : Number(given.at(-1)?.transaction_id),
+    movements: batch,
+    through: isWhole ? through : Number(batch.at(-1)?.transaction_id),
     complete: false,
     filtersVersion,
   };
@@ -80,7 +79,7 @@ function extend(before: Segment | undefined, after: number, read: LogRead): Segm
   const { through, filtersVersion } = read;
   if (before?.through !== after) return { from: after, movements: read.movements, through, filtersVersion };
   const movements = before.movements.concat(read.movements);
-  const dropped = Math.max(0, movements.length - KEPT_OF_FILTER);
+  const dropped = Math.max(0, movements.length - MAX_MOVEMENTS_PER_FILTER);
   const from = dropped === 0 ? before.from : Number(movements[dropped - 1]?.transaction_id);
   return { from, movements: movements.slice(dropped), through, filtersVersion };
 }

@@ -6,50 +6,52 @@ import { createLogCache, type LogCache } from './log-cache.ts';
 import type { NotifiedMovement } from './posting/notification.ts';
 import type { FilterRange } from './webhook-state.ts';
 
-/** Movements read by one statement, for all its reads together. */
-const READ = 300;
+/** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */
 
-/** Reads that go together in one statement. */
-const READS_TOGETHER = 100;
+/** The most movements that one SELECT returns, for all reads that share it. */
+const READ_SIZE = 300;
 
-/** What was read of the log. */
+/** The most reads that share a statement. */
+const READS_PER_STATEMENT = 100;
+
+/** The result of one read of the log. */
 export interface LogRead {
   movements: NotifiedMovement[];
   /** No other match is left at or before this id. */
   through: number;
-  /** Nothing beyond it was there at that moment. */
+  /** Nothing lay beyond `through` at the moment of the read. */
   complete: boolean;
-  /** The customer's `filters_version` at that moment. */
+  /** The customer's `filters_version` at the moment of the read. */
   filtersVersion: number;
 }
 
-/** What a webhook reads. */
+/** What a webhook asks of the log: the movements after `after` that match its filters. */
 export interface LogRequest {
   webhookId: string;
   customerId: string;
   filters: readonly FilterRange[];
   after: number;
-  /** Up to here some movements have results already, which are left out. */
+  /** Up to this id, some movements already have results. Those are left out. */
   recordedThrough: number;
 }
 
-/** The customers' movements in the order of their ids, as the queue that webhooks read from. */
+/** The log for the webhooks of one process. */
 export interface MovementLog {
   read(request: LogRequest): Promise<LogRead>;
 }
 
-/** One read of movements that match one filter. */
+/** A read of the movements that match one filter. */
 export interface RangeRead {
   customerId: string;
   filter: Filter;
   after: number;
   /** Inclusive; null: up to the newest. */
   through: number | null;
-  /** Leaves out the movements that this webhook has results for. */
+  /** Leaves out the movements that this webhook has results for; null: leaves out none. */
   withoutResultsOf: string | null;
 }
 
-/** What a notification is made of, by the names of its fields. */
+/** Where the fields of a notification come from. */
 const COLUMNS = {
   transaction_id: 't.id',
   dc: 't.dc',
@@ -68,14 +70,14 @@ const COLUMNS = {
 
 const MOVEMENT = Object.values(COLUMNS).join(', ');
 
-/** The first part of a UNION names the columns of all. */
+/** The first SELECT of a UNION names the columns of all of them. */
 const NO_MOVEMENT = Object.keys(COLUMNS)
   .map((name) => `NULL AS ${name}`)
   .join(', ');
 
 /**
- * The customers' newest ids come first, in the same statement and so the same snapshot: no movement beyond them is read, and
- * filters_version is that of everything up to them.
+ * The customers' newest ids are read in the same statement, and so in the same snapshot: no movement beyond them is read, and
+ * filters_version is the one that applies to everything up to them.
  */
 const NEWEST = `
   (SELECT -1 AS part, l.customer_id AS owner, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT}
@@ -96,11 +98,11 @@ const dcOf = ({ event }: Filter): string | null =>
 const isPlain = ({ through, withoutResultsOf }: RangeRead): boolean =>
   through === null && withoutResultsOf === null;
 
-/** By the primary key of deliveries. */
+/** Index: the primary key of deliveries. */
 const UNRECORDED =
   'NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id)';
 
-/** The movements of one read. */
+/** The condition of one read. */
 function rangeSql(read: RangeRead): { sql: string; values: unknown[] } {
   const { after, through, filter, withoutResultsOf } = read;
   const dc = dcOf(filter);
@@ -117,9 +119,9 @@ function rangeSql(read: RangeRead): { sql: string; values: unknown[] } {
 }
 
 /**
- * Reads that are ranges of one index are one SELECT: to parse and plan one for each would cost more than to read a few movements.
- * The other tables' primary keys are forced: where there are few accounts, MariaDB would join all movements with all of them, and
- * sort that.
+ * Reads that are ranges of one index share one SELECT: parsing and planning one SELECT for each would cost more than reading a few
+ * movements. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all of them,
+ * and sort the result.
  */
 function partSql(part: number, reads: readonly RangeRead[]): { sql: string; values: unknown[] } {
   const [first] = reads;
@@ -132,7 +134,7 @@ function partSql(part: number, reads: readonly RangeRead[]): { sql: string; valu
    FROM transactions t FORCE INDEX (${INDEXES[owner]})
    STRAIGHT_JOIN accounts a FORCE INDEX (PRIMARY) ON a.id = t.account_id
    STRAIGHT_JOIN banks b FORCE INDEX (PRIMARY) ON b.id = a.bank_id
-   WHERE ${ranges.map(({ sql }) => sql).join(' OR ')} ORDER BY t.${owner}, t.id LIMIT ${READ})`,
+   WHERE ${ranges.map(({ sql }) => sql).join(' OR ')} ORDER BY t.${owner}, t.id LIMIT ${READ_SIZE})`,
     values: ranges.flatMap(({ values }) => values),
   };
 }
@@ -144,7 +146,7 @@ type Row = NotifiedMovement & {
   filters_version: string | number;
 };
 
-/** Reads several ranges in one statement; equal ones are read once. */
+/** Reads several ranges in one statement. Equal ranges are read once. */
 export async function readRanges(sql: Sql, all: readonly RangeRead[]): Promise<LogRead[]> {
   const distinct = [...new Map(all.map((read) => [nameOf(read), read])).values()];
   const plain = distinct.filter(isPlain);
@@ -153,13 +155,13 @@ export async function readRanges(sql: Sql, all: readonly RangeRead[]): Promise<L
     plain.filter((read) => ownerOf(read) === 'account_id'),
     ...distinct.filter((read) => !isPlain(read)).map((read) => [read]),
   ]);
-  // One large backlog fills a part: those that come after it in the order of the part must not wait until it is sent.
-  const passedOver = plain.filter((read) => {
+  // One large backlog can fill a SELECT. Reads that got nothing because of it are repeated alone, so that they need not wait.
+  const crowdedOut = plain.filter((read) => {
     const { movements, complete, through } = found.get(nameOf(read)) as LogRead;
     return movements.length === 0 && !complete && through === read.after;
   });
-  if (passedOver.length > 0) {
-    const alone = passedOver.map((read) => [read]);
+  if (crowdedOut.length > 0) {
+    const alone = crowdedOut.map((read) => [read]);
     for (const [name, read] of await readParts(sql, alone)) found.set(name, read);
   }
   return all.map((read) => found.get(nameOf(read)) as LogRead);
@@ -167,7 +169,7 @@ export async function readRanges(sql: Sql, all: readonly RangeRead[]): Promise<L
 
 const nameOf = (read: RangeRead): string => JSON.stringify(read);
 
-/** One statement. @param all the reads that share a SELECT, and so its limit. @returns what was read, by the name of the read. */
+/** Runs one statement. @param all groups of reads, each sharing a SELECT and its limit. @returns what was read, by `nameOf`. */
 async function readParts(sql: Sql, all: readonly (readonly RangeRead[])[]): Promise<Map<string, LogRead>> {
   const parts = all.filter((reads) => reads.length > 0);
   const selects = parts.map((reads, part) => partSql(part, reads));
@@ -186,7 +188,7 @@ async function readParts(sql: Sql, all: readonly (readonly RangeRead[])[]): Prom
   return found;
 }
 
-/** @param rows of the read's part, by owner and id; cut off after READ of them. */
+/** @param rows what the SELECT of the read returned, by owner and id, cut off after READ_SIZE rows. */
 function toLogRead(read: RangeRead, newest: Row | undefined, rows: readonly Row[]): LogRead {
   const { after, through, filter } = read;
   const owner = ownerIdOf(read);
@@ -194,7 +196,7 @@ function toLogRead(read: RangeRead, newest: Row | undefined, rows: readonly Row[
   const movements = rows.filter(
     (row) => row.owner === owner && Number(row.transaction_id) > after && (dc === null || row.dc === dc),
   );
-  const last = rows.length < READ ? undefined : rows.at(-1);
+  const last = rows.length < READ_SIZE ? undefined : rows.at(-1);
   const filtersVersion = Number(newest?.filters_version ?? 0);
   if (last === undefined || Number(owner) < Number(last.owner)) {
     const end = through ?? Number(newest?.newest ?? 0);
@@ -205,20 +207,20 @@ function toLogRead(read: RangeRead, newest: Row | undefined, rows: readonly Row[
 }
 
 /**
- * Opens the log for the webhooks of one process. Reads of many webhooks share a statement, and webhooks of one customer that match
- * the same share what was read.
+ * Opens the log for the webhooks of one process. Reads of many webhooks share a statement. Webhooks of one customer with the same
+ * filter share what was read.
  */
 export function openMovementLog(database: DataSource, cache: LogCache = createLogCache()): MovementLog {
   const readRange = createBatcher((reads: readonly RangeRead[]) => readRanges(database, reads), {
     workers: 2,
-    maxItems: READS_TOGETHER,
+    maxItems: READS_PER_STATEMENT,
   });
 
   return {
     async read({ webhookId, customerId, filters, after, recordedThrough }) {
       const range = filters.findLast(({ from }) => from <= after) ?? filters[0];
       if (range === undefined) throw new Error(`webhook ${webhookId} has no filter`);
-      // After a crash, or a shutdown that cut POSTs short, some of what lies in between has results and some has not.
+      // After a crash, or a shutdown that cut POSTs short, only some of the movements up to recordedThrough have results.
       const hasResults = after < recordedThrough;
       const ends = [range.through, hasResults ? recordedThrough : null].filter((end) => end !== null);
       const through = ends.length === 0 ? null : Math.min(...ends);

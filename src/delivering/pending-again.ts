@@ -1,13 +1,15 @@
 import type { Sql } from '../database/transaction.ts';
 
+/** Makes deliveries that have ended pending again, for a redelivery or a replay. */
+
 const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE';
 
-/** Index of this and the following: the primary keys. */
+/** Index of this statement and the following ones: the primary keys. */
 const READ_ENDED = `
   SELECT transaction_id, status FROM deliveries
   WHERE webhook_id = ? AND transaction_id IN (?) AND status IN ('delivered', 'failed')`;
 
-/** A failed attempt is there already. */
+/** Changes nothing for a failed attempt, which already has its row. */
 const KEEP_LAST_ATTEMPT = `
   INSERT INTO attempts
     (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, error, response)
@@ -29,10 +31,10 @@ const COUNT_PENDING = `
   WHERE webhook_id = ?`;
 
 /**
- * Makes deliveries that are delivered or failed pending again, due now and with the whole schedule before them. Others of
- * these movements are left as they are. What their last attempt came to is kept in `attempts`.
+ * Makes delivered and failed deliveries pending again: due now, with the whole schedule before them. Deliveries in another state
+ * are left as they are. The last attempt is kept in `attempts`.
  * @param sql a transaction that has locked the webhook's row in webhook_cursors.
- * @returns how many that were.
+ * @returns how many deliveries became pending.
  */
 export async function makePendingAgain(
   sql: Sql,
@@ -54,7 +56,7 @@ export async function makePendingAgain(
   return ended.length;
 }
 
-/** Until the transaction ends, no delivery run records results of the webhook. */
+/** Locks the webhook's cursor: until the transaction ends, no delivery run records results of the webhook. */
 export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(LOCK_CURSOR, [webhookId]);
 }

@@ -1,16 +1,17 @@
 import type { Sql } from '../database/transaction.ts';
 import { readStates, waitOf } from './webhook-state.ts';
 
-/** Webhooks looked at in one query. */
+/** Finds webhooks whose wake-up was lost. */
+
+/** Webhooks read in one query. */
 const PAGE = 1_000;
 
-/** All active webhooks, by the primary key. What is due for each is then read as its run would. */
+/** All active webhooks, by the primary key. Their states are then read as a run reads them. */
 const ACTIVE = `SELECT id FROM webhooks WHERE id > ? AND status = 'active' ORDER BY id LIMIT ${PAGE}`;
 
 /**
- * Finds the webhooks that have something due and that no run is at, and adds their jobs. That makes up for whatever Redis forgot or
- * never heard of. A webhook that has a job already keeps it; a deduplication key whose job was removed by hand is replaced by
- * BullMQ (6.7).
+ * Adds the job of each webhook that has something due and no run. This makes up for whatever Redis lost or never received. A
+ * webhook that already has a job keeps it. BullMQ (6.7) replaces a deduplication key whose job was removed by hand.
  * @returns how many jobs were added.
  */
 export async function reconcileDeliveries(

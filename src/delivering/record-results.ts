@@ -5,16 +5,18 @@ import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { EndpointHealth } from './run/endpoint-health.ts';
 import type { AttemptResult, RunRecord } from './run/types.ts';
 
-/** What one run records. */
+/** Records the results of many runs in one transaction. */
+
+/** What one run records, and the lease it records it under. */
 export interface LeasedRecord {
   lease: Lease;
   customerId: string;
   record: RunRecord;
-  /** The moment of the record's times, in milliseconds since 1970. */
+  /** The moment that the record's times refer to, in milliseconds since 1970. */
   now: number;
 }
 
-/** Another run has taken one of the webhooks over, and sends again what this one could not record. */
+/** Another run has taken over one of the webhooks. It sends again what this one could not record. */
 export class LeaseLostError extends Error {
   override name = 'LeaseLostError';
 }
@@ -29,7 +31,7 @@ const CURSOR_COLUMNS = [
   'release_lease',
 ];
 
-/** Nobody records without the lease. `lease_writes` tells a record that is repeated, because its COMMIT got no answer, from a new one. */
+/** Only the holder of the lease can record. `lease_writes` shows whether a record is repeated because its COMMIT got no answer. */
 const MOVE_CURSORS = (webhooks: number) => `
   UPDATE webhook_cursors k JOIN (${derivedRows(CURSOR_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
   SET k.lease_until = IF(r.release_lease = 1, NULL, NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND),
@@ -51,7 +53,7 @@ const HEALTH_COLUMNS = [
   'last_error',
 ];
 
-/** Not where the API has reset the health since this run read the webhook: then it is about another endpoint, or a new beginning. */
+/** Skips a webhook whose health the API has reset since this run read it: what the run knows is about the time before. */
 const WRITE_HEALTH = (webhooks: number) => `
   UPDATE webhook_cursors k JOIN (${derivedRows(HEALTH_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
   SET k.consecutive_failures = r.consecutive_failures, k.failing_since = r.failing_since, k.failing_days = r.failing_days,
@@ -74,33 +76,34 @@ const ADD_ATTEMPTS = `
 
 const RETRY_COLUMNS = ['webhook_id', 'transaction_id', 'customer_id', 'retry_in', 'attempts', 'failures'];
 
-/** NULL for the next attempt: the delivery has failed for good. */
+/** due_at NULL: the delivery has failed for good. */
 const SCHEDULE_RETRIES = (rows: number) => `
   INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
   SELECT webhook_id, transaction_id, customer_id, NOW(6) + INTERVAL retry_in MICROSECOND, attempts, failures
   FROM (${derivedRows(RETRY_COLUMNS, rows)}) r
   ON DUPLICATE KEY UPDATE due_at = VALUES(due_at), attempts = VALUES(attempts), failures = VALUES(failures)`;
 
-const END_RETRIES = 'DELETE FROM retries WHERE webhook_id = ? AND transaction_id IN (?)';
+const DELETE_RETRIES = 'DELETE FROM retries WHERE webhook_id = ? AND transaction_id IN (?)';
 
 const REVISIONS = 'SELECT id, revision FROM webhooks WHERE id IN (?)';
 
-/** Whether this very record has been written before, its answer lost. */
+/** Whether this record was written before and only the answer was lost. */
 const WRITTEN = 'SELECT 1 FROM webhook_cursors WHERE webhook_id = ? AND lease_token = ? AND lease_writes = ?';
 
 /**
- * Records the results of these runs in one transaction, with how far each has got and how its endpoint answers. Only when this
- * resolves does a delivery count as delivered.
- * @returns the revision that each webhook has now.
- * @throws {LeaseLostError} when one of the leases was lost: nothing was written, of none of them.
+ * Records the results of these runs in one transaction, with how far each has got and the health of its endpoint. A delivery counts
+ * as delivered only when this resolves.
+ * @returns the current revision of each webhook.
+ * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written for any of them.
  */
 export async function recordResults(
   database: DataSource,
   records: readonly LeasedRecord[],
 ): Promise<number[]> {
-  // In the order of the primary key, in which leases are renewed too: two that lock in opposite orders would deadlock.
+  // In the order of the primary key, as leases are renewed. Two transactions that lock in opposite orders would deadlock.
   const inOrder = records.toSorted((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
-  // One that is locked by somebody else must not hold up the others again and again: then each is written alone.
+  // A row that another transaction locks must not delay the other records again and again: the group is not repeated, and each
+  // record is then written alone.
   const transact = records.length > 1 ? tryTransaction : inTransaction;
   const revisions = await transact(database, (sql) => write(sql, inOrder));
   return records.map(({ lease, record }) => revisions.get(lease.webhookId) ?? record.revision + 1);
@@ -119,7 +122,7 @@ async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<st
   return new Map(rows.map(({ id, revision }) => [id, revision]));
 }
 
-/** @returns false when all of it was written before. */
+/** @returns false when the record was written before. */
 async function moveCursors(sql: Sql, records: readonly LeasedRecord[]): Promise<boolean> {
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CURSORS(records.length), [
     ...records.flatMap(({ lease, record: { results, cursor, rateWait, release } }) => [
@@ -175,15 +178,15 @@ async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> 
     await sql.query(ADD_ATTEMPTS, [unsuccessful.map(attemptRow)]);
     await sql.query(SCHEDULE_RETRIES(unsuccessful.length), unsuccessful.flatMap(retryRow));
   }
-  // What was delivered at its first attempt has no retry.
+  // A delivery that succeeded at its first attempt has no retry.
   const ended = all.filter(({ result }) => result.status === 'delivered' && result.number > 1);
   for (const webhookId of new Set(ended.map((it) => it.webhookId))) {
     const ids = ended.filter((it) => it.webhookId === webhookId).map(({ result }) => result.transactionId);
-    await sql.query(END_RETRIES, [webhookId, ids]);
+    await sql.query(DELETE_RETRIES, [webhookId, ids]);
   }
 }
 
-const facts = (result: AttemptResult) => [
+const attemptValues = (result: AttemptResult) => [
   result.outcome,
   result.statusCode,
   toDateTime(result.startedAt),
@@ -198,7 +201,7 @@ const deliveryRow = ({ webhookId, customerId, result }: OwnedResult) => [
   customerId,
   result.status,
   result.number,
-  ...facts(result),
+  ...attemptValues(result),
 ];
 
 const attemptRow = ({ webhookId, customerId, result }: OwnedResult) => [
@@ -206,7 +209,7 @@ const attemptRow = ({ webhookId, customerId, result }: OwnedResult) => [
   result.transactionId,
   customerId,
   result.number,
-  ...facts(result),
+  ...attemptValues(result),
 ];
 
 const retryRow = ({ webhookId, customerId, result }: OwnedResult) => [
@@ -218,6 +221,6 @@ const retryRow = ({ webhookId, customerId, result }: OwnedResult) => [
   result.failures,
 ];
 
-/** Milliseconds since 1970 as MySQL writes them, in UTC. A Date would be formatted by the driver, for each row anew. */
+/** Milliseconds since 1970 as a DATETIME in UTC. The driver would format a Date again for each row. */
 const toDateTime = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().slice(0, -1).replace('T', ' ');

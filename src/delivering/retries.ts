@@ -2,8 +2,10 @@ import type { Sql } from '../database/transaction.ts';
 import type { NotifiedMovement } from './posting/notification.ts';
 import type { Delivery } from './run/types.ts';
 
+/** Reads the retries of a webhook that are due. */
+
 /**
- * The movements are found after the limit has been applied: joined directly, the optimiser may read and sort all retries of the
+ * The movements are joined after the limit has been applied. In a direct join, the optimiser may read and sort all retries of the
  * webhook. Index: retries_due.
  */
 const READ = (order: 'due_at' | 'transaction_id') => `
@@ -30,13 +32,13 @@ type Row = Omit<NotifiedMovement, 'transaction_id'> & {
 /** Retries of one webhook that are due. */
 export interface RetriesRead {
   deliveries: Delivery[];
-  /** Milliseconds until the next one that is not among them; 0: more are due. null: there is none. */
+  /** Milliseconds until the next retry that is not among them; 0: more are due. null: there is none. */
   nextIn: number | null;
 }
 
 /**
- * Reads the retries of a webhook that are due, those that have been due for the longest time first; of an ordered webhook the first
- * in its order alone, if it is due.
+ * Reads the retries of a webhook that are due, the longest due first. For an ordered webhook, the limit counts from the lowest
+ * transaction id: with a limit of 1, only the first retry in its order is read, if it is due.
  */
 export async function readRetries(
   sql: Sql,

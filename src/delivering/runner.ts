@@ -13,25 +13,30 @@ import { RETRY_DELAYS } from './run/schedule.ts';
 import { openSettings } from './settings.ts';
 import { readStates, type WebhookState, waitOf } from './webhook-state.ts';
 
+/**
+ * Runs one job of the queue `deliveries`: reads the webhook's state, takes the lease, sends, reads the state once more, and leaves
+ * a job if something remains. Quarantines a webhook whose runs keep ending their process.
+ */
+
 const SECOND = 1_000;
 
-/** After this long a webhook with a backlog goes to the tail of the queue, so that the others have their turn. */
+/** A run that still has something to send after this long ends. Its webhook goes to the tail of the queue, behind the others. */
 const TIME_SLICE = 3 * SECOND;
 
-/** A run that has sent everything stays for so long, since a run that is there already costs a new movement no job and no lease. */
+/** A run that has sent everything stays for this long. A new movement then needs no new job and no new lease. */
 const LINGER = 3 * SECOND;
 
-/** A run that is idle after this long ends, so that a process that was added gets its share of the webhooks. */
+/** A run older than this ends the next time it is idle, so that a process that was added gets its share of the webhooks. */
 const LONGEST_RUN = 60 * SECOND;
 
-/** Runs of one process that may linger at a time; beyond that the one that has lingered the longest ends. */
+/** Runs of one process that may linger at a time. Beyond that, the run that has lingered the longest ends. */
 const MAX_LINGERING = 4_000;
 
-/** An endpoint that hangs yields no results, whose records would prolong the lease. */
+/** Recording results renews a lease. A run whose endpoint hangs has no results to record, so leases are also renewed on a timer. */
 const RENEW_EVERY = 4 * SECOND;
 
-/** Two looks at the same moment to come differ by the time between them. Milliseconds. */
-const TIMER_LATENESS = 100;
+/** A second read of the same due time gives a slightly shorter wait. Smaller differences than this are ignored. Milliseconds. */
+const WAIT_TOLERANCE = 100;
 
 /** Runs in a row that took the lease and neither recorded anything nor gave it back. Most likely the webhook ends its process. */
 const MAX_CRASHES = 10;
@@ -41,17 +46,17 @@ const QUARANTINE = `
     status_reason = 'Its delivery runs have ended without a result ${MAX_CRASHES} times in a row. Its deliveries are kept.'
   WHERE id = ? AND status = 'active'`;
 
-/** Runs deliveries of webhooks. One process runs many at a time; of all processes, one run at a time holds a webhook's lease. */
+/** Runs deliveries. One process runs many webhooks at a time; across all processes, one run at a time holds a webhook's lease. */
 export interface Runner {
   /**
-   * Sends what is due for the webhook, for one time slice at most, and leaves a job behind if something remains: without delay
-   * when it is due, or for the moment at which it will be, or at which another run's lease is over.
+   * Sends what is due for the webhook, for one time slice at most. Leaves a job if something remains: without delay if it is due
+   * now, otherwise delayed until it is due, or until another run's lease ends.
    * @throws what MySQL or Redis throws. Nothing is lost then: the reconciler finds what is due.
    */
   run(webhookId: string): Promise<void>;
-  /** Tells the runs of these webhooks that are active here of new movements, or (`reread`) of a change. */
+  /** Notifies the active runs of these webhooks in this process of new movements, or (`reread`) of a change to the webhook. */
   notify(webhookIds: readonly string[], reread: boolean): void;
-  /** Ends all runs as soon as what they have in flight has ended. */
+  /** Ends all runs as soon as their POSTs in flight have ended. */
   stop(): void;
 }
 
@@ -62,13 +67,13 @@ export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'
   /** Adds the webhook's job, to run after `delay` milliseconds. */
   wake: (webhookId: string, delay: number) => Promise<void>;
   log: Log;
-  /** The retry schedule, milliseconds. */
+  /** The retry schedule. Milliseconds. */
   delays?: readonly number[];
   timeSlice?: number;
   linger?: number;
 }
 
-/** Wall-clock milliseconds that never go back within a process, whatever is done to the clock. */
+/** Milliseconds since 1970 that never go back within a process, even if the system clock is set back. */
 const monotonicNow = () => performance.timeOrigin + performance.now();
 
 export function createRunner(options: RunnerOptions): Runner {
@@ -94,8 +99,7 @@ export function createRunner(options: RunnerOptions): Runner {
     },
   };
 
-  /** Runs that are active here; one statement renews all their leases. */
-  const active = new Map<string, ActiveRun>();
+  const activeRuns = new Map<string, ActiveRun>();
   const leases = new Map<Lease, ActiveRun>();
   let isStopping = false;
   const renewal = setInterval(() => void renew(), RENEW_EVERY);
@@ -120,8 +124,8 @@ export function createRunner(options: RunnerOptions): Runner {
     const settings = openSettings(state.settings, secrets);
     const timing = { sliceLength: timeSlice, longestRun: LONGEST_RUN, linger };
     const run = startRun(tools, { state, settings, revision, delays, ...timing });
-    // Whoever sees the lease tells the run of new movements, so it must be known before the lease is.
-    active.set(webhookId, run);
+    // Once MySQL shows the lease, wake-ups are published to the run and no job is added. It must be registered before that.
+    activeRuns.set(webhookId, run);
     try {
       const began = clock();
       const lease = await takeLease({ webhookId, lastToken: state.lastToken, lastWrites: state.lastWrites });
@@ -134,7 +138,7 @@ export function createRunner(options: RunnerOptions): Runner {
         leases.delete(lease);
       }
     } finally {
-      if (active.get(webhookId) === run) active.delete(webhookId);
+      if (activeRuns.get(webhookId) === run) activeRuns.delete(webhookId);
       lingering.delete(run);
     }
   }
@@ -150,8 +154,8 @@ export function createRunner(options: RunnerOptions): Runner {
           await leaveJob(webhookId, wait);
           return;
         }
-        // BullMQ may start a job again that it takes for lost. The run that is there goes on.
-        if (active.has(webhookId)) {
+        // BullMQ restarts a job that it considers stalled. The run that is still active here goes on.
+        if (activeRuns.has(webhookId)) {
           await leaveJob(webhookId, timeSlice);
           return;
         }
@@ -164,24 +168,24 @@ export function createRunner(options: RunnerOptions): Runner {
       }
     },
     notify(webhookIds, reread) {
-      for (const id of webhookIds) active.get(id)?.notify(reread);
+      for (const id of webhookIds) activeRuns.get(id)?.notify(reread);
     },
     stop() {
       isStopping = true;
       clearInterval(renewal);
-      for (const run of active.values()) run.stop();
+      for (const run of activeRuns.values()) run.stop();
     },
   };
 
   /**
-   * BullMQ keeps only the last job that is added while one is active. The job that is added here may therefore replace a wake-up. Its
-   * cause was committed before it, so the look after adding finds it.
+   * BullMQ keeps only the last job added while one is active, so the job added here may replace that of a wake-up. Whatever caused
+   * the wake-up was committed before, so reading the state once more finds it.
    */
   async function leaveJob(webhookId: string, wait: number): Promise<void> {
     await wake(webhookId, wait);
     if (wait === 0) return;
     const state = await readState(webhookId);
     const next = state === null ? null : waitOf(state);
-    if (next !== null && next < wait - TIMER_LATENESS) await wake(webhookId, next);
+    if (next !== null && next < wait - WAIT_TOLERANCE) await wake(webhookId, next);
   }
 }

@@ -10,7 +10,9 @@ import type { PostRequest } from './posting/post.ts';
 import { createSigner } from './posting/signature.ts';
 import type { EndpointHealth } from './run/endpoint-health.ts';
 
-/** A webhook's settings as MySQL has them, its secrets sealed, and the health of its endpoint. */
+/** Opens a webhook's sealed settings, and builds the signed POST for a movement. */
+
+/** A webhook's settings as MySQL stores them, with its secrets sealed, and the health of its endpoint. */
 export interface SealedSettings {
   id: string;
   endpoint: string;
@@ -32,22 +34,22 @@ export interface SealedSettings {
   last_error: string | null;
 }
 
-/** How a webhook is to be sent to. */
+/** What a run needs in order to send for a webhook. */
 export interface Settings {
   ordered: boolean;
   maxInFlight: number;
   /** POSTs per second; null: no limit. */
   rateLimit: number | null;
   health: EndpointHealth;
-  /** The whole POST for one movement, signed at `timestamp` (seconds since 1970). `id` is the delivery's. */
+  /** Builds the whole POST for one movement, signed at `timestamp` (seconds since 1970). `id` is the delivery's. */
   request(movement: NotifiedMovement, id: string, timestamp: number): PostRequest;
-  /** A text without the values of its custom headers: an endpoint that answers with them must not bring them into the log. */
+  /** Hides the values of the custom headers in a text, so that an endpoint that echoes them does not bring them into the log. */
   redact(text: string): string;
 }
 
 /**
  * Opens a webhook's settings.
- * @throws {SecretBoxError} when SECRET_KEY is not the one its secrets were sealed with.
+ * @throws {SecretBoxError} when SECRET_KEY is not the one that its secrets were sealed with.
  */
 export function openSettings(row: SealedSettings, secrets: SecretBox): Settings {
   const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret);
@@ -99,10 +101,10 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   };
 }
 
-/** Shorter values are no secrets, and would be found in any text. */
+/** Shorter values are not secrets, and would also match ordinary text. */
 const SHORTEST_CREDENTIAL = 8;
 
-/** The values whole, then their parts: an endpoint may repeat a token without the "Bearer" before it. */
+/** The whole values first, then their words: an endpoint may repeat a token without the "Bearer" before it. */
 const credentialsOf = (headers: Record<string, string>): string[] =>
   Object.values(headers)
     .flatMap((value) => [value, ...value.split(/\s+/)])

@@ -4,7 +4,9 @@ import { addDeliveryJobs } from '../queues/jobs.ts';
 import type { Queues } from '../queues/queues.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 
-/** What waking needs; every runtime has it. */
+/** Wakes webhooks: a run that is active is notified through Redis; for a webhook without one, a job is added. */
+
+/** What waking needs. Every `Runtime` has it. */
 export interface WakeContext {
   database: Sql;
   queues: Queues;
@@ -13,8 +15,9 @@ export interface WakeContext {
 }
 
 /**
- * The commit comes first, then this read. Where the lease is held, its run is told; should it be ending, the look that follows its
- * release finds the movement. While the circuit is open, a run could not do anything. By the primary keys.
+ * Must run after the commit. If the lease is held, its run is notified. A run that is just ending reads the webhook's state once
+ * more after it has given its lease back, and finds the movement then. While the circuit is open, a run could not send anything.
+ * Indexes: the primary keys.
  */
 const READ = `
   SELECT k.webhook_id, w.status, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
@@ -22,13 +25,14 @@ const READ = `
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
   WHERE k.webhook_id IN (?)`;
 
-/** Where the runs of all processes hear of new movements. */
+/** The Redis channel that the delivery processes listen to. */
 const channelOf = (prefix: string): string => `${prefix}:wake-ups`;
 
 /**
- * Has the webhooks looked at: tells the runs that are active, and adds a job where there is none. Call it after the commit.
+ * Wakes webhooks that may have something to send. Call it after the commit.
  * @param options.reread the webhooks themselves have changed, or some of their deliveries are due again; else new movements match.
- * @throws when MySQL or Redis is away. Nothing is lost then: a run looks once more before it ends, and the reconciler finds the rest.
+ * @throws when MySQL or Redis is unreachable. Nothing is lost then: a run reads the webhook's state once more before it ends, and
+ * the reconciler finds the rest.
  */
 export async function wakeWebhooks(
   { database, queues, redis, prefix }: WakeContext,
@@ -39,34 +43,34 @@ export async function wakeWebhooks(
   const rows = await database.query<
     { webhook_id: string; status: string; leased: string | number; open_for: string | null }[]
   >(READ, [webhookIds]);
-  const active: string[] = [];
-  const absent: string[] = [];
+  const running: string[] = [];
+  const withoutRun: string[] = [];
   const delayed: { id: string; delay: number }[] = [];
   for (const { webhook_id: id, status, leased, open_for } of rows) {
-    // Also of a webhook that was paused or deleted: its run is to end.
-    if (Number(leased) === 1) active.push(id);
+    // Also for a webhook that was paused or deleted, so that its run ends.
+    if (Number(leased) === 1) running.push(id);
     else if (status !== 'active') continue;
     else if (Number(open_for ?? 0) > 0) delayed.push({ id, delay: Math.ceil(Number(open_for)) });
-    else absent.push(id);
+    else withoutRun.push(id);
   }
   await Promise.all([
-    active.length === 0
+    running.length === 0
       ? undefined
-      : redis.publish(channelOf(prefix), `${reread ? 'reread' : 'new'} ${active.join()}`),
-    absent.length === 0 ? undefined : addDeliveryJobs(queues, absent),
+      : redis.publish(channelOf(prefix), `${reread ? 'reread' : 'new'} ${running.join()}`),
+    withoutRun.length === 0 ? undefined : addDeliveryJobs(queues, withoutRun),
     ...delayed.map(({ id, delay }) => addDeliveryJobs(queues, [id], delay)),
   ]);
 }
 
-/** Hears what `wakeWebhooks` tells active runs. @param connection one of its own, since it can do nothing else from then on. */
+/** Receives what `wakeWebhooks` publishes. @param connection one of its own: once it is subscribed it can do nothing else. */
 export function listenForWakeUps(
   { connection, prefix }: { connection: Redis; prefix: string },
-  heard: (webhookIds: readonly string[], reread: boolean) => void,
+  onWakeUp: (webhookIds: readonly string[], reread: boolean) => void,
 ): void {
   connection.on('message', (_channel, message: string) => {
     const [kind, ids = ''] = message.split(' ');
-    heard(ids.split(','), kind === 'reread');
+    onWakeUp(ids.split(','), kind === 'reread');
   });
-  // While Redis is away it waits, and it subscribes again by itself after each outage.
+  // While Redis is unreachable this waits. After each outage the connection subscribes again by itself.
   connection.subscribe(channelOf(prefix)).catch(() => {});
 }

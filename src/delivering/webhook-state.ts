@@ -3,16 +3,18 @@ import type { Filter } from './filters.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 import type { SealedSettings } from './settings.ts';
 
-/** A part of the movement log, and what the webhook matches in it; null: nothing. */
+/** Reads what a delivery run has to know about a webhook, and works out how long the webhook has to wait. */
+
+/** A range of the movement log, and what the webhook matches in it; null: nothing. */
 export interface FilterRange {
-  /** Ids above this one … */
+  /** Exclusive. */
   from: number;
-  /** … up to this one; null: without an end. */
+  /** Inclusive; null: no end. */
   through: number | null;
   filter: Filter | null;
 }
 
-/** All that a delivery run needs to know of a webhook before it begins. Durations are milliseconds by MySQL's clock. */
+/** The state of a webhook as it was read. Durations are milliseconds by MySQL's clock. */
 export interface WebhookState {
   settings: SealedSettings;
   status: 'active' | 'paused' | 'disabled' | 'deleted';
@@ -20,36 +22,37 @@ export interface WebhookState {
   sentThrough: number;
   recordedThrough: number;
   matchedThrough: number;
-  /** Where the newest matched chunk of an import began, and what had matched before it. */
+  /** Nothing matches above `previousThrough` up to `matchedAfter`, where the newest matched chunk of an import began. */
   matchedAfter: number;
   previousThrough: number;
   filters: FilterRange[];
   filtersVersion: number;
-  /** Of the last lease, and how many records were written under it. */
+  /** The token of the last lease, and how many records were written under it. */
   lastToken: string;
   lastWrites: number;
-  /** Until another run's lease is over; null: nobody holds it. */
+  /** Until another run's lease ends; null: the lease is free. */
   leasedFor: number | null;
   crashCount: number;
   /** Until the circuit is half-open; null: it is not open. */
   openFor: number | null;
   rateWait: number;
-  /** Until a retry is due (of an ordered webhook: the first in its order); null: there is none. */
+  /** Until the next retry is due (for an ordered webhook: the one with the lowest transaction id); null: none is waiting. */
   retryIn: number | null;
   replaying: boolean;
 }
 
 /**
- * When the rate limit lets the next POST go, from `webhook_cursors k`. The interval is a second at most: what lies further ahead
- * was written before the clock was set back.
+ * When the rate limit allows the next POST, from `webhook_cursors k`. The interval is at most a second, so a moment more than 2 s
+ * ahead was written before the clock was set back, and is ignored.
  */
 const RATE_NEXT_AT = 'IF(k.rate_next_at < NOW(6) + INTERVAL 2 SECOND, k.rate_next_at, NULL)';
 
 const millisecondsUntil = (moment: string) => `TIMESTAMPDIFF(MICROSECOND, NOW(6), ${moment}) / 1000`;
 
 /**
- * One entry of the index retries_due for each webhook. With MIN, or with the condition inside, MySQL would walk through all of a
- * webhook's retries, and without webhook_id in ORDER BY it would sort them. Of an ordered webhook the first in its order counts, due or not: few are waiting.
+ * Reads one entry of the index retries_due for each webhook. With MIN, or with the condition inside the subquery, MySQL would walk
+ * through all retries of a webhook; without webhook_id in ORDER BY it would sort them. For an ordered webhook the retry with the
+ * lowest transaction id counts, due or not. MySQL sorts to find it, but an ordered webhook has few retries waiting.
  */
 const NEXT_RETRY_AT = `IF(w.ordered,
     (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
@@ -57,7 +60,7 @@ const NEXT_RETRY_AT = `IF(w.ordered,
     (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.due_at LIMIT 1))`;
 
-/** Each table by its primary key, one entry of an index for the retries, the replays and the filters. */
+/** Indexes: the primary key of each table, and one index entry each for the retries, the replays and the filters. */
 const READ = `
   SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
@@ -109,7 +112,7 @@ interface FilterRow {
   account_id: string | null;
 }
 
-/** Reads webhooks, for a run of each. @returns for each its state; null when it is not there. */
+/** Reads the states of webhooks. @returns one for each id; null for a webhook that does not exist. */
 export async function readStates(sql: Sql, webhookIds: readonly string[]): Promise<(WebhookState | null)[]> {
   const rows = await sql.query<Row[]>(READ, [webhookIds]);
   const refiltered = rows.filter((row) => Number(row.refiltered) === 1).map(({ id }) => id);
@@ -153,7 +156,7 @@ function toState(row: Row, filters: readonly FilterRow[]): WebhookState {
   };
 }
 
-/** Where nothing has changed beyond the cursor, the webhook's own row says what it matches. */
+/** If the filter has not changed beyond the cursor, the webhook's own row says what it matches. */
 function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): FilterRange[] {
   if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
   return filters.map((row, index) => ({
@@ -163,13 +166,13 @@ function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): Fi
   }));
 }
 
-/** Whether the movement log holds something for the webhook beyond its cursor. */
+/** Whether the log holds matching movements beyond the webhook's cursor. */
 export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boolean =>
   matchedThrough > sentThrough;
 
 /**
  * How long a webhook has to wait until a run may send something.
- * @returns milliseconds (0: now), or null when there is nothing to send, or the webhook is not active.
+ * @returns milliseconds (0: now); null when there is nothing to send, or the webhook is not active.
  */
 export function waitOf(state: WebhookState): number | null {
   const { status, settings, retryIn, replaying, openFor, rateWait, leasedFor } = state;

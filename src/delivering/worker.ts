@@ -7,11 +7,13 @@ import { createPoster } from './posting/post.ts';
 import { createRunner, type RunnerOptions } from './runner.ts';
 import { listenForWakeUps } from './wake.ts';
 
-/** How long a shutdown lets POSTs in flight end by themselves; those it cuts short do not count as attempts. */
+/** The role `delivery`: a worker on the queue `deliveries`, a poster for all its runs, and a listener for wake-ups. */
+
+/** How long a shutdown waits for POSTs in flight. Those that it cuts short after that do not count as attempts. Milliseconds. */
 const SHUTDOWN_GRACE = 4_000;
 
 /**
- * Takes webhooks from their queue and runs their deliveries.
+ * Starts taking webhooks from their queue and running their deliveries.
  * @param tuning the runner's schedule, time slice and the like, for tests that cannot wait for three days.
  */
 export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOptions> = {}): Role {

@@ -5,36 +5,39 @@ import { parseCidr, type Range } from '../../cidrs.ts';
 import { createResolver, type Resolve } from './resolver.ts';
 import { SPECIAL_RANGES } from './special-ranges.ts';
 
-/** The longest endpoint that is stored, in characters. */
+/** Guards against server-side request forgery: checks that webhook endpoints lead to public addresses only. */
+
+/** The longest endpoint that can be stored, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** What to do about a refusal; ends every sentence that refuses an address. */
+/** Ends every refusal of an address: what can be done about it. */
 const REMEDY =
   'Webhooks go to public addresses only: use one, or have the operator add this range to ALLOW_PRIVATE_ENDPOINTS.';
 
 export interface AddressGuard {
   /**
-   * Judges what the URL itself tells: protocol, credentials, length, and a literal address or `localhost`.
+   * Checks what the URL itself shows: protocol, credentials, length, and a literal address or `localhost`.
    * undici does not call `lookup` for a literal address, so this check must precede every request.
-   * @returns null when nothing is wrong, else one sentence for the owner of the webhook; it holds no input.
+   * @returns null when nothing is wrong, otherwise one sentence for the owner of the webhook. It contains no input.
    */
   checkUrl(url: URL): string | null;
   /**
-   * `checkUrl`, then resolves the name and judges every address it has now. For the creation of a webhook.
-   * A name that does not exist is refused. A failure of DNS itself passes: `lookup` judges again at each connection.
+   * Does `checkUrl`, then resolves the name and checks its current addresses: at least one must be allowed. For creating or
+   * changing a webhook. A name that does not exist is refused. If DNS fails, the endpoint is accepted: `lookup` checks it at each
+   * connection.
    * @returns null or one sentence, as `checkUrl` does. The sentence names the kind of address, never the address,
-   * so that no one can read the operator's internal DNS through it.
+   * so that nobody can read the operator's internal DNS through it.
    */
   checkEndpoint(url: URL): Promise<string | null>;
   /**
-   * For undici's `new Agent({ connect: { lookup } })`. Resolves once and hands back only addresses that passed, so
-   * the address that was judged is the one that is connected to and a second answer of DNS cannot slip in.
-   * Refused addresses are dropped; a name that has no other fails with `RefusedAddressError`.
+   * For undici's `new Agent({ connect: { lookup } })`. Resolves once and returns only allowed addresses. The address that was
+   * checked is the one that is connected to, so a second answer of DNS cannot slip in.
+   * Refused addresses are dropped. A name that has no other fails with `RefusedAddressError`.
    */
   lookup: LookupFunction;
 }
 
-/** A name has no address to which webhooks may be sent. The message names the kind of address, not the address. */
+/** The name has no address that webhooks may be sent to. The message names the kind of address, not the address. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError';
   readonly code = 'EADDRREFUSED_BY_POLICY';
@@ -45,11 +48,11 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 const RANGES = SPECIAL_RANGES.map((range) => ({ ...range, parsed: ipaddr.parseCIDR(range.cidr) }));
 
 /**
- * Makes the guard against server-side request forgery by webhook endpoints.
- * @param options.allow CIDR ranges that are let through although special (ALLOW_PRIVATE_ENDPOINTS). An IPv4 range
- * also lets through the IPv6 forms that carry one of its addresses visibly (mapped, NAT64, 6to4 and the like).
- * @param options.resolve how names are resolved; by the hosts file and DNS unless given.
- * @throws {Error} that names the item of `allow` that is no CIDR range.
+ * Creates the guard.
+ * @param options.allow CIDR ranges that are allowed although they are special (ALLOW_PRIVATE_ENDPOINTS). An IPv4 range
+ * also allows the IPv6 forms that visibly carry one of its addresses (mapped, NAT64, 6to4 and the like).
+ * @param options.resolve how names are resolved. Default: by the hosts file and DNS.
+ * @throws {Error} when an item of `allow` is not a CIDR range. The message names the item.
  */
 export function createAddressGuard({
   allow,
@@ -78,7 +81,7 @@ export function createAddressGuard({
   }
 
   function refusalOfText(text: string): string | null {
-    // A zone picks a network card of this machine: no public address has one.
+    // A zone selects a network interface of this machine. No public address has one.
     if (text.includes('%')) return 'bound to a network interface (RFC 4007)';
     if (isIP(text) === 0) return 'not an IP address';
     return refusal(ipaddr.parse(text));
@@ -99,7 +102,7 @@ export function createAddressGuard({
       const reason = refusalOfText(host);
       return reason === null ? null : `The endpoint's address is ${reason}. ${REMEDY}`;
     }
-    // Loopback whatever DNS says (RFC 6761 section 6.3).
+    // Loopback whatever DNS says (RFC 6761, section 6.3).
     if (host === 'localhost' || host.endsWith('.localhost')) {
       const reason = refusalOfText('127.0.0.1');
       return reason === null || refusalOfText('::1') === null
@@ -109,7 +112,7 @@ export function createAddressGuard({
     return null;
   }
 
-  function judge(addresses: readonly LookupAddress[]): { usable: LookupAddress[]; refusal: string } {
+  function checkAddresses(addresses: readonly LookupAddress[]): { usable: LookupAddress[]; refusal: string } {
     const usable: LookupAddress[] = [];
     const reasons = new Set<string>();
     for (const address of addresses) {
@@ -133,8 +136,8 @@ export function createAddressGuard({
         } else if (error) {
           answer(null);
         } else {
-          const judged = judge(addresses);
-          answer(judged.usable.length > 0 ? null : judged.refusal);
+          const checked = checkAddresses(addresses);
+          answer(checked.usable.length > 0 ? null : checked.refusal);
         }
       });
     });
@@ -143,7 +146,7 @@ export function createAddressGuard({
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, []);
-      const { usable, refusal } = judge(addresses);
+      const { usable, refusal } = checkAddresses(addresses);
       const [first] = usable;
       if (first === undefined) return callback(new RefusedAddressError(refusal), []);
       if (options.all) return callback(null, usable);
@@ -154,7 +157,7 @@ export function createAddressGuard({
   return { checkUrl, checkEndpoint, lookup };
 }
 
-/** The host without the brackets of IPv6 and without final dots, which change nothing about where it leads. */
+/** The host without the brackets of IPv6 and without final dots, which do not change where it leads. */
 function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
 }

@@ -2,27 +2,29 @@ import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 
+/** Asks DNS for the addresses of one name. */
+
 const SECOND = 1_000;
 
-/** How long each DNS server has for its first try; c-ares doubles it for each further round. */
+/** How long each DNS server has for its first try. c-ares doubles it for each further round. Milliseconds. */
 const FIRST_TRY = 1 * SECOND;
 const TRIES = 3;
 
-/** A TTL of 0 would ask DNS before every connection; a very long one would keep a mistake for days. */
+/** With a TTL of 0, DNS would be asked before every connection. A very long one would keep a mistake for days. */
 const MIN_TTL = 1 * SECOND;
 const MAX_TTL = 300 * SECOND;
-/** Node does not tell the TTL of a negative answer. Shorter than the first pause of an endpoint, 4 s at the least. */
+/** Node does not report the TTL of a negative answer. Shorter than the first opening of a circuit, which lasts at least 4 s. */
 const FAILURE_TTL = 2 * SECOND;
 
-/** An answer over TCP has room for thousands, and whoever owns the name decides. */
+/** An answer over TCP has room for thousands of addresses, and the owner of the name decides how many there are. */
 const MAX_ADDRESSES_PER_FAMILY = 16;
 
-/** Errors of c-ares that mean "there is no such address", not "DNS failed". */
+/** Errors of c-ares that mean "there is no such address" and not "DNS failed". */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 export interface DnsAnswer {
   addresses: LookupAddress[];
-  /** Null exactly when there are addresses; else `ENOTFOUND` (no A and no AAAA), or `EAI_AGAIN` (DNS failed). */
+  /** Null exactly when there are addresses. Otherwise `ENOTFOUND` (no A and no AAAA) or `EAI_AGAIN` (DNS failed). */
   error: NodeJS.ErrnoException | null;
   /** How long this may be used, in milliseconds. */
   ttl: number;
@@ -31,15 +33,15 @@ export interface DnsAnswer {
 export interface DnsQueryOptions {
   /** DNS servers, each an address with an optional port; undefined: those of /etc/resolv.conf. */
   servers: readonly string[] | undefined;
-  /** Milliseconds until what has not been answered fails. */
+  /** After this many milliseconds, a query that has not been answered fails. */
   timeout: number;
 }
 
 /**
- * Asks DNS for A and AAAA together. If one of them fails, the other one is the answer. Failures are answers too.
+ * Asks for A and AAAA together. If one of them fails, the other one is the answer. Never rejects: a failure is in `error`.
  *
- * Each query has a c-ares channel of its own, about 30 µs: it can be cancelled alone, follows changes of /etc/resolv.conf,
- * has a source port of its own (RFC 5452), and takes no shorter timeout from how quickly other names were answered.
+ * Each query has a c-ares channel of its own, which takes about 30 µs. It can be cancelled alone, follows changes of
+ * /etc/resolv.conf, has its own source port (RFC 5452), and gets no shorter timeout because other names were answered quickly.
  */
 export async function queryDns(name: string, { servers, timeout }: DnsQueryOptions): Promise<DnsAnswer> {
   const resolver = new Resolver({ timeout: FIRST_TRY, tries: TRIES });
@@ -69,7 +71,7 @@ export async function queryDns(name: string, { servers, timeout }: DnsQueryOptio
   return { addresses: [], error, ttl: FAILURE_TTL };
 }
 
-/** What `dns.lookup` says of a name without addresses. */
+/** The error for a name without addresses, with the code that `dns.lookup` uses. */
 export function noAddress(name: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${name} has no address in DNS`), { code: 'ENOTFOUND' });
 }

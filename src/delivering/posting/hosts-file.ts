@@ -2,16 +2,16 @@ import type { LookupAddress } from 'node:dns';
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 
-/** Finds the addresses of a normalized name; undefined when the file does not list it. */
+/** Finds the addresses that the hosts file lists for a normalized name; undefined when it lists none. */
 export type HostsFile = (name: string) => LookupAddress[] | undefined;
 
-/** Reads a hosts file (hosts(5)) again whenever it has changed. One that cannot be read holds no names. */
+/** Reads a hosts file (hosts(5)), and again whenever it has changed. A file that cannot be read lists no names. */
 export function createHostsFile(path: string): HostsFile {
   let hosts = new Map<string, LookupAddress[]>();
   let version = '';
   return (name) => {
     try {
-      // A few µs, and only before a new connection. The asynchronous call would wait for libuv's thread pool.
+      // Takes a few µs, and only before a new connection. The asynchronous call would wait for libuv's thread pool.
       const { ino, size, ctimeMs } = statSync(path);
       if (version !== `${ino} ${size} ${ctimeMs}`) {
         hosts = parseHosts(readFileSync(path, 'utf8'));
@@ -25,7 +25,7 @@ export function createHostsFile(path: string): HostsFile {
   };
 }
 
-/** In lower case, and without the final dot, which only says that the name is complete. */
+/** In lower case and without the final dot, which only says that the name is complete. */
 export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/\.+$/, '');
 }

@@ -1,6 +1,8 @@
 import { movementHash } from './signature.ts';
 
-/** A movement as one notification shows it; amounts and dates as MySQL writes them. */
+/** Builds the body of a notification. */
+
+/** A movement as a notification shows it. Amounts and dates are strings as MySQL writes them. */
 export interface NotifiedMovement {
   transaction_id: string;
   dc: string;
@@ -17,7 +19,7 @@ export interface NotifiedMovement {
   date_issue: string;
 }
 
-/** What a webhook's owner chose about the body. */
+/** The format of the body that the webhook's owner has chosen. */
 export interface BodyFormat {
   encoding: 'json' | 'form';
   hashEncoding: 'hex' | 'raw';
@@ -29,8 +31,8 @@ export const CONTENT_TYPES = {
 } as const;
 
 /**
- * The body of a notification: twelve fields, in this order and nothing else. A null is "" in the body and in the hash, so
- * that what is hashed is what is sent. The same movement always gives the same bytes, on every attempt.
+ * Builds the body: twelve fields in this order, and nothing else. A null is "" in the body and in the hash, so that what is hashed
+ * is what is sent. The same movement gives the same bytes on every attempt.
  */
 export function buildBody(
   movement: NotifiedMovement,
@@ -60,10 +62,7 @@ export function buildBody(
 
 const bodies = new WeakMap<NotifiedMovement, Map<string, string>>();
 
-/**
- * The same as `buildBody`, made once for all webhooks of a customer that share the movement and the format: only their
- * signatures differ.
- */
+/** `buildBody`, but built only once for all webhooks of a customer that share the movement and the format. */
 export function buildSharedBody(movement: NotifiedMovement, format: BodyFormat, apiSecret: string): string {
   let made = bodies.get(movement);
   if (made === undefined) {

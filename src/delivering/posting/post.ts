@@ -1,22 +1,24 @@
 import { Agent, type Dispatcher } from 'undici';
 import { type AddressGuard, RefusedAddressError } from './address-guard.ts';
 
+/** Sends one POST and reports how it ended. Handles timeouts, the check of the address, and what is kept of the answer. */
+
 const SECOND = 1_000;
 
 const CONNECT_TIMEOUT = 5 * SECOND;
 const TOTAL_TIMEOUT = 15 * SECOND;
 
-/** How much of an answer the log keeps. */
+/** How much of an answer's body is kept for the log. */
 const KEPT_BYTES = 4 * 1024;
-/** An answer longer than this is cut off: reading on would cost more than a new connection. */
+/** A longer answer is cut off: reading on would cost more than a new connection. */
 const READ_BYTES = 64 * 1024;
 
-/** How often the deadlines of what is in flight are looked at: one timer for all costs less than one for each. */
+/** How often deadlines are checked. One timer for all POSTs costs less than one for each. Milliseconds. */
 const DEADLINE_TICK = 250;
-/** Hundreds that hang end in the same tick, and closing a connection takes a while: others are let in between. */
-const CUTS_PER_PASS = 16;
+/** Hundreds of hanging POSTs can end in the same tick, and closing a connection takes a while, so other work runs in between. */
+const CANCELS_PER_PASS = 16;
 
-const REMEMBERED_ORIGINS = 10_000;
+const MAX_CACHED_ORIGINS = 10_000;
 
 export interface PostRequest {
   origin: string;
@@ -25,31 +27,31 @@ export interface PostRequest {
   body: string;
 }
 
-/** What came of one POST. It never throws: no answer is an answer too. */
+/** How one POST ended. `post` never rejects: that there was no answer is reported here as well. */
 export interface Answer {
-  /** The status line decides, even if the rest of the answer broke off; null: there was none. */
+  /** The status code, even if the rest of the answer broke off; null: there was none. */
   status: number | null;
   retryAfter: string | undefined;
-  /** The beginning of the answer's body, at most 4 KiB, as text. */
+  /** The beginning of the answer's body as text, at most 4 KiB. */
   body: string;
-  /** What went wrong, for people; null when the answer came whole, or was cut off after enough of it. */
+  /** What went wrong, for people to read; null when the answer is complete, or was only cut off for its length. */
   error: string | null;
   /** The address guard refused the connection. */
   refused: boolean;
-  /** Cut short by `abort`: it says nothing about the receiver. */
+  /** Cut short by `abort` before a status arrived, which says nothing about the receiver. */
   aborted: boolean;
 }
 
 export interface Poster {
   post(request: PostRequest): Promise<Answer>;
-  /** Cuts short all that is in flight; those posts end as `aborted`. */
+  /** Cuts short all POSTs in flight. */
   abort(): void;
   close(): Promise<void>;
 }
 
 /**
- * Sends POSTs over kept-alive connections: 5 s to connect, 15 s in all, redirects never followed, each connection only to
- * an address that the guard has checked.
+ * Creates a poster with kept-alive connections: 5 s to connect, 15 s in all. Redirects are never followed. Each connection goes
+ * only to an address that the guard has checked.
  */
 export function createPoster({
   guard,
@@ -62,34 +64,34 @@ export function createPoster({
     connect: { timeout: CONNECT_TIMEOUT, lookup: guard.lookup },
     keepAliveTimeout: 10 * SECOND,
     pipelining: 1,
-    // The deadline below covers the whole exchange; these would only add timers.
+    // The deadline below covers the whole exchange. These timeouts would only add timers.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
   const inFlight = new Set<Exchange>();
-  const cutOverdue = () => {
+  const cancelOverdue = () => {
     const now = performance.now();
-    let cuts = 0;
+    let cancelled = 0;
     for (const exchange of inFlight) {
-      if (exchange.deadline > now) break; // A Set keeps the order of insertion, which is that of the deadlines.
-      if (cuts === CUTS_PER_PASS) {
-        setImmediate(cutOverdue);
+      if (exchange.deadline > now) break; // A Set keeps the order of insertion, which is the order of the deadlines.
+      if (cancelled === CANCELS_PER_PASS) {
+        setImmediate(cancelOverdue);
         break;
       }
-      const isNew = exchange.cut(new TimeoutError(`no complete answer within ${totalTimeout / SECOND} s`));
-      if (isNew) cuts += 1;
+      const isNew = exchange.cancel(new TimeoutError(`no complete answer within ${totalTimeout / SECOND} s`));
+      if (isNew) cancelled += 1;
     }
   };
-  const timer = setInterval(cutOverdue, DEADLINE_TICK);
+  const timer = setInterval(cancelOverdue, DEADLINE_TICK);
   timer.unref();
 
-  // undici asks nobody about a literal address, so the URL itself is judged before each POST; the verdict never changes.
+  // undici does not look up a literal address, so each URL itself is checked before the POST. The result never changes.
   const refusals = new Map<string, string | null>();
   const refusalOf = (origin: string): string | null => {
     let refusal = refusals.get(origin);
     if (refusal === undefined) {
       refusal = guard.checkUrl(new URL(origin));
-      if (refusals.size >= REMEMBERED_ORIGINS) refusals.clear();
+      if (refusals.size >= MAX_CACHED_ORIGINS) refusals.clear();
       refusals.set(origin, refusal);
     }
     return refusal;
@@ -99,7 +101,7 @@ export function createPoster({
     new Promise<Answer>((resolve) => {
       const exchange = new Exchange(performance.now() + totalTimeout, (answer) => {
         inFlight.delete(exchange);
-        // The receiver closed a kept-alive connection just as it was used again; a new one is made for the second try.
+        // The receiver closed a kept-alive connection just as it was used again. The POST is sent once more on a new one.
         resolve(answer.stale && repeat ? send(request, { repeat: false }) : answer);
       });
       inFlight.add(exchange);
@@ -113,7 +115,7 @@ export function createPoster({
       return send(request, { repeat: true });
     },
     abort() {
-      for (const exchange of inFlight) exchange.cut(new AbortedError('cut short by the shutdown'));
+      for (const exchange of inFlight) exchange.cancel(new AbortedError('cut short by the shutdown'));
     },
     async close() {
       clearInterval(timer);
@@ -126,39 +128,39 @@ const NO_ANSWER = { status: null, retryAfter: undefined, body: '', aborted: fals
 
 class TimeoutError extends Error {}
 class AbortedError extends Error {}
-class EnoughError extends Error {}
+class BodyLimitError extends Error {}
 
-/** One POST under way, as undici's dispatch reports on it: cheaper than its `request`, which makes a stream per answer. */
+/** One POST in flight. Implements undici's dispatch handler, because undici's `request` would create a stream for each answer. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly deadline: number;
-  readonly #settle: (answer: Answer & { stale: boolean }) => void;
+  readonly #finish: (answer: Answer & { stale: boolean }) => void;
   #controller: Dispatcher.DispatchController | null = null;
-  #cutBy: Error | null = null;
+  #cancelReason: Error | null = null;
   #status: number | null = null;
   #retryAfter: string | undefined;
   #parts: Buffer[] = [];
   #bytes = 0;
 
-  constructor(deadline: number, settle: (answer: Answer & { stale: boolean }) => void) {
+  constructor(deadline: number, finish: (answer: Answer & { stale: boolean }) => void) {
     this.deadline = deadline;
-    this.#settle = settle;
+    this.#finish = finish;
   }
 
   /**
-   * Before the connection stands there is no controller yet: the reason is kept until there is.
-   * @returns false when it was cut before.
+   * Ends the POST for this reason. If undici has not started the request yet, it is aborted when it starts.
+   * @returns false when the POST was cancelled before.
    */
-  cut(reason: Error): boolean {
-    if (this.#cutBy !== null) return false;
-    this.#cutBy = reason;
-    this.#controller?.abort(this.#cutBy);
-    if (this.#controller === null) this.#end(this.#cutBy);
+  cancel(reason: Error): boolean {
+    if (this.#cancelReason !== null) return false;
+    this.#cancelReason = reason;
+    this.#controller?.abort(this.#cancelReason);
+    if (this.#controller === null) this.#end(this.#cancelReason);
     return true;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#cutBy !== null) controller.abort(this.#cutBy);
+    if (this.#cancelReason !== null) controller.abort(this.#cancelReason);
   }
 
   onResponseStart(
@@ -175,7 +177,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#bytes < KEPT_BYTES) this.#parts.push(chunk.subarray(0, KEPT_BYTES - this.#bytes));
     this.#bytes += chunk.length;
-    if (this.#bytes > READ_BYTES) controller.abort(new EnoughError());
+    if (this.#bytes > READ_BYTES) controller.abort(new BodyLimitError());
   }
 
   onResponseEnd(): void {
@@ -187,8 +189,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #end(error: Error | null): void {
-    const enough = error === null || error instanceof EnoughError;
-    this.#settle({
+    const enough = error === null || error instanceof BodyLimitError;
+    this.#finish({
       status: this.#status,
       retryAfter: this.#retryAfter,
       body: Buffer.concat(this.#parts).toString('utf8'),
@@ -200,7 +202,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** A connection that had carried answers before, and was closed by the other side without one to this request. */
+/** Whether the other side closed a connection that had carried answers before, without answering this request. */
 function isStaleSocket(error: Error | null): boolean {
   if (error === null || !('socket' in error)) return false;
   const { socket } = error as { socket?: { bytesRead?: number } | null };

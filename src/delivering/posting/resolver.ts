@@ -3,21 +3,23 @@ import { isIP } from 'node:net';
 import { type DnsAnswer, type DnsQueryOptions, noAddress, queryDns } from './dns-query.ts';
 import { createHostsFile, normalizeName } from './hosts-file.ts';
 
-/** Below the 5 s that connecting may take (post.ts), so that the attempt log names DNS and not the connection. */
+/** Resolves names to addresses without libuv's thread pool. */
+
+/** Less than the 5 s that connecting may take (post.ts), so that the attempt log names DNS and not the connection. Milliseconds. */
 const TIMEOUT = 4_000;
 
 /** Customers choose the names, so the cache is bounded. */
 const MAX_NAMES = 10_000;
 
-/** What `localhost` names always are (RFC 6761, section 6.3). */
+/** What `localhost` names always resolve to (RFC 6761, section 6.3). */
 const LOOPBACK: LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ];
 
 /**
- * Resolves a name to all its addresses; `dns.lookup` is one.
- * Its error has the code `ENOTFOUND` when the name has no address, and another one when DNS failed.
+ * Resolves a name to all its addresses. `dns.lookup` has this type.
+ * The error has the code `ENOTFOUND` when the name has no address, and another one when DNS failed.
  */
 export type Resolve = (
   hostname: string,
@@ -28,21 +30,21 @@ export type Resolve = (
 export interface ResolverOptions extends Partial<DnsQueryOptions> {
   /** Read again whenever it changes. */
   hostsFile?: string;
-  /** How many names are remembered. */
+  /** How many names are cached. */
   maxNames?: number;
   /** A clock that never goes back, in milliseconds. */
   now?: () => number;
 }
 
 /**
- * Makes a replacement for `dns.lookup` that never uses libuv's thread pool. `dns.lookup` has two threads for all names, so
- * that two names whose DNS servers do not answer delay every new connection of the process.
+ * Creates a replacement for `dns.lookup`, which has two threads for all names: two names whose DNS servers do not answer would
+ * delay every new connection of the process.
  *
- * Looks in the hosts file, then asks DNS for A and AAAA together. An answer is kept for its TTL (1 s to 5 min), a failure
- * for 2 s. Lookups of one name at the same time share one query. IPv4 addresses come first. Search domains of
+ * Looks in the hosts file, then asks DNS for A and AAAA together. An answer is cached for its TTL (1 s to 5 min), a failure
+ * for 2 s. Simultaneous lookups of one name share one query. IPv4 addresses come first. The search domains of
  * /etc/resolv.conf are not applied.
  *
- * Errors: `ENOTFOUND` when the name has neither A nor AAAA; `EAI_AGAIN` when DNS failed or was silent for `timeout`.
+ * Errors: `ENOTFOUND` when the name has neither A nor AAAA; `EAI_AGAIN` when DNS failed or did not answer within `timeout`.
  */
 export function createResolver({
   servers,
@@ -62,7 +64,7 @@ export function createResolver({
     void answer.then(({ ttl }) => {
       entry.expires = now() + ttl;
     });
-    cache.delete(name); // Set again, it becomes the newest: a Map keeps the order of insertion.
+    cache.delete(name); // Setting it again makes it the newest: a Map keeps the order of insertion.
     cache.set(name, entry);
     const [oldest = name] = cache.keys();
     if (cache.size > maxNames) cache.delete(oldest);

@@ -5,6 +5,8 @@ import { openSettings } from '../settings.ts';
 import { readStates } from '../webhook-state.ts';
 import type { PostRequest } from './post.ts';
 
+/** Builds the notification of `POST /v1/webhooks/:id/test`. */
+
 interface SampleAccount {
   account_id: string;
   account: string;
@@ -12,7 +14,7 @@ interface SampleAccount {
   bank: string;
 }
 
-/** The webhook's own account, or the customer's first. */
+/** The webhook's own account, or the customer's first one. */
 const ACCOUNT = `
   SELECT a.id AS account_id, a.title AS account, a.currency, b.name AS bank
   FROM webhooks w JOIN accounts a ON a.customer_id = w.customer_id AND a.id = COALESCE(w.account_id, a.id)
@@ -27,10 +29,10 @@ const INVENTED: SampleAccount = {
 };
 
 /**
- * A notification that tells of no movement, as the webhook would get one: its encoding, headers, hash and signatures, and
- * `webhook-test: true`. Its id, `msg_test_<random>`, is another one each time.
- * @returns null when the webhook is not there any more.
- * @throws {SecretBoxError} when SECRET_KEY is not the one its secrets were sealed with.
+ * Builds a notification without a movement. Its encoding, headers, hash and signatures are as in a real one, plus the header
+ * `webhook-test: true`. Its id, `msg_test_<random>`, is a new one each time.
+ * @returns null when the webhook does not exist any more.
+ * @throws {SecretBoxError} when SECRET_KEY is not the one that its secrets were sealed with.
  */
 export async function buildSample(
   sql: Sql,

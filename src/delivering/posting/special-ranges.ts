@@ -1,10 +1,10 @@
 /**
  * Address ranges to which no webhook is sent unless the operator allows it: what the IANA special-purpose
  * registries (https://www.iana.org/assignments/iana-ipv4-special-registry and …/iana-ipv6-special-registry,
- * as of October 2024) do not list as globally reachable, plus multicast, the deprecated ranges that routers and
- * operating systems may still know, and what is not assigned at all.
+ * as of October 2024) do not list as globally reachable, plus multicast, deprecated ranges that routers and
+ * operating systems may still know, and unassigned addresses.
  *
- * The order matters: the first range that holds an address names it, so the narrower one stands first.
+ * The order matters: the first range that contains an address names it, so narrower ranges come first.
  */
 export interface SpecialRange {
   readonly cidr: string;
@@ -13,7 +13,7 @@ export interface SpecialRange {
   readonly source: string;
   /** Where in its 16 bytes an address of this range carries an IPv4 address. */
   readonly ipv4At?: number;
-  /** True when a packet to this range ends at the IPv4 address inside it, so that this address decides. */
+  /** Whether a packet to this range ends at the IPv4 address inside it, so that this address decides. */
   readonly ipv4Decides?: boolean;
 }
 
@@ -22,11 +22,11 @@ export const SPECIAL_RANGES: readonly SpecialRange[] = [
   { cidr: '10.0.0.0/8', name: 'private', source: 'RFC 1918' },
   { cidr: '100.64.0.0/10', name: 'carrier-grade NAT space', source: 'RFC 6598' },
   { cidr: '127.0.0.0/8', name: 'loopback', source: 'RFC 1122' },
-  // Not in the registry: a public address that every Azure machine reaches as its platform's control channel.
+  // Not in the registry: a public address at which every Azure machine reaches its platform's control channel.
   { cidr: '168.63.129.16/32', name: 'the Azure platform channel', source: 'Azure documentation' },
   { cidr: '169.254.0.0/16', name: 'link-local, cloud metadata included', source: 'RFC 3927' },
   { cidr: '172.16.0.0/12', name: 'private', source: 'RFC 1918' },
-  // Refused whole: .9 and .10 are globally reachable by the registry, but the nearest NAT answers them.
+  // Refused as a whole: .9 and .10 are globally reachable according to the registry, but the nearest NAT answers them.
   { cidr: '192.0.0.0/24', name: 'for IETF protocols', source: 'RFC 6890' },
   { cidr: '192.0.2.0/24', name: 'for documentation', source: 'RFC 5737' },
   { cidr: '192.88.99.0/24', name: '6to4 relay anycast', source: 'RFC 7526' },
@@ -43,7 +43,7 @@ export const SPECIAL_RANGES: readonly SpecialRange[] = [
   { cidr: '::ffff:0:0/96', name: 'IPv4-mapped', source: 'RFC 4291', ipv4At: 12 },
   { cidr: '::ffff:0:0:0/96', name: 'IPv4-translated', source: 'RFC 2765', ipv4At: 12 },
   { cidr: '::/96', name: 'IPv4-compatible', source: 'RFC 4291', ipv4At: 12 },
-  // A network with IPv6 only reaches every IPv4 receiver by such an address (DNS64), public ones too.
+  // An IPv6-only network reaches every IPv4 receiver through such an address (DNS64), public ones too.
   { cidr: '64:ff9b::/96', name: 'NAT64', source: 'RFC 6052', ipv4At: 12, ipv4Decides: true },
   { cidr: '64:ff9b:1::/48', name: 'local-use NAT64', source: 'RFC 8215' },
   { cidr: '100::/64', name: 'discard-only', source: 'RFC 6666' },
@@ -52,7 +52,7 @@ export const SPECIAL_RANGES: readonly SpecialRange[] = [
   { cidr: '2001:2::/48', name: 'for benchmarking', source: 'RFC 5180' },
   { cidr: '2001:10::/28', name: 'ORCHID', source: 'RFC 4843' },
   { cidr: '2001:20::/28', name: 'ORCHIDv2', source: 'RFC 7343' },
-  // Refused whole: its few globally reachable parts (anycast of protocols) hold no web servers.
+  // Refused as a whole: its few globally reachable parts (anycast of protocols) hold no web servers.
   { cidr: '2001::/23', name: 'for IETF protocols', source: 'RFC 2928' },
   { cidr: '2001:db8::/32', name: 'for documentation', source: 'RFC 3849' },
   { cidr: '2002::/16', name: '6to4', source: 'RFC 3056', ipv4At: 2 },
@@ -62,7 +62,7 @@ export const SPECIAL_RANGES: readonly SpecialRange[] = [
   { cidr: 'fe80::/10', name: 'link-local', source: 'RFC 4291' },
   { cidr: 'fec0::/10', name: 'site-local', source: 'RFC 3879' },
   { cidr: 'ff00::/8', name: 'multicast', source: 'RFC 4291' },
-  // Global unicast addresses are assigned from 2000::/3 alone; these three are all the rest.
+  // Global unicast addresses are assigned from 2000::/3 alone. These three ranges are all the rest.
   { cidr: '::/3', name: 'outside the assigned IPv6 space', source: 'RFC 4291' },
   { cidr: '4000::/2', name: 'outside the assigned IPv6 space', source: 'RFC 4291' },
   { cidr: '8000::/1', name: 'outside the assigned IPv6 space', source: 'RFC 4291' },

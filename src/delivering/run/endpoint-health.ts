@@ -1,41 +1,43 @@
 import type { Outcome } from './outcome.ts';
 import { MAX_RETRY_AFTER, withJitter } from './schedule.ts';
 
+/** The circuit breaker: when an endpoint gets no POSTs, how many it gets while it recovers, and when its webhook is disabled. */
+
 const SECOND = 1_000;
 const DAY = 24 * 60 * 60 * SECOND;
 
-/** One 500 among many 200s says little about an endpoint; this many failures without a success between them say enough. */
+/** Endpoint failures without a success between them that open the circuit. One 500 among many 200s says little. */
 const FAILURES_TO_OPEN = 3;
 const FIRST_OPENING = 5 * SECOND;
 const LONGEST_OPENING = 600 * SECOND;
 
-/** A webhook whose attempts have all failed for so many days, with at least one attempt on each of them, is disabled. */
+/** A webhook is disabled when all its attempts have failed for this many days, with at least one attempt on each of them. */
 export const DISABLE_AFTER_DAYS = 5;
 
 /**
- * How an endpoint has been answering, with its circuit breaker: closed (`openUntil` and `recoverySuccesses` are null), open (until
- * `openUntil`), or half-open (`recoverySuccesses` is not null). Kept in `webhook_cursors`. Times are milliseconds since 1970.
+ * How an endpoint has been answering, and the state of its circuit: closed (`openUntil` and `recoverySuccesses` are null), open
+ * (until `openUntil`), or half-open (`recoverySuccesses` is not null). Stored in `webhook_cursors`. Times: milliseconds since 1970.
  */
 export interface EndpointHealth {
   consecutiveFailures: number;
-  /** When the failures without a success between them began; later, when a day has passed without an attempt. */
+  /** When the failures since the last success began. A day without an attempt makes it begin again. */
   failingSince: number | null;
   /** Days since `failingSince`, the first one included, each of which had a failed attempt. */
   failingDays: number;
-  /** How often the circuit has opened since the last success: each time doubles the next. */
+  /** How often the circuit has opened since the last success. Each opening lasts twice as long as the one before, up to 10 min. */
   circuitOpenings: number;
   openUntil: number | null;
-  /** Successes of an endpoint that is new or recovering; null: it has recovered, and gets as many POSTs at a time as its webhook allows. */
+  /** Successes of a new or recovering endpoint; null: it has recovered, and gets as many POSTs at a time as its webhook allows. */
   recoverySuccesses: number | null;
 }
 
 /**
  * The health of an endpoint after one more outcome.
  *
- * The circuit opens at the third endpoint failure in a row, for 5 s, 10 s, 20 s … 10 min (± 20 %), or for as long as the endpoint
- * asked for. Half-open, one probe is in flight, and its failure opens the circuit again; after its success see `inFlightLimit`. A new
- * endpoint begins half-open, so that hundreds which never answer cost little. Failures of what was in flight when the circuit opened
- * do not open it for longer.
+ * The circuit opens at the third endpoint failure in a row, for 5 s, 10 s, 20 s … 10 min (± 20 %). A throttled attempt opens it
+ * immediately, for at least as long as the endpoint asks, up to 1 h. Half-open, one probe is in flight, and its failure opens the
+ * circuit again; `inFlightLimit` says what follows its success. A new endpoint begins half-open, so that hundreds of endpoints that
+ * never answer cost little. Failures of POSTs that were in flight when the circuit opened do not keep it open for longer.
  */
 export function afterOutcome(
   health: EndpointHealth,
@@ -59,13 +61,13 @@ export function afterOutcome(
   return failed;
 }
 
-/** POSTs that may be in flight: one at first. When as many have succeeded as were allowed, it doubles, up to the webhook's own limit. */
+/** POSTs that may be in flight: one at first. The limit doubles each time that many have succeeded, up to the webhook's limit. */
 export const inFlightLimit = ({ recoverySuccesses }: EndpointHealth, maxInFlight: number): number =>
   recoverySuccesses === null
     ? maxInFlight
     : Math.min(maxInFlight, 2 ** Math.floor(Math.log2(recoverySuccesses + 1)));
 
-/** Whether every attempt of five days has failed, with at least one on each of them. */
+/** Whether every attempt of the last five days has failed, with at least one on each of them. */
 export function shouldDisable({ failingSince, failingDays }: EndpointHealth, now: number): boolean {
   return (
     failingSince !== null &&
@@ -74,7 +76,7 @@ export function shouldDisable({ failingSince, failingDays }: EndpointHealth, now
   );
 }
 
-/** A day without an attempt says nothing about the endpoint: the count begins again. */
+/** A day without an attempt says nothing about the endpoint, so the count begins again. */
 function countFailingDay({ failingSince, failingDays }: EndpointHealth, now: number) {
   const day = failingSince === null ? null : Math.floor((now - failingSince) / DAY);
   if (day === null || day > failingDays) return { failingSince: now, failingDays: 1 };
@@ -85,7 +87,7 @@ function afterSuccess(health: EndpointHealth, now: number, maxInFlight: number):
   const { recoverySuccesses, openUntil, failingSince, circuitOpenings } = health;
   if (recoverySuccesses === null && failingSince === null && circuitOpenings === 0) return health;
   const succeeded = { ...health, consecutiveFailures: 0, failingSince: null, failingDays: 0 };
-  // It was in flight when the circuit opened: it says that the endpoint lives, not how much it bears.
+  // The POST was in flight when the circuit opened. It shows that the endpoint is up, but not how much load it can take.
   if (openUntil !== null && openUntil > now) return succeeded;
   const closing = { ...succeeded, circuitOpenings: 0, openUntil: null };
   if (recoverySuccesses === null) return closing;

@@ -1,19 +1,19 @@
 /**
- * What a run has read from the movement log and not recorded yet. Attempts end in any order; the cursor may only pass a
- * movement when it, and all before it, have a result.
+ * What a run has read from the movement log and not recorded yet. Attempts end in any order, but the cursor may pass a movement
+ * only when that movement and all before it have a result.
  */
 export interface LogWindow {
-  /** Takes in what was read next, in the order of ids. @param through nothing that matches is left at or before it. */
+  /** Adds the ids that were read next, in ascending order. @param through nothing that matches is left at or before it. */
   read(ids: readonly number[], through: number): void;
-  /** @returns whether the id was read from the log. */
+  /** Notes that an id has a result. @returns whether the id was read from the log. */
   record(id: number): boolean;
-  /** Every matching movement up to here has a result. */
+  /** Every matching movement up to this id has a result. */
   sentThrough(): number;
-  /** Where the log is to be read on. */
+  /** Where reading the log continues: after this id. */
   readThrough(): number;
 }
 
-/** @param from where reading begins. */
+/** @param from reading begins after this id. */
 export function createLogWindow(from: number): LogWindow {
   let ids: number[] = [];
   let first = 0;

@@ -4,11 +4,11 @@ import { parseRetryAfter } from './schedule.ts';
 /**
  * How one attempt ended.
  * - delivered: a 2xx.
- * - failed: anything else. It `concerns` the endpoint, which would fail for every other delivery as well (down, moved, or we are
- *   locked out), or this delivery's body only.
- * - throttled: 429, or 503 with Retry-After: the endpoint lives, and says when to come back.
- * - gone: 410, the endpoint wants no more of this.
- * - refused: the address guard did not let us connect.
+ * - failed: anything else. `concerns` is 'endpoint' if every other delivery would fail as well (the endpoint is down, has moved, or
+ *   locks us out), and 'body' if only this one does.
+ * - throttled: 429, or 503 with Retry-After. The endpoint is up, and asks us to come back later.
+ * - gone: 410. The endpoint wants no more notifications.
+ * - refused: the address guard did not allow the connection.
  */
 export type Outcome =
   | { kind: 'delivered' }
@@ -17,14 +17,14 @@ export type Outcome =
   | { kind: 'gone' }
   | { kind: 'refused' };
 
-/** Not of the endpoint's server, but of the way to it: it has moved, or it does not let us in. */
+/** Client errors that concern the endpoint and not the body: it has moved, or it does not let us in. */
 const LOCKED_OUT = new Set([401, 403, 404, 405]);
 
-/** Judges the answer to one POST. `now` is in milliseconds, to read a Retry-After that is a date. */
+/** Decides what the answer to one POST means. `now` is milliseconds since 1970, for a Retry-After that is a date. */
 export function judge(answer: Answer, now: number): Outcome {
   if (answer.refused) return { kind: 'refused' };
   const { status } = answer;
-  // Refused, reset, timed out, TLS, DNS, or no HTTP at all.
+  // Connection refused or reset, timeout, TLS, DNS, or no HTTP at all.
   if (status === null) return { kind: 'failed', concerns: 'endpoint' };
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === 410) return { kind: 'gone' };

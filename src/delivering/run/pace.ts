@@ -1,17 +1,17 @@
-/** Lateness up to this is a timer's, and is made up for; a longer pause is no credit for a burst. Milliseconds. */
-const TIMER_LATENESS = 20;
-
 /** Spaces the POSTs of one webhook evenly, so that no second holds more than its `rate_limit`. */
 export interface Pace {
-  /** Milliseconds until the next may go; 0: now. */
+  /** Milliseconds until the next POST may go; 0: now. */
   wait(now: number): number;
-  /** One goes now. */
+  /** A POST goes now. */
   spend(now: number): void;
 }
 
+/** A delay up to this is a timer's lateness and is made up for. A longer pause earns no credit for a burst. Milliseconds. */
+const TIMER_LATENESS = 20;
+
 /**
  * @param perSecond null: no limit.
- * @param first when the first may go, on the same clock as `now`.
+ * @param first when the first POST may go, on the same clock as `now`.
  */
 export function createPace(perSecond: number | null, first: number): Pace {
   if (perSecond === null) return { wait: () => 0, spend: () => {} };

@@ -6,30 +6,30 @@ import { retryDelay } from './schedule.ts';
 import { createSources } from './sources.ts';
 import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } from './types.ts';
 
-/** Results recorded together, unless they may wait no longer, or the run cannot go on before they are. */
+/** The state machine of a delivery run: it decides what to send next, what to record and when to end. It has no I/O. */
+
+/** This many results are recorded immediately. Fewer are recorded after a short wait, or when the run cannot go on before. */
 const RECORD_RESULTS = 200;
 
-/** A rate limit that makes the run wait for longer is waited for by a delayed job, not by a slot of the worker. Milliseconds. */
+/** If the rate limit requires a longer wait, the run ends and leaves a delayed job, which takes up no slot of the worker. */
 const LONGEST_RATE_WAIT = 500;
 
-/** Time and chance come in. `now` is in milliseconds since 1970 and never goes back; `random` is in [0, 1). */
+/** Time and randomness come in as arguments. `now` is milliseconds since 1970 and never goes back; `random` is in [0, 1). */
 export interface RunContext {
   now: number;
   random: () => number;
 }
 
-/** The state machine of one delivery run. */
 export interface Run {
-  /** Takes in what has happened. @returns what is to be done now. */
+  /** Handles an event. @returns what to do now. */
   handle(event: RunEvent, context: RunContext): RunCommand[];
 }
 
 /**
- * Makes the state machine of a delivery run. It decides what a webhook is sent next, when the run ends, and what is recorded, and
- * does nothing itself: events go in, commands come out, and the same events give the same commands.
+ * Creates the state machine of a delivery run. Events go in, commands come out, and the same events give the same commands.
  *
  * While deliveries are in flight, the next ones are read and the results of others are recorded. With nothing left to send, the run
- * waits a moment for new movements. Its last record gives the lease back, and `end` is its last command.
+ * waits briefly for new movements. Its last record gives the lease back, and `end` is its last command.
  *
  * @param now when the run begins, on the same clock as the contexts of its events.
  */
@@ -42,16 +42,16 @@ export function createRun(start: RunStart, now: number): Run {
     health: start.health,
     recordedHealth: start.health,
     lastError: start.lastError,
-    /** Why the webhook is to be disabled. */
+    /** Why the webhook is to be disabled; null: it is not. */
     disable: null as string | null,
     inFlight: 0,
     results: [] as AttemptResult[],
     /** The results that are being recorded; null: none are. */
     recording: null as AttemptResult[] | null,
     flushDue: false,
-    flushAsked: false,
+    flushRequested: false,
     sliceEnd: now + start.sliceLength,
-    /** Since when there has been nothing to send. */
+    /** Since when the run has been idle; null: it is not. */
     idleSince: null as number | null,
     timerAt: null as number | null,
     end: null as RunEnd | null,
@@ -63,7 +63,7 @@ export function createRun(start: RunStart, now: number): Run {
     state.end ??= reason;
   };
 
-  function take(event: RunEvent, { now, random }: RunContext): void {
+  function applyEvent(event: RunEvent, { now, random }: RunContext): void {
     switch (event.type) {
       case 'started':
         return;
@@ -72,7 +72,7 @@ export function createRun(start: RunStart, now: number): Run {
         sources.lookAgain();
         return;
       case 'log read':
-        // It was read by filters of before: what the new ones match may be missing, and would never be sent.
+        // The filters have changed since this run began. What only the new ones match may be missing, and would never be sent.
         if (event.filtersVersion > start.filtersVersion) stop('changed');
         else sources.takeLog(event);
         return;
@@ -84,12 +84,12 @@ export function createRun(start: RunStart, now: number): Run {
         return;
       case 'answered':
         state.inFlight -= 1;
-        // Cut short by our own shutdown: it says nothing about the endpoint, and counts for nothing.
-        if (!event.answer.aborted) settle(event, now, random);
+        // Cut short by our own shutdown: it says nothing about the endpoint, and does not count as an attempt.
+        if (!event.answer.aborted) endAttempt(event, now, random);
         return;
       case 'flush due':
         state.flushDue = state.results.length > 0;
-        state.flushAsked = false;
+        state.flushRequested = false;
         return;
       case 'recorded':
         sources.recorded(state.recording ?? [], now);
@@ -111,8 +111,8 @@ export function createRun(start: RunStart, now: number): Run {
     }
   }
 
-  /** Decides what follows from one attempt. */
-  function settle(attempt: Attempt, now: number, random: () => number): void {
+  /** Turns an answer into a result, and decides what follows for the delivery, the endpoint and the run. */
+  function endAttempt(attempt: Attempt, now: number, random: () => number): void {
     const { delivery, answer, startedAt, durationMs } = attempt;
     const outcome = judge(answer, startedAt + durationMs);
     const delivered = outcome.kind === 'delivered';
@@ -148,8 +148,8 @@ export function createRun(start: RunStart, now: number): Run {
     sources.ended(delivery);
   }
 
-  /** A delivery whose movement is gone can never be sent: it ends, or it would be found due for ever. */
-  function giveUp(delivery: Delivery, now: number): void {
+  /** A delivery whose movement is gone can never be sent. It fails for good, or it would stay due forever. */
+  function failWithoutMovement(delivery: Delivery, now: number): void {
     const error = 'The movement is not stored any more.';
     const attempt = { outcome: 'failed', statusCode: null, startedAt: now, durationMs: 0, error } as const;
     addResult(delivery, {
@@ -161,7 +161,7 @@ export function createRun(start: RunStart, now: number): Run {
     });
   }
 
-  /** Why nothing more may be sent in this run, or null. */
+  /** Why this run may send nothing more; null: it may. */
   function reasonToStop(now: number): RunEnd | null {
     const { openUntil } = state.health;
     if (openUntil !== null && openUntil > now) return 'circuit open';
@@ -181,7 +181,7 @@ export function createRun(start: RunStart, now: number): Run {
       const delivery = sources.next();
       if (delivery === undefined) return;
       if (delivery.movement === null) {
-        giveUp(delivery, now);
+        failWithoutMovement(delivery, now);
         continue;
       }
       state.inFlight += 1;
@@ -190,8 +190,8 @@ export function createRun(start: RunStart, now: number): Run {
     }
   }
 
-  /** Waits a moment when everything is sent and recorded. */
-  function rest(now: number, commands: RunCommand[]): void {
+  /** Waits for new movements when everything is sent and recorded. The run ends when none has come for too long. */
+  function updateIdle(now: number, commands: RunCommand[]): void {
     const { end, inFlight, results, recording } = state;
     const isIdle =
       inFlight === 0 &&
@@ -216,11 +216,11 @@ export function createRun(start: RunStart, now: number): Run {
     if (recording !== null || end === 'lost') return;
     const isEnding = end !== null && inFlight === 0;
     if (state.released || (results.length === 0 && !isEnding)) return;
-    // An ordered webhook's next retry is read only when the one before it is recorded.
+    // An ordered webhook reads its next retry only after the result before it is recorded, so that result must not wait.
     const isWaitedFor = ordered && inFlight === 0;
     if (!isEnding && !isWaitedFor && !state.flushDue && results.length < RECORD_RESULTS) {
-      if (!state.flushAsked) commands.push({ type: 'flush soon' });
-      state.flushAsked = true;
+      if (!state.flushRequested) commands.push({ type: 'flush soon' });
+      state.flushRequested = true;
       return;
     }
     state.recording = results;
@@ -243,7 +243,7 @@ export function createRun(start: RunStart, now: number): Run {
     state.recordedHealth = state.health;
   }
 
-  /** The moment at which something is to be looked at although nothing happens until then. */
+  /** When the run has to check its state again even if nothing happens until then; null: no timer is needed. */
   function nextTimer(now: number): number | null {
     if (state.end !== null) return null;
     const moments = [
@@ -266,10 +266,10 @@ export function createRun(start: RunStart, now: number): Run {
       if (state.isOver) return [];
       const { now } = context;
       const commands: RunCommand[] = [];
-      take(event, context);
+      applyEvent(event, context);
       send(now, commands);
       if (state.end === null) commands.push(...sources.read(now));
-      rest(now, commands);
+      updateIdle(now, commands);
       record(now, commands);
       setTimer(now, commands);
       const { end, inFlight, recording } = state;

@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /**
- * What a failed attempt waits for the next one: 12 attempts over about three days, so that a receiver that dies on Friday
+ * How long to wait after each failed attempt: 12 attempts over about three days, so that a receiver that goes down on Friday
  * evening does not lose the weekend. Milliseconds.
  */
 export const RETRY_DELAYS: readonly number[] = [
@@ -20,20 +20,20 @@ export const RETRY_DELAYS: readonly number[] = [
   24 * HOUR,
 ];
 
-/** A receiver may ask for later than the schedule, but not for so late that a delivery is as good as lost. */
+/** A receiver may ask for a longer wait than the schedule's, up to this. Later than that, a delivery would be as good as lost. */
 export const MAX_RETRY_AFTER = HOUR;
 
 const JITTER = 0.2;
 
-/** Spreads `delay` by ± 20 %, so that what failed together does not come back together. `random` is in [0, 1). */
+/** Spreads `delay` by ± 20 %, so that deliveries that failed together do not come back together. `random` is in [0, 1). */
 export function withJitter(delay: number, random: number): number {
   return Math.round(delay * (1 - JITTER + 2 * JITTER * random));
 }
 
 /**
- * Milliseconds until a delivery that has failed `failures` times is due again, or null when the schedule is over and it
- * has failed for good.
- * @param retryAfter milliseconds the receiver asked for, if it did; obeyed when later than the schedule, up to 1 h.
+ * Milliseconds until a delivery that has failed `failures` times is due again; null when the schedule is over and the delivery has
+ * failed for good.
+ * @param retryAfter milliseconds that the receiver asked for, if it did. Obeyed when longer than the schedule's wait, up to 1 h.
  */
 export function retryDelay(
   failures: number,
@@ -49,8 +49,8 @@ export function retryDelay(
 }
 
 /**
- * Milliseconds that a `Retry-After` header asks for (RFC 9110, section 10.2.3: seconds, or an HTTP date), or null where
- * there is none that can be understood.
+ * Milliseconds that a `Retry-After` header asks for (RFC 9110, section 10.2.3: seconds, or an HTTP date); null when there is no
+ * header or it cannot be parsed. `now` is milliseconds since 1970.
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;

@@ -1,33 +1,34 @@
 import { createLogWindow } from './log-window.ts';
 import type { AttemptResult, Delivery, RunCommand, RunStart } from './types.ts';
 
-/** The log is read on while fewer than this many of what was read are still to be sent. */
+/** Decides which delivery a run sends next: a new movement from the log, or a retry. Replays become retries, some at a time. */
+
+/** The log is read further when fewer than this many of the movements read are still to be sent. */
 const READ_AHEAD = 150;
 
-/** Retries read at a time, beyond those that are in hand. */
+/** Retries read at a time, in addition to those in hand, which the read may return again. */
 const READ_RETRIES = 100;
 
-/** While both are waiting, one send of this many is a retry: neither source holds the other back. */
+/** While both are waiting, one send in this many is a retry, so that neither source holds up the other. */
 const RETRY_SHARE = 4;
 
-/** Where a run's deliveries come from: the movement log and the retries. Replays become retries, some at a time. */
 export interface Sources {
   takeLog(read: { deliveries: Delivery[]; through: number; complete: boolean }): void;
   takeRetries(read: { deliveries: Delivery[]; nextIn: number | null }, now: number): void;
   takeReplay(expanded: { added: number; replaying: boolean }, now: number): void;
-  /** New movements may be there. */
+  /** There may be new movements. */
   lookAgain(): void;
-  /** What is sent next; undefined: nothing is ready. */
+  /** Takes the delivery to send next; undefined: none is ready. */
   next(): Delivery | undefined;
   hasReady(): boolean;
-  /** Milliseconds since 1970 at which the next retry is due that has not been read; null: none is known. */
+  /** When the next retry that has not been read is due, in milliseconds since 1970; null: none is known. */
   nextRetryAt(): number | null;
-  /** What is to be read now. */
+  /** The commands for what has to be read now. */
   read(now: number): RunCommand[];
   isReading(): boolean;
   /** An attempt has ended. */
   ended(delivery: Delivery): void;
-  /** The results of these are committed. */
+  /** These results are committed. */
   recorded(results: readonly AttemptResult[], now: number): void;
   /** How far the log is done, counting all attempts that have ended. */
   cursor(): { sentThrough: number; recordedThrough: number };
@@ -38,17 +39,17 @@ export function createSources(start: RunStart, now: number): Sources {
   const window = createLogWindow(start.logFrom);
   const fresh: Delivery[] = [];
   const due: Delivery[] = [];
-  /** Read and not yet recorded: a read of the retries may find them again. */
+  /** Ids of deliveries that were read and are not recorded yet. A read of the retries may return them again. */
   const inHand = new Set<number>();
   const state = {
     reading: { log: false, retries: false, replay: false },
     logComplete: false,
-    /** The first read began before the lease was there: what was stored in between was told to nobody. */
+    /** The first read began before the lease was taken. Nothing wakes the run for what was stored in between, so it reads again. */
     readBeforeLease: start.backlog,
     replaying: start.replaying,
     retryAt: start.retryIn === null ? null : now + start.retryIn,
     recordedThrough: start.cursor.recordedThrough,
-    /** Recorded while the retries were being read: that read may have seen them as they were before. */
+    /** Ids recorded while the retries were being read. That read may have seen their retries as they were before. */
     recordedMeanwhile: [] as number[],
     sends: 0,
   };
@@ -59,7 +60,7 @@ export function createSources(start: RunStart, now: number): Sources {
 
   function mayReadRetries(at: number): boolean {
     if (state.reading.retries || state.retryAt === null || state.retryAt > at) return false;
-    // Those of an ordered webhook are read one by one, each when the one before it is recorded.
+    // An ordered webhook reads its retries one at a time, each after the one before is recorded.
     return ordered ? inHand.size === fresh.length : due.length < READ_RETRIES / 2;
   }
 
@@ -102,7 +103,7 @@ export function createSources(start: RunStart, now: number): Sources {
         state.sends += 1;
         return due.shift();
       }
-      // Nothing new overtakes a retry of an ordered webhook.
+      // In an ordered webhook, nothing new overtakes a retry.
       if (ordered && (state.retryAt !== null || state.reading.retries)) return undefined;
       state.sends += 1;
       return fresh.shift();
@@ -113,7 +114,7 @@ export function createSources(start: RunStart, now: number): Sources {
       const commands: RunCommand[] = [];
       if (!state.reading.log && !state.logComplete && fresh.length < READ_AHEAD) {
         state.reading.log = true;
-        // What comes while it is read is looked for once more.
+        // For movements that arrive during the read, `lookAgain` sets this to false again.
         state.logComplete = true;
         const { recordedThrough } = start.cursor;
         commands.push({ type: 'read log', after: window.readThrough(), recordedThrough });

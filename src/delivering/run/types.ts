@@ -3,25 +3,27 @@ import type { Answer } from '../posting/post.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 import type { Outcome } from './outcome.ts';
 
+/** The input and output of the state machine of a delivery run: start, events, commands and records. */
+
 /** One movement for one webhook, to be sent. */
 export interface Delivery {
   transactionId: number;
-  /** Where it was read: a new movement from the log, or one that is due again. */
+  /** `log`: a new movement. `retries`: a delivery that is due again. */
   source: 'log' | 'retries';
   /** Attempts before this one, over the life of the delivery. */
   attempts: number;
-  /** Failures on the retry schedule. */
+  /** Failed attempts on the current retry schedule. A redelivery or a replay starts it again at 0. */
   failures: number;
-  /** null: it is not stored any more. */
+  /** null: the movement is not stored any more. */
   movement: NotifiedMovement | null;
 }
 
-/** One attempt that has ended, to be recorded. */
+/** The result of one attempt that has ended. */
 export interface AttemptResult {
   transactionId: number;
   /** Counted from 1 over the life of the delivery. */
   number: number;
-  /** The delivery's status from now on. */
+  /** The delivery's status after this attempt. */
   status: 'pending' | 'delivered' | 'failed';
   outcome: Outcome['kind'];
   statusCode: number | null;
@@ -31,48 +33,51 @@ export interface AttemptResult {
   error: string | null;
   response: string;
   failures: number;
-  /** Milliseconds until the next attempt, for one that is pending; else null. */
+  /** Milliseconds until the next attempt of a pending delivery; null for the others. */
   retryIn: number | null;
 }
 
-/** How far a run has got in the movement log; see the columns of `webhook_cursors`. */
+/** How far a webhook has got in the movement log. */
 export interface Cursor {
+  /** Every matching movement up to this id has a result. */
   sentThrough: number;
+  /** No movement beyond this id has a result. */
   recordedThrough: number;
 }
 
-/** A webhook as a run finds it when it begins. */
+/** A webhook as a run finds it at its start. */
 export interface RunStart {
   revision: number;
   ordered: boolean;
   maxInFlight: number;
   /** POSTs per second; null: no limit. */
   rateLimit: number | null;
-  /** Milliseconds until the rate limit lets the next one go. */
+  /** Milliseconds until the rate limit allows the next POST. */
   rateWait: number;
   health: EndpointHealth;
   lastError: string | null;
   cursor: Cursor;
-  /** Nothing at or before this id is left to be read from the log. */
+  /** Nothing at or before this id has to be read from the log. */
   logFrom: number;
   /** Whether the log holds matching movements beyond the cursor. */
   backlog: boolean;
-  /** Changes with each change of what one of the customer's webhooks matches. */
+  /** The customer's `filters_version`, which grows when one of the customer's webhooks changes what it matches. */
   filtersVersion: number;
-  /** Milliseconds until the next retry is due (of an ordered webhook: the first in its order); null: none is waiting. */
+  /** Milliseconds until the next retry is due (ordered webhook: the one with the lowest transaction id); null: none is waiting. */
   retryIn: number | null;
-  /** Whether a replay is not finished. */
+  /** Whether a replay is unfinished. */
   replaying: boolean;
-  /** Milliseconds after each failure; the last failure is final. */
+  /** Milliseconds to wait after the first failure, the second, and so on. A failure beyond the list is final. */
   retryDelays: readonly number[];
-  /** How long the run sends without a pause, and after how long it ends at its next pause. Milliseconds. */
+  /** The run ends if it still has something to send after this long. Being idle starts a new slice. Milliseconds. */
   sliceLength: number;
+  /** After this long, the run ends the next time it is idle. Milliseconds. */
   longestRun: number;
-  /** How long a run that has sent everything waits for more. Milliseconds. */
+  /** How long an idle run waits for new movements. Milliseconds. */
   linger: number;
 }
 
-/** Why a run ends. `idle`: nothing is left to be sent now. `changed`: the webhook must be read again. */
+/** Why a run ends (all reasons: docs/states.md). `idle`: nothing is left to send now. `changed`: the webhook must be read again. */
 export type RunEnd =
   | 'idle'
   | 'slice over'
@@ -84,69 +89,69 @@ export type RunEnd =
   | 'lost'
   | 'stopped';
 
-/** What has happened. */
+/** What goes into the state machine: what has happened. */
 export type RunEvent =
   /** The first event. */
   | { type: 'started' }
-  /** More may be due: new movements, or (`reread`) anything about the webhook. */
+  /** There may be more to send: new movements, or (`reread`) anything about the webhook may have changed. */
   | { type: 'woken'; reread: boolean }
   | {
       type: 'log read';
       deliveries: Delivery[];
-      /** Nothing that matches is left at or before this id. */
+      /** No other match is left at or before this id. */
       through: number;
-      /** Nothing beyond it was there at that moment. */
+      /** Nothing lay beyond `through` at the moment of the read. */
       complete: boolean;
       filtersVersion: number;
     }
   | {
       type: 'retries read';
       deliveries: Delivery[];
-      /** Milliseconds until the next one that is not among them. */
+      /** Milliseconds until the next retry that is not among them; 0: more are due. null: there is none. */
       nextIn: number | null;
     }
-  /** Some of a replay's deliveries were made due, or none was left. */
+  /** Some of a replay's deliveries became due, or none was left. */
   | { type: 'replay expanded'; added: number; replaying: boolean }
   | { type: 'answered'; delivery: Delivery; answer: Answer; startedAt: number; durationMs: number }
-  /** Results may wait no longer. */
+  /** Results have waited for long enough, and are to be recorded. */
   | { type: 'flush due' }
   | { type: 'recorded'; revision: number }
   | { type: 'timer' }
-  /** Nothing more can be recorded: another run has the webhook, or MySQL did not take the record. */
+  /** Nothing more can be recorded: another run has the lease, or MySQL did not accept the record. */
   | { type: 'lease lost' }
-  /** Something failed that this run cannot mend, such as a read. What has been sent is still recorded. */
+  /** Something failed that this run cannot repair, such as a read. What has been sent is still recorded. */
   | { type: 'failed' }
-  /** End as soon as possible: the process shuts down, or needs the place. */
+  /** End as soon as possible, for example because the process shuts down or too many of its runs linger. */
   | { type: 'stop' };
 
-/** What is to be done. Reads, records and expansions are answered by an event each; of each kind one is under way at a time. */
+/** What comes out: what to do now. One event answers each read, record and expansion; at most one of each kind is under way. */
 export type RunCommand =
   | { type: 'read log'; after: number; recordedThrough: number }
   | { type: 'read retries'; limit: number }
   | { type: 'expand replay' }
   | { type: 'send'; delivery: Delivery }
-  /** Results have come: send `flush due` soon. */
+  /** Results have come in. Send `flush due` soon. */
   | { type: 'flush soon' }
   | { type: 'record'; record: RunRecord }
-  /** Send `timer` at this moment, and not at the one asked for before. */
+  /** Send `timer` at this moment. This replaces the timer that was set before. */
   | { type: 'set timer'; at: number }
-  /** The run begins, or ends, to wait for new movements with nothing else to do. */
+  /** The run starts, or stops, waiting for new movements with nothing else to do. */
   | { type: 'idle'; isIdle: boolean }
   | { type: 'end'; reason: RunEnd };
 
-/** What a run writes down: results, how far it has got, and how its endpoint answers. */
+/** What a run records: results, how far it has got, and the health of its endpoint. */
 export interface RunRecord {
   results: readonly AttemptResult[];
   cursor: Cursor;
-  /** null: as it was. */
+  /** null: unchanged. */
   health: EndpointHealth | null;
-  /** Milliseconds until the webhook's rate limit lets the next POST go; null: no limit. */
+  /** Milliseconds until the rate limit allows the next POST; null: no limit. */
   rateWait: number | null;
   lastError: string | null;
   /** Why the webhook is to be disabled; null: it is not. */
   disable: string | null;
-  /** The webhook's revision that the run started with. */
+  /** The webhook revision this run started with. */
   revision: number;
-  /** The run ends with this record, and gives its lease back. */
+  /** Whether the run ends with this record and gives its lease back. */
   release: boolean;
 }
