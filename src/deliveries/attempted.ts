@@ -5,15 +5,15 @@ import type { ListedStatus } from './view.ts';
 
 interface Entry {
   id: string;
-  /** Read only where the caller does not see all accounts. */
+  /** Read only if the caller may not see all accounts. */
   account_id: string | null;
   kept: number | string;
 }
 
-const WITH_ACCOUNT = (limited: boolean, looked: string) =>
+const WITH_ACCOUNT = (limited: boolean, entries: string) =>
   limited
-    ? `SELECT it.id, t.account_id, it.kept FROM (${looked}) it LEFT JOIN transactions t ON t.id = it.id ORDER BY it.id DESC`
-    : looked;
+    ? `SELECT it.id, t.account_id, it.kept FROM (${entries}) it LEFT JOIN transactions t ON t.id = it.id ORDER BY it.id DESC`
+    : entries;
 
 /** Index: the primary key. */
 const DELIVERIES = `
@@ -31,7 +31,7 @@ const RETRIES = `
   SELECT transaction_id AS id, NULL AS account_id, due_at IS NOT NULL AS kept FROM retries FORCE INDEX (PRIMARY)
   WHERE webhook_id = ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
 
-/** Finds deliveries that had an attempt, in the tables that have a row for each. @param status null: all. */
+/** Finds deliveries that had an attempt, in the tables that have a row for each of them. @param status null: all. */
 export function findAttempted(
   sql: Sql,
   caller: Caller,

@@ -2,17 +2,17 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { lockSendable, type Sendable } from './request-redelivery.ts';
 
-/** How a delivery that can be replayed has ended. */
+/** The statuses that a delivery can be replayed from. */
 export const REPLAYABLE = ['failed', 'delivered'] as const;
 export type Replayable = (typeof REPLAYABLE)[number];
 
-/** As many deliveries are counted; of more a replay says only that there are more. */
-const COUNTED = 1_000;
+/** Deliveries are counted up to this many. Of more, a replay says only that there are more. */
+const MAX_COUNTED = 1_000;
 
-/** Entries looked at to count them, where not all of a range match. */
-const LOOKED_AT = 5_000;
+/** Entries read for the count, where not all of a range match. */
+const MAX_ENTRIES = 5_000;
 
-/** Ids and date_readed grow together per customer: each bound is one place in the index. */
+/** Ids and date_readed grow together per customer, so each bound is one place in the index. */
 const NEWEST_BEFORE = (compare: '<' | '<=') => `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? AND date_readed ${compare} ? ORDER BY date_readed DESC, id DESC LIMIT 1`;
@@ -25,36 +25,36 @@ const INSERT = `
   INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id, created_at, finished_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Milliseconds, so that the answer and the table say the same. */
+/** In milliseconds, so that the answer and the table have the same value. */
 const NOW = 'SELECT NOW(3) AS now';
 
-/** Dead letters of a range, in the index retries_due. */
+/** Dead letters of a range. Index: retries_due. */
 const FAILED = `
   SELECT r.transaction_id, 'failed' AS status FROM retries r FORCE INDEX (retries_due)
   WHERE r.webhook_id = ? AND r.due_at IS NULL AND r.transaction_id > ? AND r.transaction_id <= ?
   ORDER BY r.transaction_id LIMIT ?`;
 
-/** All deliveries of a range that had an attempt, by the primary key. */
+/** All deliveries of a range that had an attempt. Index: the primary key. */
 const ATTEMPTED = `
   SELECT d.transaction_id, d.status FROM deliveries d FORCE INDEX (PRIMARY)
   WHERE d.webhook_id = ? AND d.transaction_id > ? AND d.transaction_id <= ?
   ORDER BY d.transaction_id LIMIT ?`;
 
-const COUNT = (looked: string, ofAccounts: string) => `
-  SELECT COUNT(*) AS looked, COALESCE(SUM(it.status IN (?)${ofAccounts}), 0) AS matched FROM (${looked}) it`;
+const COUNT = (entries: string, ofAccounts: string) => `
+  SELECT COUNT(*) AS looked, COALESCE(SUM(it.status IN (?)${ofAccounts}), 0) AS matched FROM (${entries}) it`;
 
-/** Primary key of transactions, once for each entry looked at. */
+/** Index: the primary key of transactions, once for each entry read. */
 const OF_ACCOUNTS =
   ' AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = it.transaction_id AND t.account_id IN (?))';
 
 export interface ReplayRequest {
   webhook: { id: string; customerId: string };
-  /** Both inclusive, on when the movement was stored (its date_readed). A string is UTC: `2026-01-31 12:00:00`. */
+  /** Both inclusive, for the moment the movement was stored (its date_readed). A string is UTC: `2026-01-31 12:00:00`. */
   since: Date | string;
   until?: Date | string | undefined;
-  /** Default: failed. What was delivered is sent a second time only to who asks for it. */
+  /** Default: failed. Delivered ones are sent a second time only on request. */
   statuses?: readonly Replayable[] | undefined;
-  /** Only notifications of these accounts' movements: the webhook may have been for others before. Default: all. */
+  /** Only deliveries of these accounts' movements: the webhook may have matched others before. Default: all. */
   accountIds?: 'all' | readonly string[] | undefined;
 }
 
@@ -62,14 +62,14 @@ export interface Replay {
   id: string;
   webhookId: string;
   statuses: Replayable[];
-  /** How many deliveries it finds now; null: more than a thousand, or more than can be counted quickly. */
+  /** How many deliveries the replay finds now; null: more than a thousand, or more than can be counted quickly. */
   matched: number | null;
   createdAt: Date;
 }
 
 /**
- * Accepts a replay: one row, however many deliveries it is for. Delivery runs of the webhook work it off; the caller wakes the
- * webhook.
+ * Accepts a replay. It is one row, however many deliveries it covers, and the webhook's delivery runs work through it. The caller
+ * wakes the webhook.
  * @returns 'disabled' or 'deleted' for a webhook that sends nothing.
  */
 export function createReplay(
@@ -79,7 +79,7 @@ export function createReplay(
   return inTransaction(database, (sql) => storeReplay(sql, request));
 }
 
-/** The same in a transaction of the caller's. */
+/** `createReplay` in the caller's transaction. */
 export async function storeReplay(
   sql: Sql,
   { webhook, since, until, statuses: asked = ['failed'], accountIds = 'all' }: ReplayRequest,
@@ -124,7 +124,7 @@ async function findRange(
   return { position: before?.id ?? '0', untilId: last?.id ?? '0' };
 }
 
-/** Failed ones alone are counted among the dead letters, which are few; what was delivered stands in between all others. */
+/** If only failed deliveries are wanted, the dead letters are counted, which are few. Delivered ones lie between all the others. */
 async function countMatched(
   sql: Sql,
   webhookId: string,
@@ -136,13 +136,13 @@ async function countMatched(
   }: IdRange & { statuses: readonly Replayable[]; accountIds: 'all' | readonly string[] },
 ): Promise<number | null> {
   if (statuses.length === 0 || accountIds.length === 0 || BigInt(untilId) <= BigInt(position)) return 0;
-  const looked = statuses.includes('delivered') ? ATTEMPTED : FAILED;
+  const entries = statuses.includes('delivered') ? ATTEMPTED : FAILED;
   const accounts = accountIds === 'all' ? [] : [accountIds];
-  const limit = looked === FAILED && accountIds === 'all' ? COUNTED + 1 : LOOKED_AT;
+  const limit = entries === FAILED && accountIds === 'all' ? MAX_COUNTED + 1 : MAX_ENTRIES;
   const [counts] = await sql.query<{ looked: string; matched: string }[]>(
-    COUNT(looked, accountIds === 'all' ? '' : OF_ACCOUNTS),
+    COUNT(entries, accountIds === 'all' ? '' : OF_ACCOUNTS),
     [statuses, ...accounts, webhookId, position, untilId, limit],
   );
   const matched = Number(counts?.matched);
-  return matched > COUNTED || Number(counts?.looked) === limit ? null : matched;
+  return matched > MAX_COUNTED || Number(counts?.looked) === limit ? null : matched;
 }

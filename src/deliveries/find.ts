@@ -14,7 +14,7 @@ export interface FoundDelivery extends DeliveryRow {
   sent_through: string;
 }
 
-/** Indexes: the primary keys, a row of each. */
+/** Indexes: the primary keys, one row of each. */
 const FIND = `
   SELECT w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
     w.status AS webhook_status, c.sent_through
@@ -25,7 +25,7 @@ const FIND = `
   LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
   WHERE w.id = ? AND w.customer_id = ?`;
 
-/** The id of a delivery in the path. @throws {Problem} 404 for what cannot be one. */
+/** Reads the delivery's id in the path. @throws {Problem} 404 when it cannot be one. */
 export function readDeliveryKey(c: Context<ApiEnv>): DeliveryKey {
   const key = parseDeliveryId(c.req.param('id') ?? '');
   if (key === null) throw notFound('delivery');
@@ -33,8 +33,8 @@ export function readDeliveryKey(c: Context<ApiEnv>): DeliveryKey {
 }
 
 /**
- * A delivery of one of the caller's webhooks, deleted ones included: their log stays. A key limited to accounts sees those of
- * its accounts' movements, from webhooks of its accounts.
+ * Finds a delivery of one of the caller's webhooks. Those of deleted webhooks are included, since their log stays. A key that is
+ * limited to accounts sees the deliveries of its accounts' movements, from webhooks of its accounts.
  * @throws {Problem} 404.
  */
 export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
@@ -49,7 +49,7 @@ const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Calle
   caller.accountIds === 'all' ||
   (webhook_account !== null && maySee(caller, webhook_account) && maySee(caller, account_id));
 
-/** Whether a movement that was never attempted matches the webhook, which has not sent as far yet. */
+/** Whether a movement without an attempt is pending: it matches the webhook and lies beyond its cursor. */
 async function isPending(
   sql: Sql,
   { webhookId, transactionId }: DeliveryKey,
@@ -71,7 +71,7 @@ const ATTEMPTS = `
 const LAST_ATTEMPT = `
   SELECT d.attempts AS number, ${ATTEMPT_COLUMNS('d')} FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = ?`;
 
-/** The attempts of a delivery in their order: the last one is in `deliveries`, and once it has failed also in `attempts`. */
+/** Reads the attempts of a delivery in their order. The last one is in `deliveries`, and also in `attempts` once it has failed. */
 export async function readAttempts(
   sql: Sql,
   { webhookId, transactionId }: DeliveryKey,

@@ -5,19 +5,19 @@ import { type Found, PER_PAGE } from './scan.ts';
 import { findUnattempted } from './unattempted.ts';
 import { DELIVERY_COLUMNS, type DeliveryRow, type ListedStatus, statusOf } from './view.ts';
 
-/** Behind every id, and still a number that a cursor may hold. */
+/** Above every id, and still a number that a cursor may hold. */
 const NEWEST = '999999999999999999';
 
 export interface DeliveryPage {
   /** The newest movement first. */
   rows: DeliveryRow[];
-  /** Where the next page begins, below this movement; null: there is none. */
+  /** The next page begins below this movement; null: there is none. */
   next: string | null;
 }
 
 /**
- * Reads a page of a webhook's deliveries, the newest movement first. Deliveries that had an attempt have rows; the others are
- * the movements that match beyond the webhook's cursor. Both are read in the order of an index and merged.
+ * Reads a page of a webhook's deliveries, the newest movement first. Deliveries that had an attempt have rows. The others are
+ * the matching movements beyond the webhook's cursor. Both are read in the order of an index and merged.
  * @param before the page begins below this movement; null: at the newest.
  */
 export async function readPage(
@@ -27,11 +27,11 @@ export async function readPage(
 ): Promise<DeliveryPage> {
   const position = before ?? NEWEST;
   const found: Found[] = [];
-  // The log first: what has its attempt meanwhile is found again among the rows.
+  // The log comes first: a delivery that gets its first attempt in between is then found among the rows.
   if (status === null || status === 'pending')
     found.push(await findUnattempted(sql, caller, webhookId, position));
   found.push(await findAttempted(sql, caller, { webhookId, status, before: position }));
-  // What lies below the place to which one of them has looked is not known of the others yet.
+  // Below the point that either of them has reached, deliveries may be missing.
   const floor = found.reduce((most, { reached }) => (reached > most ? reached : most), 0n);
   const ids = [...new Set(found.flatMap((it) => it.ids))]
     .map(BigInt)

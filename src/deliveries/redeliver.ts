@@ -27,7 +27,7 @@ export const redeliverDelivery = (runtime: Runtime) =>
       const { database } = runtime;
       const caller = c.get('caller');
       const key = readDeliveryKey(c);
-      // Who may not see it must not wait for its locks either.
+      // A caller that may not see the delivery must not wait for its locks either.
       await findDelivery(database, caller, key);
       const sendable = await redeliver(database, key);
       if (sendable !== 'accepted') throw notSendable(sendable);

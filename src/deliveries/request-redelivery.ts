@@ -3,18 +3,19 @@ import { inTransaction, type Sql } from '../database/transaction.ts';
 import type { DeliveryKey } from '../delivering/delivery-id.ts';
 import { lockCursor, makePendingAgain } from '../delivering/pending-again.ts';
 
-/** Shared with who reads the status for another delivery; it does not change until the transaction ends. */
+/** A shared lock: requests for other deliveries can read the status too, and it does not change until the transaction ends. */
 const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
 
 const BRING_FORWARD = `
   UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND transaction_id = ? AND due_at > NOW(6)`;
 
-/** Whether anything can be sent for a webhook of that status; a paused one sends when it is active again. */
+/** Whether anything can be sent for a webhook with this status. A paused webhook sends when it is active again. */
 export type Sendable = 'accepted' | 'disabled' | 'deleted';
 
 /**
- * @param sql a transaction: until it ends the status stays as it is.
- * @returns why deliveries of a webhook cannot be asked for again, or 'accepted'.
+ * Locks a webhook's status until the transaction ends.
+ * @param sql a transaction.
+ * @returns 'accepted', or why deliveries of the webhook cannot be requested again.
  */
 export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendable> {
   const [webhook] = await sql.query<{ status: string }[]>(READ_STATUS, [webhookId]);
@@ -23,8 +24,8 @@ export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendabl
 }
 
 /**
- * Asks for one delivery to be sent again: one that is delivered or failed becomes pending, one that waits for its next attempt
- * is due now, and one that was never attempted is due already. The caller wakes the webhook then.
+ * Requests that a delivery is sent again. A delivered or failed one becomes pending, one that waits for its next attempt is due
+ * now, and one that was never attempted is due already. The caller wakes the webhook afterwards.
  */
 export function redeliver(
   database: DataSource,

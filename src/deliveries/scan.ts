@@ -1,29 +1,29 @@
-/** More than this many found end a scan: a page. */
+/** The size of a page. A scan ends when it has found more than this. */
 export const PER_PAGE = 100;
 
-/** Entries of an index read in one statement, but for the first, which is a page: most listings leave out little. */
+/** Entries of an index read per statement. The first statement reads only a page, since most listings leave out little. */
 const WINDOW = 1_000;
 
-/** Entries looked at for one page: what matches rarely must not be searched for without an end. */
+/** Entries read for one page at most, so that a search for rare matches ends. */
 export const MOST_LOOKED_AT = 10_000;
 
-/** Movements that one source has for a page, newest first. */
+/** Movements that one source has found for a page, newest first. */
 export interface Found {
   ids: string[];
-  /** All from this movement on has been looked at; 0: everything. */
+  /** All movements from this one on have been read; 0: all there are. */
   reached: bigint;
 }
 
-/** What is left of MOST_LOOKED_AT; several scans for one page share it. */
+/** What is left of MOST_LOOKED_AT. Several scans for one page share it. */
 export interface Budget {
   entries: number;
 }
 
 /**
- * Goes through an index from an entry down, until there is more than a page, or the budget is used up.
+ * Reads an index downward from `before`, until more than a page is found or the budget is used up.
  * @param before the first entry is below this movement.
- * @param read entries below a movement, in descending order.
- * @param keep those of them that belong to the listing.
+ * @param read returns entries below a movement, in descending order.
+ * @param keep returns those that belong to the listing.
  */
 export async function scan<T extends { id: string }>(
   { before, budget }: { before: string; budget: Budget },

@@ -1,7 +1,7 @@
 import { Problem } from '../http/problem.ts';
 import type { Sendable } from './request-redelivery.ts';
 
-/** 409 for a webhook whose deliveries cannot be asked for again. */
+/** The 409 for a webhook whose deliveries cannot be requested again. */
 export function notSendable(status: Exclude<Sendable, 'accepted'>): Problem {
   switch (status) {
     case 'disabled':

@@ -15,7 +15,7 @@ const CURSOR = `
   SELECT c.customer_id, c.sent_through, c.recorded_through, b.matched_through
   FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id = ?`;
 
-/** The log of a customer, or of one of its accounts. Both indexes hold all columns that are read. */
+/** The log of a customer, or of one of its accounts. Both indexes cover all columns that are read. */
 const LOG_OF = {
   customer: `
     SELECT id, account_id, dc FROM transactions FORCE INDEX (transactions_customer_page)
@@ -29,7 +29,7 @@ const LOG_OF = {
 const HAVE_ROWS =
   'SELECT transaction_id AS id FROM deliveries WHERE webhook_id = ? AND transaction_id IN (?)';
 
-/** Movements beyond the webhook's cursor that match, and have no row: the webhook has not sent them yet. */
+/** Finds deliveries without an attempt: matching movements beyond the webhook's cursor that have no row in `deliveries`. */
 export async function findUnattempted(
   sql: Sql,
   caller: Caller,
@@ -72,7 +72,7 @@ interface LogEntry {
   dc: 'Debit' | 'Credit';
 }
 
-/** After a crash some movements beyond the cursor have been sent; none beyond recorded_through. */
+/** After a crash, some movements beyond the cursor have a row; none beyond recorded_through has one. */
 async function withoutRows(
   sql: Sql,
   webhookId: string,

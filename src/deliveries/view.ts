@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { formatDeliveryId } from '../delivering/delivery-id.ts';
 
-/** What a listing can be limited to. */
+/** The statuses that a listing can be limited to. */
 export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type ListedStatus = (typeof LISTED_STATUSES)[number];
 
@@ -31,8 +31,8 @@ export const AttemptView = v.object({
 });
 
 /**
- * The columns that `viewDelivery` needs, of `transactions t` with, where they have a row, `deliveries d` and `retries r`. One
- * that was never attempted has none.
+ * The columns that `viewDelivery` needs, of `transactions t`, `deliveries d` and `retries r`. A delivery that was never attempted
+ * has no row in the last two.
  */
 export const DELIVERY_COLUMNS = `t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
   d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
@@ -41,7 +41,7 @@ export interface DeliveryRow {
   webhook_id: string;
   transaction_id: string;
   created_at: Date;
-  /** null, as all that follows: never attempted. */
+  /** null, like the columns that follow: never attempted. */
   status: ListedStatus | null;
   attempts: number | null;
   outcome: string | null;
@@ -54,7 +54,7 @@ export interface DeliveryRow {
 
 export const statusOf = ({ status }: DeliveryRow) => status ?? 'pending';
 
-/** @param webhookStatus of a deleted webhook nothing is sent any more: what was pending is cancelled. */
+/** @param webhookStatus if it is 'deleted', nothing is sent any more, and what was pending is shown as cancelled. */
 export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
   const status = statusOf(row);
   const cancelled = status === 'pending' && webhookStatus === 'deleted';
@@ -75,7 +75,7 @@ export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
 const finishedAt = ({ started_at, duration_ms }: DeliveryRow): string | null =>
   started_at === null ? null : new Date(started_at.getTime() + (duration_ms ?? 0)).toISOString();
 
-/** What went wrong at its last attempt; null when that was delivered, or there was none. */
+/** What went wrong at the last attempt; null when it was delivered, or there was none. */
 function lastError({ outcome, error, status_code }: DeliveryRow): string | null {
   if (outcome === null || outcome === 'delivered') return null;
   return error ?? (status_code === null ? null : `answered ${status_code}`);
