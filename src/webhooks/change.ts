@@ -44,7 +44,7 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
         },
       );
       if (!changed) throw notFound('webhook');
-      // Whatever has changed: a run that is active reads it, and goes on by it.
+      // Whatever has changed, an active run ends, and the webhook is read again.
       await wakeWebhook(runtime, id);
       return c.json({
         webhook: viewWebhook(await database.getRepository(Webhook).findOneByOrFail({ id })),
@@ -53,8 +53,8 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
   );
 
 /**
- * The columns of `webhooks` that a change sets; the schema knows no other names.
- * @throws {Problem} 422 or 403 for an endpoint or account that may not be.
+ * The columns of `webhooks` that a change sets. The schema allows no other names.
+ * @throws {Problem} 422 or 403 for an endpoint or account that is not allowed.
  */
 async function toColumns(
   change: WebhookChange,
@@ -72,8 +72,8 @@ async function toColumns(
 }
 
 /**
- * A webhook may have been for other accounts before, and still have their movements pending. A key limited to accounts must
- * not lead these to an endpoint of its choice.
+ * A webhook may have matched other accounts before, and still have their movements pending. A key that is limited to accounts must
+ * not redirect these to an endpoint of its choice.
  * @throws {Problem} 403.
  */
 async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId: string): Promise<void> {

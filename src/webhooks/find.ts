@@ -3,7 +3,7 @@ import { Webhook } from '../database/entities/webhook.ts';
 import type { Caller } from '../http/environment.ts';
 import { notFound } from '../http/problem.ts';
 
-/** What a caller may see: its customer's webhooks; for a limited key those of its accounts, and not those for all. */
+/** What a caller may see: its customer's webhooks. A key limited to accounts sees those of its accounts, and not those for all. */
 const visible = ({ customerId, accountIds }: Caller) => ({
   customerId,
   status: Not('deleted' as const),

@@ -1,7 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import { type FilterRange, MOST_RANGES, readFilterRanges } from '../delivering/filter-ranges.ts';
 
-/** Beyond so many pending retries it is not looked which movements they are for. */
+/** With more pending retries than this, their movements are not checked one by one. */
 const MOST_RETRIES = 1_000;
 
 /** Indexes: the primary keys. */
@@ -22,8 +22,8 @@ const REPLAYS = `
   WHERE webhook_id = ? AND finished_at IS NULL`;
 
 /**
- * Whether a webhook may have movements of other accounts pending: it may have been for these before. In doubt it has.
- * @param accountIds those that the caller may see; not empty.
+ * Whether a webhook may have pending movements of other accounts, which it matched before. When in doubt, true.
+ * @param accountIds the accounts that the caller may see; not empty.
  */
 export async function mayHavePendingOfOtherAccounts(
   sql: Sql,

@@ -6,7 +6,7 @@ import { Id } from '../validation.ts';
 const MAX_HEADERS = 10;
 
 /**
- * Headers that are ours, or that belong to one connection and not to the message (RFC 9110, section 7.6.1); `host` and
+ * Headers that Ledgerbell sets, or that belong to one connection and not to the message (RFC 9110, section 7.6.1). `host` and
  * `content-*` would contradict what is sent.
  */
 const REFUSED_HEADERS = new Set([
@@ -25,7 +25,7 @@ const REFUSED_HEADERS = new Set([
 ]);
 const REFUSED_PREFIXES = ['webhook-', 'ledgerbell-', 'content-'];
 
-/** field-name is a token, field-value visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
+/** A field-name is a token; a field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
 const HeaderName = v.pipe(
   v.string(),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must have names of letters, digits and hyphens'),
@@ -42,23 +42,23 @@ const HeaderValue = v.pipe(
   ),
 );
 
-/** What v.record passes over: it takes an array as well, and leaves out these names, which JavaScript's own objects have. */
-const LEFT_OUT = ['__proto__', 'constructor', 'prototype'];
-const NothingLeftOut = v.custom<object>(
-  (value) => !Array.isArray(value) && !LEFT_OUT.some((name) => Object.hasOwn(Object(value), name)),
-  `must be an object of header names and values, and none be named ${LEFT_OUT.join(', ')}`,
+/** v.record also accepts an array, and drops these names, which JavaScript's own objects have. */
+const DROPPED_NAMES = ['__proto__', 'constructor', 'prototype'];
+const NothingDropped = v.custom<object>(
+  (value) => !Array.isArray(value) && !DROPPED_NAMES.some((name) => Object.hasOwn(Object(value), name)),
+  `must be an object of header names and values, and none be named ${DROPPED_NAMES.join(', ')}`,
 );
 
 const Headers = v.pipe(
   v.intersect([
     v.record(HeaderName, HeaderValue, 'must be an object of header names and values'),
-    NothingLeftOut,
+    NothingDropped,
   ]),
   v.check(
     (headers) => Object.keys(headers).length <= MAX_HEADERS,
     `must hold at most ${MAX_HEADERS} headers`,
   ),
-  // Names are the same in any case (RFC 9110, section 5.1).
+  // Header names are case-insensitive (RFC 9110, section 5.1).
   v.check((headers) => {
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     return new Set(names).size === names.length;
@@ -87,7 +87,7 @@ const fields = {
   headers: Headers,
 };
 
-/** What POST /v1/webhooks takes. The endpoint's address is judged apart, since that may ask DNS. */
+/** The body of POST /v1/webhooks. The endpoint's address is checked separately, since that may ask DNS. */
 export const NewWebhook = v.strictObject({
   ...fields,
   encoding: v.optional(fields.encoding),
@@ -98,7 +98,7 @@ export const NewWebhook = v.strictObject({
   headers: v.optional(fields.headers, {}),
 });
 
-/** What PATCH /v1/webhooks/:id takes: any of them, and no defaults. */
+/** The body of PATCH /v1/webhooks/:id: any of these fields, without defaults. */
 export const WebhookChange = v.pipe(
   v.strictObject({
     ...v.partial(v.object(fields)).entries,

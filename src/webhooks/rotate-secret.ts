@@ -12,7 +12,7 @@ import { findWebhook } from './find.ts';
 import { viewWebhook, WebhookView } from './view.ts';
 import { wakeWebhook } from './wake.ts';
 
-/** MySQL assigns from left to right: the secret that was is kept before the new one takes its place. */
+/** MySQL assigns from left to right, so the old secret is kept before the new one replaces it. */
 const ROTATE = `
   UPDATE webhooks SET previous_secret = secret, previous_secret_until = NOW(6) + INTERVAL 24 HOUR, secret = ?,
     revision = revision + 1
@@ -41,7 +41,7 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
         id,
       ]);
       if (affectedRows === 0) throw notFound('webhook');
-      // A delivery run that is active signs with the new secret from now on.
+      // Makes an active delivery run sign with the new secret.
       await wakeWebhook(runtime, id);
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
       return c.json({ webhook: viewWebhook(webhook, secret) });

@@ -30,7 +30,7 @@ export const sendSample = ({ database, secrets }: Runtime, guard: AddressGuard) 
       const { id, event } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       const request = await buildSample(database, secrets, { webhookId: id, event, now: new Date() });
       if (request === null) throw notFound('webhook');
-      // A poster of its own, whose connection nobody uses again.
+      // A poster for this POST alone: its connection is not used again.
       const poster = createPoster({ guard });
       try {
         const { status, error } = await poster.post(request);

@@ -5,7 +5,7 @@ import { type Caller, maySee } from '../http/environment.ts';
 import { invalid, Problem } from '../http/problem.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** The endpoint as it is stored, once the guard has let it pass. @throws {Problem} 422. */
+/** Checks an endpoint. @returns the endpoint as it is stored. @throws {Problem} 422 when the guard refuses it. */
 export async function requireEndpoint(guard: AddressGuard, endpoint: string): Promise<string> {
   const url = new URL(endpoint);
   const refusal = await guard.checkEndpoint(url);
@@ -14,7 +14,7 @@ export async function requireEndpoint(guard: AddressGuard, endpoint: string): Pr
   return url.href;
 }
 
-/** Custom headers as they are stored; null for none. */
+/** Custom headers as they are stored; null: none. */
 export function sealHeaders(secrets: SecretBox, headers: Record<string, string>): string | null {
   return Object.keys(headers).length > 0
     ? secrets.seal(JSON.stringify(headers), SEALED.webhookHeaders)
@@ -22,7 +22,8 @@ export function sealHeaders(secrets: SecretBox, headers: Record<string, string>)
 }
 
 /**
- * @returns the account's id, null for all. Another customer's account is as unknown as one that does not exist.
+ * Checks the account of a webhook.
+ * @returns the account's id; null: all. Another customer's account is as unknown as one that does not exist.
  * @throws {Problem} 422, or 403 when a limited key asks for all.
  */
 export async function requireAccount(

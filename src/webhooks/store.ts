@@ -3,7 +3,7 @@ import { inTransaction, type Sql, type WriteResult } from '../database/transacti
 import { type Filter, lockImports, setFilter, startFilter } from '../delivering/filters.ts';
 import { resetHealth } from '../delivering/reset-health.ts';
 
-/** Columns of `webhooks` and their values. The names are ours and never a caller's. */
+/** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
 export type WebhookColumns = Record<string, unknown>;
 
 const INSERT = (columns: readonly string[]) => `
@@ -11,7 +11,7 @@ const INSERT = (columns: readonly string[]) => `
   VALUES (?, ?, ?, ${columns.map(() => '?').join(', ')})`;
 
 /**
- * Stores a new webhook with its filter, backlog and cursor: it matches what is stored from now on.
+ * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
  * @returns its id.
  */
 export function insertWebhook(
@@ -19,7 +19,7 @@ export function insertWebhook(
   { customerId, filter, columns }: { customerId: string; filter: Filter; columns: WebhookColumns },
 ): Promise<string> {
   return inTransaction(database, async (sql) => {
-    // Imports lock it before they lock accounts, and the row of a webhook refers to one of these.
+    // Imports take this lock before they lock accounts, and the row of a webhook refers to an account.
     await lockImports(sql, customerId);
     const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [
       customerId,
@@ -43,22 +43,22 @@ interface StoredWebhook {
 const READ = `
   SELECT event, account_id, status, revision FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
 
-/** A delivery run that is active reads the settings again when it sees another revision. */
+/** An active delivery run ends when it sees another revision, and the settings are read again. */
 const UPDATE = (columns: readonly string[]) => `
   UPDATE webhooks SET ${columns.map((column) => `${column} = ?`).join(', ')}, revision = ? WHERE id = ?`;
 
-/** What decides about the movements that a webhook matches. Imports are locked before it is changed. */
+/** Columns that decide which movements a webhook matches. Imports are locked before they change. */
 const FILTERING = ['event', 'account_id', 'status'];
 
-/** What leads to another place, of which the past says nothing. */
+/** Columns whose change leads to another place, about which the health so far says nothing. */
 const REDIRECTING = ['endpoint', 'headers'];
 
 /**
- * Changes a webhook. Event, account and status decide about movements stored from then on: a paused webhook goes on matching,
- * a disabled one that becomes active matches again. One that becomes active, or gets another endpoint or headers, forgets how
- * its endpoint has been answering.
- * @param check throws when the change may not be; it runs while the webhook is locked.
- * @returns false when there is no such webhook any more.
+ * Changes a webhook. Event, account and status decide about movements stored from then on: a paused webhook keeps matching, and a
+ * disabled one that becomes active matches again. The endpoint's health is reset when the webhook becomes active, or gets another
+ * endpoint or headers.
+ * @param check throws when the change is not allowed. It runs while the webhook is locked.
+ * @returns false when the webhook does not exist any more.
  */
 export function updateWebhook(
   database: DataSource,
@@ -91,8 +91,8 @@ const DELETE = `
   UPDATE webhooks SET status = 'deleted', revision = revision + 1 WHERE id = ? AND status <> 'deleted'`;
 
 /**
- * Deletes a webhook, however much is pending: it matches nothing more, and no delivery run sends for it. Its log stays.
- * @returns false when somebody else has deleted it.
+ * Deletes a webhook, however much is pending. It matches nothing any more, and no delivery run sends for it. Its log stays.
+ * @returns false when it was deleted before.
  */
 export function deleteWebhook(
   database: DataSource,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS, type Webhook } from '../database/entities/webhook.ts';
 
-/** A webhook as the API shows it. `secret` is there only in the answer to its creation. */
+/** A webhook as the API shows it. `secret` is there only in the answers that create or rotate it. */
 export const WebhookView = v.object({
   id: v.string(),
   title: v.string(),

@@ -2,7 +2,7 @@ import { wakeWebhooks } from '../delivering/wake.ts';
 import type { Runtime } from '../runtime.ts';
 
 /**
- * Has a webhook looked at that has changed, or that has deliveries due again. While Redis is away that is only logged: the
+ * Wakes a webhook that has changed, or that has deliveries due again. If Redis or MySQL is unreachable, that is only logged: the
  * reconciler finds what is due within 10 s.
  */
 export async function wakeWebhook(runtime: Runtime, webhookId: string): Promise<void> {
