@@ -77,7 +77,7 @@ describe('a replay', () => {
       { attempts: 1, failures: 1 },
     ]);
     expect(await cursorOf(service, webhookId)).toMatchObject({ delivered_count: '0', failed_count: '0' });
-    // What the last attempt came to is kept.
+    // The last attempt is kept.
     const attempts = await query(
       'SELECT number, outcome FROM attempts WHERE webhook_id = ? ORDER BY transaction_id',
     );

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createFairDispatch } from '../../src/delivering/fair-dispatch.ts';
 
-/** Dispatches for webhooks, and writes down whose POSTs have begun. */
+/** Dispatches for webhooks, and notes whose POSTs have begun. */
 function dispatchFor(options: Parameters<typeof createFairDispatch>[0]) {
   const begun: string[] = [];
   const dispatch = createFairDispatch(options);

@@ -128,7 +128,7 @@ describe('the filters of a webhook', () => {
     }
     const matched = (await Promise.all(importing)).reduce((sum, deliveries) => sum + deliveries, 0);
 
-    // Each movement, by the filter that was there when it was stored.
+    // Each movement is matched by the filter that applied when it was stored.
     const expected = await query<{ id: string }>(
       `SELECT t.id FROM transactions t JOIN webhook_filters f ON f.webhook_id = ? AND f.from_id = (
          SELECT MAX(g.from_id) FROM webhook_filters g WHERE g.webhook_id = f.webhook_id AND g.from_id < t.id)

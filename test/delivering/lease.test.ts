@@ -27,7 +27,7 @@ async function takeOne(webhookId: string, lastToken: string, lastWrites = 0): Pr
 
 const giveBack = (webhookId: string) => setCursor(service, webhookId, 'lease_until = NULL');
 
-/** Seconds until the lease is over. */
+/** Seconds until the lease ends. */
 async function secondsLeft(webhookId: string): Promise<number | null> {
   const [row] = await service.runtime.database.query<{ seconds: string | null }[]>(
     'SELECT TIMESTAMPDIFF(MICROSECOND, NOW(6), lease_until) / 1000000 AS seconds FROM webhook_cursors WHERE webhook_id = ?',
@@ -67,7 +67,7 @@ describe('the lease of a webhook', () => {
   it('is refused where its last holder has recorded since the webhook was read, although it was over then', async () => {
     const id = await newWebhook();
     const { token } = await takeOne(id, '');
-    // Read here, when the lease is over; its holder goes on, records and gives it back.
+    // The webhook is read here, when the lease has expired. Its holder goes on, records and gives it back.
     await setCursor(service, id, 'lease_until = NOW(6) - INTERVAL 1 SECOND');
     await setCursor(service, id, 'lease_writes = 1, lease_until = NULL');
     expect(await take([id, token, 0])).toEqual([null]);

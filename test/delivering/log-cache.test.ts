@@ -7,7 +7,7 @@ import type { NotifiedMovement } from '../../src/delivering/posting/notification
 
 const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null };
 
-/** A log in memory: what a query of MySQL finds, at most `limit` movements at a time. */
+/** A log in memory. It returns what a query of MySQL finds, at most `limit` movements at a time. */
 function createLog(limit = 300) {
   const ids: number[] = [];
   const movements = new Map<number, NotifiedMovement>();
@@ -27,7 +27,7 @@ function createLog(limit = 300) {
   return {
     log,
     query,
-    /** Matching movements, and then some that do not match. */
+    /** Adds matching movements, followed by some that do not match. */
     add(count: number, others = 0) {
       for (let i = 0; i < count; i += 1) {
         log.newest += 1;

@@ -17,7 +17,7 @@ const service = useService({ roles: ['api'] });
 const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };
 const openLog = () => openMovementLog(service.runtime.database);
 
-/** What a webhook asks that matches everything and begins at the start. */
+/** The read of a webhook that matches everything and begins at the start of the log. */
 const request = ({ webhook, customerId }: Subscriber, fields: Partial<LogRequest> = {}): LogRequest => ({
   webhookId: webhook.id,
   customerId,
@@ -30,7 +30,7 @@ const only = (filter: Filter | null) => ({ filters: [{ from: 0, through: null, f
 
 const idsOf = ({ movements }: LogRead) => movements.map(({ transaction_id }) => transaction_id);
 
-/** Reads on until nothing is left. */
+/** Reads until nothing is left. */
 async function readAll(log: ReturnType<typeof openLog>, first: LogRequest): Promise<string[]> {
   const ids: string[] = [];
   for (let after = first.after; ; ) {
@@ -41,7 +41,7 @@ async function readAll(log: ReturnType<typeof openLog>, first: LogRequest): Prom
   }
 }
 
-/** Counts the statements that are sent. */
+/** Collects the statements that are sent. */
 function watchStatements(): { sql: Sql; statements: string[] } {
   const statements: string[] = [];
   const { database } = service.runtime;
@@ -103,7 +103,7 @@ describe('the movement log', () => {
     ] as const) {
       const read = await log.read(request(subscriber, only(filter)));
       expect([filter, idsOf(read)]).toEqual([filter, expected]);
-      // Nothing that matches is left behind it, although the last does not match.
+      // Nothing that matches is left at or before `through`, although the last movement does not match.
       if (filter !== null) expect(read).toMatchObject({ through: Number(otherCredit), complete: true });
     }
   });
@@ -125,7 +125,7 @@ describe('the movement log', () => {
     );
     const log = openLog();
     expect(await readAll(log, request(subscriber, { filters }))).toEqual(expected);
-    // In one of the ranges, and exactly at each boundary.
+    // Begins inside a range, and exactly at each boundary.
     for (const at of [4, 9, 10, 15, 19, 20, 25, 29, 30, 39]) {
       const after = request(subscriber, { filters, after: id(at) });
       expect(await readAll(openLog(), after)).toEqual(expected.filter((it) => Number(it) > id(at)));

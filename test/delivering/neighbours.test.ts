@@ -15,7 +15,7 @@ const service = useService({ roles: ['api', 'importer'] });
 const receiver = useReceiver();
 const workers = useDeliveryWorkers(service);
 
-/** Its deadline does not come within the test: whoever waits for a hanging neighbour waits until the test has failed. */
+/** Its deadline lies beyond the test: a webhook that waits for a hanging neighbour makes the test fail. */
 const poster = createPoster({
   guard: createAddressGuard({ allow: ['127.0.0.0/8'] }),
   totalTimeout: 600_000,

@@ -16,7 +16,7 @@ import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
 
 /**
- * How many entries of tables and indexes MySQL looks at. The bounds hold on MariaDB, which counts what it passes over inside an
+ * Checks how many entries of tables and indexes MySQL reads. The bounds hold on MariaDB, which counts what it skips inside an
  * index, and on MySQL, which does not.
  */
 const MOVEMENTS = 50_000;
@@ -30,7 +30,7 @@ const watchOwn = <T>(work: (database: DataSource) => Promise<T>) =>
 const watch = <T>(work: (sql: Sql) => Promise<T>) => watchReads(service.runtime.database, work);
 
 let subscriber: Subscriber;
-/** Matches everything, from the start; matches rarely; has retries that are due; has retries that are not. */
+/** `all` matches everything, from the start; `rare` matches rarely; the retries of `due` are due, those of `waiting` are not. */
 let all: string;
 let rare: string;
 let due: string;
@@ -39,12 +39,12 @@ let waiting: string;
 let beforeRare: number;
 let newest: number;
 
-/** So many rows. @param n at most 1,000 times 1,000. */
+/** A derived table of `n` rows. @param n at most 1,000 times 1,000. */
 const numbers = (n: number) => `
   (WITH RECURSIVE s AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM s WHERE n < 999)
    SELECT a.n * 1000 + b.n AS n FROM s a JOIN s b WHERE a.n * 1000 + b.n < ${n})`;
 
-/** As right after an import: MySQL has not yet counted anew. */
+/** As right after an import, when MySQL has not yet updated its statistics. */
 beforeAll(async () => {
   const { database } = service.runtime;
   subscriber = await createSubscriber(service, NOWHERE, {}, { event: 'NEW_DEBIT' }, {}, {});
@@ -153,7 +153,7 @@ describe('without looking at all that is there', () => {
       const near = await watch((sql) => readRanges(sql, [range({ ...debits, after: beforeRare })]));
       expect(near.result[0]?.movements).toHaveLength(RARE);
       expect(near.read).toBeLessThan(100);
-      // Without that, the gap is passed over once, and no movement in it is read.
+      // Read from the start, the gap is skipped once in the index, and no movement in it is read.
       const far = await watch((sql) => readRanges(sql, [range(debits)]));
       expect(far.result[0]?.movements).toHaveLength(RARE);
       expect(far.read).toBeLessThan(MOVEMENTS + 500);

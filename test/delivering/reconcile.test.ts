@@ -94,6 +94,6 @@ it('finds them among thousands', async () => {
   }
   const { added, ids: found } = await reconcile();
   expect(found).toEqual(found.toSorted((a, b) => Number(a) - Number(b)));
-  // The retry was not copied: its webhook has nothing due.
+  // Retries were not copied, so the copies of "retry later" have nothing due.
   expect([added, found.length, new Set(found).size]).toEqual(Array(3).fill(before.length + 900));
 });

@@ -33,7 +33,7 @@ const retries = () =>
 const attempts = () =>
   rows('SELECT transaction_id, number FROM attempts WHERE webhook_id = ? ORDER BY transaction_id, number');
 
-/** The same lease after so many records. */
+/** The same lease after this many records. */
 const nextOf = (lease: Lease, writes: number): Lease => ({ ...lease, writes });
 
 describe('a record', () => {
@@ -171,7 +171,7 @@ describe('a record whose COMMIT got no answer', () => {
     const before = [await cursorOf(service, id), await deliveries(), await retries(), await attempts()];
     expect(await record(once)).toEqual([1]);
     const now = [await cursorOf(service, id), await deliveries(), await retries(), await attempts()];
-    // What is due comes nearer meanwhile.
+    // Due times come nearer in between.
     const due = expect.toSatisfy((due) => due === null || due > 0);
     const expected = structuredClone(before) as typeof before;
     for (const row of expected[2] as { due_in: unknown }[]) row.due_in = due;
@@ -253,7 +253,7 @@ describe('the health of an endpoint', () => {
       lease_until: expect.any(Date),
     });
     expect(await deliveries()).toHaveLength(1);
-    // A run that has read the webhook since then writes it.
+    // A run that has read the webhook since then writes its health.
     await record(recordOf(nextOf(leases[0], 1), [], { ...fields, revision: 2 }));
     expect(await cursorOf(service, id)).toMatchObject(written);
   });

@@ -12,14 +12,14 @@ import { useDeliveryWorkers } from '../support/webhooks.ts';
 const service = useService({ roles: ['api'] });
 const workers = useDeliveryWorkers(service);
 
-/** A retry is due immediately, so that its delay is not what a test waits for; circuits are made half-open by SQL instead. */
+/** Retries are due immediately, so that no test waits for their delay. Circuits are made half-open by SQL instead. */
 const tuning = { delays: Array<number>(11).fill(20) };
 
 beforeAll(() => {
   workers.start(tuning);
 });
 
-/** What an endpoint writes down, in the order in which it happened. */
+/** What an endpoint notes, in the order in which it happened. */
 interface Event {
   kind: 'came' | 'answered';
   id: string;
@@ -27,7 +27,7 @@ interface Event {
   at: number;
 }
 
-/** An HTTP server of the test's own: down at first, since nothing listens on its port. */
+/** An HTTP server of the test's own. It is down at first: nothing listens on its port. */
 function useEndpoint() {
   const events: Event[] = [];
   let healthyFor = 0;
@@ -37,7 +37,7 @@ function useEndpoint() {
     healthyFor -= 1;
     events.push({ kind: 'came', id, status, at: performance.now() });
     request.resume();
-    // Failures take longer than all successes before them: no success is told after the failures that follow it.
+    // Failures take longer than all successes before them, so that no success is reported after the failures that follow it.
     setTimeout(
       () => {
         events.push({ kind: 'answered', id, status, at: performance.now() });
@@ -63,11 +63,11 @@ function useEndpoint() {
     get url() {
       return `http://127.0.0.1:${port}/`;
     },
-    /** All that has happened since the last `take`. */
+    /** Returns everything that has happened since the last `take`. */
     take: () => events.splice(0),
-    /** Takes connections again, and answers 503. */
+    /** Starts to accept connections, and answers 503. */
     listen,
-    /** Answers 200 to the next `count`, and 503 to what follows. */
+    /** Answers 200 to the next `count` POSTs, and 503 to what follows. */
     recover(count = Number.POSITIVE_INFINITY) {
       healthyFor = count;
     },
@@ -75,7 +75,7 @@ function useEndpoint() {
   };
 }
 
-/** How many were open at each arrival, and how many had been answered by then. */
+/** How many POSTs were open at each arrival, and how many had been answered by then. */
 function openings(events: readonly Event[]): { open: number; answered: number }[] {
   let open = 0;
   let answered = 0;
@@ -86,7 +86,7 @@ function openings(events: readonly Event[]): { open: number; answered: number }[
   });
 }
 
-/** One alone, then at most 2, 4, 8 …: each step when as many have been answered as it allows at once. */
+/** One POST alone, then at most 2, 4, 8 …: each step when as many have been answered as may be in flight. */
 function expectSlowStart(events: readonly Event[], maxInFlight: number): void {
   const tooEarly = openings(events).filter(
     ({ open, answered }) => open > Math.min(maxInFlight, 2 ** Math.floor(Math.log2(answered + 1))),
@@ -94,7 +94,7 @@ function expectSlowStart(events: readonly Event[], maxInFlight: number): void {
   expect(tooEarly).toEqual([]);
 }
 
-/** A webhook with so many pending deliveries; nobody has been woken for it. */
+/** Creates a webhook with this many pending deliveries, without waking it. */
 async function createBacklog(endpoint: string, count: number, fields: object = {}): Promise<string> {
   const { webhook, store } = await createSubscriber(service, endpoint, fields);
   await store(count);
@@ -103,7 +103,7 @@ async function createBacklog(endpoint: string, count: number, fields: object = {
 
 const wake = (webhookId: string) => addDeliveryJobs(service.runtime.queues, [webhookId]);
 
-/** Waits until the webhook's circuit is open, and no run is at it. */
+/** Waits until the webhook's circuit is open and no run has its lease. */
 const circuitOpen = (webhookId: string) =>
   until('an open circuit', async () => {
     const rows = await service.runtime.database.query<unknown[]>(
@@ -113,7 +113,7 @@ const circuitOpen = (webhookId: string) =>
     return rows.length > 0;
   });
 
-/** As if its time had passed: the circuit is half-open, and what runs next is the probe. */
+/** Makes the circuit half-open, as if its time had passed. What is sent next is the probe. */
 const halfOpen = (webhookId: string) =>
   setCursor(service, webhookId, 'circuit_open_until = NOW(6) - INTERVAL 1 SECOND');
 
@@ -122,7 +122,7 @@ async function probe(webhookId: string): Promise<void> {
   await wake(webhookId);
 }
 
-/** How the deliveries of a webhook stand, and how many attempts they tell of; those never attempted have no row. */
+/** Counts the deliveries of a webhook and their attempts. Those that were never attempted have no row. */
 async function standing(webhookId: string) {
   const [row] = await service.runtime.database.query<Record<string, string>[]>(
     `SELECT COUNT(*) AS tried, COALESCE(SUM(d.status = 'delivered'), 0) AS delivered, COALESCE(SUM(d.attempts), 0) AS attempts,
@@ -136,15 +136,15 @@ async function standing(webhookId: string) {
     delivered: count('delivered'),
     untried: count('matched') - count('tried'),
     attempts: count('attempts'),
-    /** One for each delivery that was delivered, and one for each row of a failed attempt. */
+    /** One for each successful delivery, and one for each row of a failed attempt. */
     logged: count('delivered') + count('failed_attempts'),
   };
 }
 
-/** Twenty thousand POSTs to an endpoint in this same process, on a machine that is busy with other tests. */
+/** For twenty thousand POSTs to an endpoint in this same process, on a machine that is busy with other tests. */
 const LONG = 150_000;
 
-/** Waits until everything has come in, and then until it is written: MySQL is not asked meanwhile, which would slow it down. */
+/** Waits until everything has arrived, and then until it is recorded. MySQL is not asked before that, which would slow it down. */
 async function allDelivered(webhookId: string, count: number, arrived: () => number): Promise<void> {
   await until('everything came in', () => arrived() >= count, LONG);
   await until('everything written', async () => (await standing(webhookId)).delivered === count);
@@ -158,7 +158,7 @@ it(
     const PENDING = 20_000;
     const webhookId = await createBacklog(endpoint.url, PENDING);
 
-    // It refuses. An endpoint that has never answered is probed by one POST.
+    // The endpoint refuses connections. One that has never answered is probed by one POST.
     await wake(webhookId);
     await circuitOpen(webhookId);
     const refused = await standing(webhookId);
@@ -171,7 +171,7 @@ it(
     });
     expect(refused.untried).toBe(PENDING - 1);
 
-    // It answers 503: each time it is half-open one probe reaches it, and nothing else.
+    // It answers 503. Each time the circuit is half-open, one probe reaches the endpoint, and nothing else.
     await endpoint.listen();
     const PROBES = 3;
     for (let probes = 1; probes <= PROBES; probes += 1) {
@@ -186,7 +186,7 @@ it(
     expect(probed.logged).toBe(probed.attempts);
     expect(probed.untried).toBeGreaterThanOrEqual(refused.untried - PROBES);
 
-    // It comes back, and fails again on its way up: by then 4 may be in flight, of which three failures are enough.
+    // It comes back, and fails again while recovering. By then 4 may be in flight; three failures open the circuit.
     const HEALTHY = 5;
     endpoint.recover(HEALTHY);
     await probe(webhookId);
@@ -199,7 +199,7 @@ it(
     ).toBeLessThanOrEqual(4 + 2);
     expect(await standing(webhookId)).toMatchObject({ delivered: HEALTHY });
 
-    // It comes back for good, and is begun with at one again.
+    // It comes back for good, and starts at one POST again.
     endpoint.recover();
     await probe(webhookId);
     await allDelivered(webhookId, PENDING, () => HEALTHY + endpoint.came(200));
@@ -240,7 +240,7 @@ it.each([
   const came = events.filter(({ kind }) => kind === 'came');
   expect(came).toHaveLength(PENDING);
   if (limit === 1) expect(came.map(({ id }) => id)).toEqual(came.map(({ id }) => id).toSorted());
-  // No credit for the time in which nothing was sent, but for the timer's lateness.
+  // There is no credit for the time in which nothing was sent, except for the timer's lateness.
   expect((came.at(-1)?.at ?? 0) - (came[0]?.at ?? 0)).toBeGreaterThan((PENDING - 1) * interval - 50);
 });
 

@@ -136,7 +136,7 @@ describe('a replay', () => {
       ids = [];
       for (let at = 0; at < 12; at += 1)
         ids.push(...(await made.store(Array.from({ length: 1_000 }, () => ({})))));
-      // The last is delivered, and so are a thousand at the start.
+      // The last one is delivered, and so are the first thousand.
       await made.record(ids, (at) => (at < 1_000 || at === 11_999 ? 'delivered' : 'failed'));
     });
 

@@ -84,7 +84,7 @@ it('calls back all that ask at the same moment, each once', async () => {
   expect(called).toEqual(['early', 'late', 'next']);
 });
 
-/** A way to MySQL on which the answer to the next COMMIT is lost, and the connection with it. */
+/** A proxy to MySQL that loses the answer to the next COMMIT, and the connection with it. */
 function useLossyWay() {
   const target = new URL(inject('databaseUrl'));
   const sockets = new Set<Socket>();
@@ -127,7 +127,7 @@ function useLossyWay() {
     server.close();
   });
   return {
-    /** The URL of the same database, by this way. */
+    /** The URL of the same database through this proxy. */
     through(database: string): string {
       const url = new URL(target);
       url.search = '';

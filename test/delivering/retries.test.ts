@@ -12,7 +12,7 @@ beforeEach(async () => {
   ids = await subscriber.store(6);
 });
 
-/** @param due seconds until each is due; null: it has failed for good. */
+/** @param due seconds until each retry is due; null: the delivery has failed for good. */
 async function addRetries(due: Record<string, number | null>, webhookId = subscriber.webhook.id) {
   for (const [id, seconds] of Object.entries(due)) {
     await service.runtime.database.query(

@@ -92,13 +92,13 @@ describe('a run', () => {
 
   it('looks once more after it has left a later job: a wake-up just before that is lost, its movement is not', async () => {
     const { webhook, store } = await subscriber('/sleep');
-    // This delivery alone waits: the endpoint itself is healthy.
+    // Only this delivery waits: the endpoint itself is healthy.
     answering('/sleep', 422);
     await store(1);
     const wakes: number[] = [];
     const runner = runners.create({
       wake: async (_, delay) => {
-        // Committed before the job that is added now, which replaces the one that it had been given.
+        // Committed before the job that is added now, which replaces the job of this movement's wake-up.
         if (wakes.length === 0) await store(1);
         wakes.push(delay);
       },
@@ -187,7 +187,7 @@ describe('a run', () => {
       recorded.map((transactionId) => ({ transactionId, status: 'delivered' })),
       { sentThrough: ids[4] ?? '' },
     );
-    // What a process that was killed leaves behind, when its lease is over.
+    // What a killed process leaves behind, once its lease has expired.
     await leaseAll(service, [webhook.id]);
     await setCursor(service, webhook.id, 'lease_until = NOW(6) - INTERVAL 1 SECOND');
     await runner.run(webhook.id);
@@ -307,7 +307,7 @@ describe('a webhook', () => {
 });
 
 describe('what its owner changes during a run', () => {
-  /** A webhook with a bad past, whose only POST is answered by `status`, after its owner has changed it. */
+  /** A webhook with many failures. Its only POST is answered with `status`, after its owner has changed it. */
   async function changedMeanwhile(path: string, body: object, status: number) {
     const runner = runners.create();
     const made = await subscriber(path);

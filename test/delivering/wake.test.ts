@@ -29,7 +29,7 @@ const wake = (ids: readonly string[], options?: { reread: boolean }) =>
 const webhooks = async (count: number) =>
   (await createSubscriber(service, NOWHERE, ...Array.from({ length: count }, () => ({})))).webhookIds;
 
-/** Jobs by their webhook, with their delays. */
+/** The webhooks that have a waiting or delayed job, and the delays. */
 async function jobs() {
   const { deliveries } = service.runtime.queues;
   const [waiting, delayed] = await Promise.all([deliveries.getWaiting(), deliveries.getDelayed()]);
@@ -37,7 +37,7 @@ async function jobs() {
   return { waiting: idsOf(waiting), delayed: idsOf(delayed), delays: delayed.map(({ delay }) => delay) };
 }
 
-/** What was published before this has been heard. */
+/** Waits until everything that was published before has arrived, and returns it. */
 async function heardSoFar() {
   const { redis, prefix } = service.runtime;
   await redis.publish(`${prefix}:wake-ups`, 'new end');

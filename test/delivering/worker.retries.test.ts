@@ -10,7 +10,7 @@ const service = useService({ roles: ['api', 'importer'] });
 const receiver = useReceiver();
 const workers = useDeliveryWorkers(service);
 
-/** The twelve attempts, with milliseconds for seconds. */
+/** A retry schedule of twelve attempts, in milliseconds. */
 const quick = { delays: [5, 30, 120, 100, 100, 100, 100, 100, 100, 100, 100] };
 
 async function oneMovement(path: string, fields: object = {}) {
@@ -176,7 +176,7 @@ it('sends nothing while the circuit is open, and then everything, one at first',
     return lease_until === null && circuit_open_until;
   });
   const tried = (await deliveriesOf(service, webhook.id)).filter(({ attempts }) => attempts > 0);
-  // Eight were in flight; the first two failures each made room for one more, the third opened the circuit.
+  // Eight were in flight. The first two failures each made room for one more, the third opened the circuit.
   expect(tried.length).toBeLessThanOrEqual(8 + 2);
   down = false;
   await until('all delivered', async () =>

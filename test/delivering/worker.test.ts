@@ -24,7 +24,7 @@ const allDelivered = (webhookId: string, count: number) =>
     return rows.length === count && rows.every(({ status }) => status === 'delivered');
   });
 
-/** Ids of the movements in the order in which their deliveries came in. */
+/** Ids of the movements, in the order in which their deliveries arrived. */
 const arrived = (path: string) =>
   receiver.at(path).map(({ headers }) => Number(headers['ledgerbell-transaction-id']));
 
@@ -95,7 +95,7 @@ describe('the delivery worker', () => {
     await importMovements(service, key, movements(accountId, 30));
     await allDelivered(webhook.id, 30);
     const times = receiver.at('/limited').map(({ at }) => at);
-    // 30 POSTs at 20 a second take at least 29 intervals of 50 ms, but for the timer's lateness that is made up for.
+    // 30 POSTs at 20 a second take at least 29 intervals of 50 ms, except for a timer's lateness, which is made up for.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(29 * 50 - 50);
   });
 
@@ -125,7 +125,7 @@ describe('the delivery worker', () => {
     expect(sent).toBeLessThan(400);
     const rows = await deliveriesOf(service, webhook.id);
     expect(rows.filter(({ status }) => status === 'delivered')).toHaveLength(sent);
-    // Nothing matches it any more either.
+    // Nothing matches the webhook any more either.
     expect((await importMovements(service, key, [movement(accountId)])).deliveries).toBe(0);
   });
 

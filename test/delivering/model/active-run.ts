@@ -33,7 +33,7 @@ export interface Post {
   abort: () => void;
 }
 
-/** A delivery run with its I/O: what src/delivering/active-run.ts does, with the world in place of MySQL and the endpoint. */
+/** A delivery run with its I/O, like src/delivering/active-run.ts, with the world in place of MySQL and the endpoint. */
 export interface ActiveRun {
   readonly name: string;
   readonly process: Process;
@@ -41,7 +41,7 @@ export interface ActiveRun {
   /** null until it has its lease. */
   lease: Lease | null;
   isOver: boolean;
-  /** MySQL has refused something, and it has ended without giving its lease back. */
+  /** MySQL refused something, and the run ended without giving its lease back. */
   hasFailed: boolean;
   inFlight: number;
   isIdle: boolean;
@@ -53,7 +53,7 @@ export interface ActiveRun {
 const FLUSH_AFTER = 25;
 const RENEW_EVERY = 4_000;
 
-/** Times that pRetry repeats a record while MySQL is away. */
+/** How often pRetry repeats a record while MySQL is unreachable. */
 const REPEATS = 5;
 
 export function startRun(world: World, process: Process, state: WebhookState, name: string): ActiveRun {
@@ -94,7 +94,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     stop: () => dispatch({ type: 'stop' }),
   };
 
-  // Beside the taking of the lease, so its snapshot may be older.
+  // Read while the lease is being taken, so its snapshot may be older.
   let firstRead: { event: RunEvent | null; hasFailed: boolean; waiting: boolean } | null = null;
   if (start.backlog) {
     const first = { event: null as RunEvent | null, hasFailed: false, waiting: false };
@@ -198,7 +198,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     }
     const { event } = first;
     first.waiting = true;
-    // An answer that is there already is still an event of its own.
+    // An answer that has already arrived is still an event of its own.
     if (event !== null) timeline.after(0, process, () => dispatch(event));
     else if (first.hasFailed) timeline.after(0, process, fail);
   }
@@ -232,7 +232,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     checks.posted(it);
     process.posts.add(it);
     timeline.after(between(random, 0, 3), null, () => {
-      // Of a process that has died, it is cut off on the way, or arrives.
+      // If the process has died, the POST is cut off on the way, or arrives.
       if (!process.alive && random() < 0.5) return;
       const { answer, delay } = respond(world.mood, random);
       it.isSuccess = answer.status === 200;
@@ -283,7 +283,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     });
   }
 
-  /** The runner does so for all runs of the process. */
+  /** The runner renews the leases of all runs of the process. */
   function renewLater(): void {
     timeline.after(RENEW_EVERY, process, () => {
       if (run.isOver) return;

@@ -15,14 +15,14 @@ export function violation(what: string): never {
   throw new Violation(what);
 }
 
-/** A record that is repeated takes a few seconds; the circuit may be half-open again by then. */
+/** Repeating a record takes a few seconds. The circuit may be half-open again by then. */
 const SLOWEST_RECORD = 1_000;
 
-/** Watches the guarantees while a schedule runs. It knows what happened, and does not trust the tables. */
+/** Watches the guarantees while a schedule runs. It knows what happened, and does not rely on the tables. */
 export interface Checks {
   /** The webhook's filter matched these movements when they were stored. */
   matched(ids: readonly number[]): void;
-  /** Deliveries that had ended were asked for again. */
+  /** Deliveries that had ended were requested again. */
   pendingAgain(ids: readonly number[]): void;
   /** The row of a movement was deleted. */
   gone(id: number): void;
@@ -47,10 +47,10 @@ interface Known {
 }
 
 export function createChecks(timeline: Timeline, tables: Tables, delays: readonly number[]): Checks {
-  /** What is to be delivered, in the order of the ids. */
+  /** What has to be delivered, in the order of the ids. */
   const expected: { id: number }[] = [];
   const expectedIds = new Set<number>();
-  /** What was recorded of each. */
+  /** What was recorded for each delivery. */
   const known = new Map<number, Known>();
   const posts = new Map<number, Post[]>();
   const againAt = new Map<number, number>();
@@ -60,7 +60,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
   const order = createOrderCheck({ expected, known, againAt, gone });
   const counts = { posts: 0, pending: 0, delivered: 0, failed: 0 };
   let checkedThrough = 0;
-  /** Runs that have given their lease back: they have recorded all they had sent. */
+  /** Runs that have given their lease back. They have recorded everything they sent. */
   const released = new Set<ActiveRun>();
 
   const isHolder = ({ lease }: ActiveRun) =>
@@ -68,7 +68,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
 
   const checkOf = (run: ActiveRun): RunCheck => runs.get(run) ?? violation(`${run.name} was never started`);
 
-  /** Whether a second POST may go although the result of this one is not recorded. */
+  /** Whether a second POST is allowed although the result of this one is not recorded. */
   const isAbandoned = (post: Post) =>
     post.state === 'aborted' ||
     !post.run.process.alive ||
@@ -140,7 +140,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
       counts.posts += 1;
       if (!expectedIds.has(id)) violation(`${id} is sent and does not match`);
       const before = posts.get(id) ?? [];
-      // One that has lost its lease and does not know yet may send what it had in hand.
+      // A run that has lost its lease without knowing it may send what it had in hand.
       for (const other of isHolder(run) ? before : []) {
         if (other.run === run && other.state === 'in flight') violation(`${id} is in flight twice`);
         if (!other.isRecorded && !isAbandoned(other))

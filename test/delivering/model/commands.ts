@@ -5,7 +5,7 @@ import { wake } from './wake.ts';
 import { note, type World } from './world.ts';
 import { findEnded, makePendingAgain } from './writes.ts';
 
-/** What the api and the importer do. Each is one transaction, and a wake-up after it. */
+/** What the api and the importer do. Each function is one transaction, followed by a wake-up. */
 
 export const FILTERS: readonly Filter[] = [
   ALL,
@@ -15,7 +15,7 @@ export const FILTERS: readonly Filter[] = [
   { event: 'NEW_TRANSACTION', accountId: '2' },
 ];
 
-/** The webhook matches this movement. Not what the product does, but what it must do. */
+/** Whether the webhook matches this movement: not what the product does, but what it must do. */
 const matches = ({ event, accountId }: Filter, { accountId: account, dc }: MovementRow): boolean =>
   (accountId === null || accountId === account) &&
   (event === 'NEW_TRANSACTION' || event.endsWith(dc.toUpperCase()));
@@ -49,7 +49,7 @@ export function importMovements(world: World, count: number): void {
   wake(world, false);
 }
 
-/** What the api changes of a webhook. `redirects`: to another endpoint. */
+/** What the api changes about a webhook. `redirects`: another endpoint. */
 export type Change = Partial<Omit<WebhookRow, 'revision'>> & { redirects?: boolean };
 
 /** updateWebhook of store.ts. */
@@ -75,7 +75,7 @@ export function changeOtherWebhook(world: World): void {
   note(world, 'api', 'changes the filter of another webhook');
 }
 
-/** redeliver of redeliver.ts. */
+/** redeliver of request-redelivery.ts. */
 export function redeliver(world: World, index: number): void {
   const { tables, timeline, checks } = world;
   const ids = [...tables.deliveries.keys()];
@@ -89,7 +89,7 @@ export function redeliver(world: World, index: number): void {
   wake(world, true);
 }
 
-/** createReplay of replays.ts. @param part from which part of the log on, in [0, 1]. */
+/** createReplay of create-replay.ts. @param part where in the log it begins, in [0, 1]. */
 export function replay(world: World, statuses: readonly ('delivered' | 'failed')[], part: number): void {
   const { tables, checks } = world;
   const { movements, lock, webhook } = tables;
@@ -103,7 +103,7 @@ export function replay(world: World, statuses: readonly ('delivered' | 'failed')
   wake(world, true);
 }
 
-/** Somebody deletes the row of a movement that waits for a retry. */
+/** Deletes the row of a movement whose delivery waits for a retry. */
 export function deleteMovement(world: World, index: number): void {
   const { tables, checks } = world;
   const waiting = [...tables.retries].filter(([, { dueAt }]) => dueAt !== null);

@@ -4,7 +4,7 @@ import { between, type Random } from './random.ts';
 /** How the endpoint is answering. */
 export type Mood = 'healthy' | 'flaky' | 'bodies' | 'down' | 'throttling' | 'hanging' | 'slow' | 'gone';
 
-/** What the endpoint does with a POST: its answer, and after how many milliseconds that is there. */
+/** What the endpoint does with a POST: its answer, and after how many milliseconds it comes. */
 export interface Response {
   answer: Answer;
   delay: number;
@@ -25,7 +25,7 @@ const answered = (status: number, retryAfter?: number): Answer => ({
 
 export const ABORTED: Answer = { ...answered(200), status: null, error: 'aborted', aborted: true };
 
-/** In one mood, from here on the first of these that is larger than a random number. */
+/** For each mood, the first entry whose number is larger than a random number decides. */
 const CHANCES: Record<Mood, readonly (readonly [number, number | 'hang' | 'refused' | 'reset'])[]> = {
   healthy: [[1, 200]],
   flaky: [

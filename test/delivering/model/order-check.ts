@@ -5,11 +5,11 @@ interface Known {
   status: 'pending' | 'delivered' | 'failed';
 }
 
-/** That an ordered webhook sends no movement while an earlier one is unfinished. */
+/** Checks that an ordered webhook sends no movement while an earlier one is unfinished. */
 export interface OrderCheck {
-  /** @param ended what the run has finished and not recorded. */
+  /** @param ended what the run has finished and not recorded yet. */
   check(post: Post, ended: ReadonlySet<number>): void;
-  /** It was sent while the webhook was not ordered: what is before it may be unfinished when it becomes ordered. */
+  /** It was sent while the webhook was not ordered. Earlier movements may be unfinished when the webhook becomes ordered. */
   sentOutOfOrder(id: number): void;
 }
 
@@ -25,12 +25,12 @@ export function createOrderCheck({
   gone: ReadonlySet<number>;
 }): OrderCheck {
   let orderedFrom = 0;
-  /** All before it have finished, or may be overtaken. */
+  /** All movements before this one have ended, or may be overtaken. */
   let first = 0;
 
   const mayBePassed = (id: number): boolean => {
     const status = known.get(id)?.status;
-    // What was asked for again comes out of its order, as it is late already.
+    // A delivery that was requested again comes out of its order: it is late already.
     return (
       (status !== undefined && status !== 'pending') || againAt.has(id) || gone.has(id) || id <= orderedFrom
     );

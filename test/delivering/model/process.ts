@@ -10,20 +10,20 @@ import { type Lease, quarantine, takeLease } from './writes.ts';
 const MAX_CRASHES = 10;
 const SHUTDOWN_GRACE = 4_000;
 
-/** A delivery process: what src/delivering/runner.ts and worker.ts do. */
+/** A delivery process, like src/delivering/runner.ts and worker.ts. */
 export interface Process extends Owner {
   readonly name: string;
-  /** Its clock is ahead of MySQL's by this much. */
+  /** How far its clock is ahead of MySQL's. */
   readonly clockOffset: number;
-  /** The run that hears of wake-ups. */
+  /** The run that receives wake-ups. */
   active: ActiveRun | null;
-  /** In flight. */
+  /** POSTs in flight. */
   posts: Set<Post>;
-  /** Jobs that it works on. */
+  /** Jobs that the process is working on. */
   jobs: Set<Activation>;
   isStopping: boolean;
   work(job: Activation): void;
-  /** Ends when its runs have ended; what is in flight after 4 s is cut short. */
+  /** Ends the process when its runs have ended. What is in flight after 4 s is cut short. */
   shutDown(): void;
 }
 
@@ -118,7 +118,7 @@ export function createProcess(world: World, name: string, clockOffset: number): 
     });
   }
 
-  /** Two statements: the filters may be newer than the rest. */
+  /** Runs two statements, so the filters may be newer than the rest. */
   function readState(done: (state: WebhookState) => void, fail: () => void): void {
     ask(world, process, () => readWebhook(tables, timeline.now), {
       done({ state, refiltered }) {
@@ -132,7 +132,7 @@ export function createProcess(world: World, name: string, clockOffset: number): 
     });
   }
 
-  /** The reconciler finds what it left. */
+  /** The job failed. The reconciler finds what it left. */
   function failed(job: Activation): void {
     note(world, name, 'job failed');
     world.needsReconciler = true;

@@ -1,21 +1,21 @@
 import type { Timeline } from './timeline.ts';
 
-/** A job that a process works on. */
+/** A job that a process is working on. */
 export interface Activation {
-  /** Of an active job that was taken for stalled, the first activation is worth nothing any more. */
+  /** If an active job was considered stalled, its first activation is not valid any more. */
   readonly id: number;
 }
 
 /**
- * The queue `deliveries`, for one webhook, as BullMQ does with `deduplication: { keepLastIfActive, reschedule }`: one waiting or
- * delayed job; of what is added while it is active the last is kept, and added when it ends.
+ * The queue `deliveries` for one webhook, like BullMQ with `deduplication: { keepLastIfActive, reschedule }`: one waiting or
+ * delayed job. Of the jobs added while one is active, the last is kept, and added when the active one ends.
  */
 export interface JobQueue {
   add(delay: number): void;
   /** Takes the waiting job. @returns null when there is none. */
   take(): Activation | null;
   finish(activation: Activation): void;
-  /** Nobody has renewed the job's lock for a while: it waits again. */
+  /** The job's lock has not been renewed for a while: the job waits again. */
   stall(activation: Activation): void;
   /** Redis forgets everything. */
   empty(): void;

@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
 export type Random = () => number;
 
 export function createRandom(seed: number): Random {
@@ -15,7 +15,7 @@ export function createRandom(seed: number): Random {
 export const between = (random: Random, low: number, high: number): number =>
   low + Math.floor(random() * (high - low + 1));
 
-/** @throws when there is none to choose from. */
+/** @throws when there are no items. */
 export function pick<T>(random: Random, items: readonly T[]): T {
   const item = items[Math.floor(random() * items.length)];
   if (item === undefined) throw new Error('nothing to choose from');

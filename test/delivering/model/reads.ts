@@ -13,7 +13,7 @@ const LEASE = 12_000;
 export const isLeaseFree = ({ cursor: { leaseUntil } }: Tables, now: number): boolean =>
   leaseUntil === null || leaseUntil < now || leaseUntil > now + LEASE + 1_000;
 
-/** READ of webhook-state.ts. The filters are those of the webhook itself: `refiltered` tells that they must be read as well. */
+/** READ of webhook-state.ts. The filters are those of the webhook itself; with `refiltered` they must be read as well. */
 export function readWebhook(tables: Tables, now: number): { state: WebhookState; refiltered: boolean } {
   const { webhook, backlog, cursor, lock, retries, filters, replays } = tables;
   const { health, leaseUntil, rateNextAt } = cursor;
@@ -100,7 +100,7 @@ export interface LogAnswer {
   filtersVersion: number;
 }
 
-/** What movement-log.ts reads. @param cached the moment of an earlier read that the process has kept, if one serves. */
+/** What movement-log.ts reads. @param cached the moment of an earlier read that the process has cached, if it is used. */
 export function readLog(
   tables: Tables,
   { filters, after, recordedThrough, page }: LogQuery,
@@ -165,7 +165,7 @@ export function readRetries(
   };
 }
 
-/** The machine only looks at whether a movement is there. */
+/** The state machine only checks whether a movement is there. */
 const MOVEMENT = {} as NotifiedMovement;
 
 const toDelivery = (

@@ -3,29 +3,29 @@ import type { AttemptResult, RunCommand, RunEvent } from '../../../src/deliverin
 import type { ActiveRun, Post } from './active-run.ts';
 import { violation } from './checks.ts';
 
-/** What one run may do, whatever its tables say. */
+/** What one run may do, whatever its tables contain. */
 export interface RunCheck {
-  /** Deliveries that it has finished and not recorded. */
+  /** Deliveries that the run has finished and not recorded yet. */
   ended: Set<number>;
-  /** When its circuit opened, at the latest until when; null: it has not. */
+  /** Until when its circuit is open at least; null: it has not opened. */
   openUntil(): number | null;
   happens(event: RunEvent, now: number): void;
   commanded(command: RunCommand, now: number): void;
   answered(post: Post, answer: Answer, now: number): void;
 }
 
-/** Events in a row that bring nothing new. */
+/** The most events in a row that may bring nothing new. */
 const EVENTS_WITHOUT_PROGRESS = 60;
 
-/** The first opening of the circuit is 5 s, less a fifth. */
+/** The first opening of the circuit lasts 5 s, less a fifth. Milliseconds. */
 const SHORTEST_OPENING = 4_000;
 
 const FAILURES_TO_OPEN = 3;
 
-/** A read says in how many milliseconds the next retry is due, and may itself take as long as this. */
+/** A read reports in how many milliseconds the next retry is due, and may itself take this long. */
 const SLOWEST_ANSWER = 3_200;
 
-/** A timer that is late is made up for. */
+/** A late timer is made up for. Milliseconds. */
 const TIMER_LATENESS = 20;
 
 export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCheck {
@@ -38,15 +38,15 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   let failuresInRow = 0;
   let openUntil: number | null = null;
   let lastSend = Number.NEGATIVE_INFINITY;
-  /** It knows that there may be something, and has not looked since. A read that began before the lease does not count. */
+  /** What may have more for the run, and has not been read since. A read that began before the lease does not count. */
   const mustRead = new Set<'log' | 'retries' | 'replay'>();
   let atRelease: string | null = null;
   let hasFirstRead = run.start.backlog;
-  /** What it has recorded as due again, and what is being recorded. */
+  /** What the run has recorded as due again, and what is being recorded. */
   const dueAgain = new Map<number, number>();
   let recording: readonly AttemptResult[] = [];
 
-  /** What it overlooks when it has nothing to do now; null: nothing. */
+  /** What the run overlooks when it has nothing to do now; null: nothing. */
   function overlooked(now: number): string | null {
     if (mustRead.size > 0) return `has not looked at ${[...mustRead]}`;
     for (const [id, at] of dueAgain)
@@ -71,7 +71,7 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   function mustBeAllowed(id: number, now: number): void {
     if (mayNotSend !== null) violation(`${run.name} sends ${id} after "${mayNotSend}"`);
     if (run.inFlight >= maxInFlight) violation(`${run.name} has more than ${maxInFlight} in flight`);
-    // A half-open circuit doubles what it lets through after as many successes as that was.
+    // A half-open circuit doubles its limit after as many successes as the limit was.
     const allowed = 2 ** Math.floor(Math.log2((health.recoverySuccesses ?? 0) + successes + 1));
     if (health.recoverySuccesses !== null && run.inFlight >= allowed)
       violation(`${run.name} has ${run.inFlight + 1} in flight after ${successes} successes`);
@@ -85,7 +85,7 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
     openUntil: () => openUntil,
     happens(event, now) {
       mayHaveMore(event);
-      // Another run may have sent them: what is due and was not found is not waiting any more.
+      // Another run may have sent retries that are due and were not found: they are not waiting any more.
       if (event.type === 'retries read' && event.nextIn !== 0) {
         const found = new Set(event.deliveries.map(({ transactionId }) => transactionId));
         for (const [id, at] of dueAgain) if (at <= now && !found.has(id)) dueAgain.delete(id);
@@ -136,7 +136,7 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   };
 }
 
-/** @param lastDue the retries that the read before has found, replaced by what this one finds. */
+/** @param lastDue the retries found by the read before. They are replaced by those that this one finds. */
 function isProgress(event: RunEvent, lastDue: Set<number>): boolean {
   switch (event.type) {
     case 'answered':

@@ -10,10 +10,10 @@ interface Reply {
   fail: () => void;
 }
 
-/** Retries that the product reads at a time, beyond those in hand. */
+/** Retries that the product reads at a time, in addition to those in hand. */
 const READ_RETRIES = 100;
 
-/** Reads the log, from MySQL or from what the process has kept of an earlier read. */
+/** Reads the log, from MySQL or from what the process has cached of an earlier read. */
 export function readLogOf(
   world: World,
   owner: Owner,

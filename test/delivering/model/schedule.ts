@@ -26,7 +26,7 @@ export type Step = (
 ) & { wait: number };
 
 export interface Schedule {
-  /** Of the world's own chances: latencies, answers, faults. */
+  /** For the world's random choices: latencies, answers, faults. */
   seed: number;
   webhook: Pick<WebhookRow, 'ordered' | 'rateLimit' | 'maxInFlight' | 'filter'>;
   tuning: Tuning;

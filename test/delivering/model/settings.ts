@@ -1,6 +1,6 @@
 import type { SealedSettings, Settings } from '../../../src/delivering/settings.ts';
 
-/** openSettings of settings.ts, without what is secret. */
+/** openSettings of settings.ts, without the secrets. */
 export const toSettings = (row: SealedSettings): Settings => ({
   ordered: row.ordered === 1,
   maxInFlight: row.ordered === 1 ? 1 : row.max_in_flight,

@@ -17,25 +17,25 @@ import { createTables } from './tables.ts';
 import { createTimeline } from './timeline.ts';
 import { happens, NO_FAULTS, note, type World } from './world.ts';
 
-/** Some day. */
+/** An arbitrary moment. */
 const START = 1_700_000_000_000;
 const SECOND = 1_000;
 
-/** What a job that nobody works on any more waits for, at least and at most, until BullMQ gives it to another process. */
+/** How long, at least and at most, BullMQ takes to give the job of a dead or frozen process to another one. */
 const STALLED_AFTER = [10 * SECOND, 15 * SECOND] as const;
 
-/** From the moment that a look sees until its job is added, where MySQL and Redis are slow: the job is late by that much. */
+/** The longest time from reading the webhook's state until its job is added, where MySQL and Redis are slow. The job is as late. */
 const SLOWEST_LOOK = 7 * SECOND;
 
-/** More events than anything needs from one POST to the next. */
+/** More events than are ever needed from one POST to the next. */
 const MOST_EVENTS = 20_000;
 
-/** Rounds of the reconciler after which nothing may be left. */
+/** After this many rounds of the reconciler nothing may be left. */
 const RECONCILED = 12;
 
 /**
- * Runs one schedule, lets the world go quiet, and looks at what came of it.
- * @param trace takes what happened, for a person to read.
+ * Runs one schedule, lets the world go quiet, and checks the result.
+ * @param trace collects what happened, for people to read.
  * @throws {Violation} when a guarantee does not hold.
  */
 export function simulate(schedule: Schedule, trace: string[] | null = null): void {
@@ -61,7 +61,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     keptReads: [],
     trace,
     publish(reread) {
-      // Told to a run that is dead: the design leaves that to the reconciler.
+      // Published to a run that is dead: the design leaves that to the reconciler.
       if (!processes.some((it) => it.alive && tables.cursor.leaseToken.startsWith(`${it.name}/`)))
         world.needsReconciler = true;
       for (const process of processes) {
@@ -91,7 +91,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     offerJob();
   }
 
-  /** One of the processes takes the job, if one is there. */
+  /** One of the processes takes the job, if there is one. */
   function offerJob(): void {
     timeline.after(between(random, 1, 4), null, () => {
       const able = processes.filter((it) => it.alive && !it.isStopping && it.frozenUntil <= timeline.now);
@@ -186,7 +186,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     timeline.after(length, null, offerJob);
   }
 
-  /** reconcileDeliveries of reconcile.ts. @returns how long there is to be waited; null: nothing is due at all. */
+  /** reconcileDeliveries of reconcile.ts. @returns milliseconds until something is due; null: nothing is. */
   function reconcile(): number | null {
     const { state } = readWebhook(tables, timeline.now);
     const wait = waitOf({ ...state, filters: readFilters(tables) });
@@ -201,7 +201,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     if (until === null || until < timeline.now + SLOWEST_LOOK || world.needsReconciler || world.wakeUps > 0)
       return;
     if (processes.some((it) => it.alive && it.jobs.size > 0)) return;
-    // What waits for a circuit that was reset meanwhile is left to the reconciler, which looks every 10 s.
+    // What waits for a circuit that has been reset is left to the reconciler, which runs every 10 s.
     if (tables.cursor.healthRevision > 0) return;
     const { state } = readWebhook(tables, timeline.now);
     if (waitOf(state) === 0)
@@ -230,7 +230,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     world.mood = 'healthy';
     if (!processes.some((it) => it.alive && !it.isStopping)) startProcess();
     if (tables.webhook.status === 'active') drain();
-    // What was in flight may have disabled it.
+    // An answer that was in flight may have disabled the webhook.
     while (tables.webhook.status !== 'active') {
       changeWebhook(world, { status: 'active' });
       drain();

@@ -1,7 +1,7 @@
 import type { Filter } from '../../../src/delivering/filters.ts';
 import type { EndpointHealth } from '../../../src/delivering/run/endpoint-health.ts';
 
-/** The rows of one customer with one webhook, as the SQL would leave them. Each function that changes them is one transaction. */
+/** The rows of one customer with one webhook, as the SQL leaves them. Each function that changes them is one transaction. */
 export interface Tables {
   webhook: WebhookRow;
   /** In the order of from_id. */
@@ -50,7 +50,7 @@ export interface MovementRow {
   id: number;
   accountId: string;
   dc: 'Debit' | 'Credit';
-  /** Its row was deleted. */
+  /** Whether its row was deleted. */
   isGone: boolean;
 }
 
@@ -84,7 +84,7 @@ const NEW_HEALTH: CursorRow['health'] = {
   recoverySuccesses: 0,
 };
 
-/** A customer with one webhook that was made at the movement `newest`. */
+/** A customer with one webhook, created when `newest` was the newest movement. */
 export function createTables(webhook: WebhookRow, newest: number): Tables {
   return {
     webhook,
@@ -131,7 +131,7 @@ export function movementOf({ movements }: Tables, id: number): MovementRow | und
   return found?.id === id ? found : undefined;
 }
 
-/** Where the first movement with a larger id stands. */
+/** The index of the first movement with a larger id. */
 export function indexAfter(movements: readonly { id: number }[], id: number): number {
   let low = 0;
   let high = movements.length;

@@ -1,4 +1,4 @@
-/** Who an event happens to. What happens to a frozen one happens when it goes on; to a dead one nothing happens. */
+/** A process to which events happen. Events of a frozen process happen when it goes on; events of a dead one never happen. */
 export interface Owner {
   alive: boolean;
   frozenUntil: number;
@@ -11,15 +11,15 @@ interface Entry {
   happen: () => void;
 }
 
-/** The virtual clock, and what is still to happen. Events of the same moment happen in the order in which they were added. */
+/** The virtual clock and the events to come. Events of the same moment happen in the order in which they were added. */
 export interface Timeline {
   /** Milliseconds since 1970, by MySQL's clock. */
   readonly now: number;
   /** @param owner null: MySQL, Redis, the endpoint, the api. */
   after(delay: number, owner: Owner | null, happen: () => void): void;
-  /** Lets the next event happen, if it happens until then. @returns false when there is none. */
+  /** Lets the next event happen, if it is not later than `until`. @returns false when there is none. */
   step(until?: number): boolean;
-  /** Nothing happens until then any more. */
+  /** Moves the clock on to this moment. */
   passTo(moment: number): void;
 }
 

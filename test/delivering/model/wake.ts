@@ -1,7 +1,7 @@
 import { isLeaseFree } from './reads.ts';
 import { ask, happens, latency, note, type World } from './world.ts';
 
-/** Wakes the webhook after a commit, as wakeWebhooks of wake.ts does: a run that has the lease is told, else a job is added. */
+/** Wakes the webhook after a commit, like wakeWebhooks of wake.ts: notifies the run that has the lease, or adds a job. */
 export function wake(world: World, reread: boolean): void {
   if (happens(world, world.faults.wake)) {
     world.needsReconciler = true;
@@ -31,7 +31,7 @@ export function wake(world: World, reread: boolean): void {
   });
 }
 
-/** @returns whether Redis has said that the job was added. */
+/** @returns whether Redis has confirmed that the job was added. */
 export function addJob(world: World, delay: number): boolean {
   if (!happens(world, world.faults.redis)) {
     world.queue.add(delay);

@@ -5,17 +5,17 @@ import { between, type Random } from './random.ts';
 import type { Tables } from './tables.ts';
 import type { Owner, Timeline } from './timeline.ts';
 
-/** How often things go wrong that any network does; probabilities. */
+/** The probabilities of faults that occur in any network. */
 export interface Faults {
   /** A statement that reads fails. */
   read: number;
-  /** A record's transaction fails before its COMMIT, or after it: then its answer is lost. */
+  /** A record's transaction fails before its COMMIT, or after it, so that the answer is lost. */
   record: number;
-  /** A job is not added, or it is and the answer is lost. */
+  /** A job is not added, or it is added and the answer is lost. */
   redis: number;
-  /** A process does not hear of a wake-up. */
+  /** A process does not receive a wake-up. */
   publish: number;
-  /** Whoever stored something dies before it wakes the webhook. */
+  /** The process that stored something dies before it wakes the webhook. */
   wake: number;
   /** MySQL takes up to 3 s for a statement. */
   slow: number;
@@ -25,7 +25,7 @@ export const NO_FAULTS: Faults = { read: 0, record: 0, redis: 0, publish: 0, wak
 
 /** What is the same for all runs of one world. */
 export interface Tuning {
-  /** Rows read at a time, for the 300, 200 and 100 of the product. */
+  /** Rows read at a time, in place of the product's 300, 200 and 100. */
   page: number;
   delays: readonly number[];
   sliceLength: number;
@@ -33,7 +33,7 @@ export interface Tuning {
   linger: number;
 }
 
-/** All that surrounds the state machine. */
+/** Everything that surrounds the state machine. */
 export interface World {
   timeline: Timeline;
   random: Random;
@@ -43,18 +43,18 @@ export interface World {
   faults: Faults;
   mood: Mood;
   checks: Checks;
-  /** What Redis or MySQL forgot, or was never told: only the reconciler finds what was due. */
+  /** Whether Redis or MySQL lost something or never received it, so that only the reconciler finds what was due. */
   needsReconciler: boolean;
   /** Wake-ups that have begun and not ended. */
   wakeUps: number;
-  /** Moments at which the log was read, which a process may have kept. */
+  /** Moments at which the log was read. A process may have cached what it read then. */
   keptReads: { newest: number; filtersVersion: number }[];
   trace: string[] | null;
-  /** Tells the runs of all processes. */
+  /** Notifies the runs of all processes. */
   publish(reread: boolean): void;
 }
 
-/** MySQL answers after this long. */
+/** How long MySQL takes to answer. */
 export function latency({ random, faults }: World): number {
   if (faults.slow > 0 && random() < faults.slow) return between(random, 50, 3_000);
   const chance = random();
@@ -63,15 +63,15 @@ export function latency({ random, faults }: World): number {
 
 export const happens = ({ random }: World, chance: number): boolean => chance > 0 && random() < chance;
 
-/** Notes what happens, for a person to read. */
+/** Notes what happens in the trace, for people to read. */
 export function note(world: World, who: string, what: string): void {
   if (world.trace === null) return;
   world.trace.push(`${(world.timeline.now / 1_000).toFixed(3).padStart(12)} ${who.padEnd(8)} ${what}`);
 }
 
 /**
- * Asks MySQL: the statement sees one moment, and its answer comes later. Of a process that has died meanwhile, nothing is done, or
- * all of it.
+ * Asks MySQL. The statement sees one moment, and its answer comes later. If the process has died in between, the statement has
+ * either not run, or run completely.
  */
 export function ask<T>(
   world: World,
@@ -83,7 +83,7 @@ export function ask<T>(
   timeline.after(latency(world), null, () => {
     if (owner !== null && !owner.alive && world.random() < 0.5) return;
     if (fail !== null && happens(world, faults.read)) {
-      // Half of them after it was done, as an answer that was lost.
+      // In half of the cases the statement has run, and only its answer is lost.
       if (world.random() < 0.5) statement();
       return timeline.after(latency(world), owner, fail);
     }

@@ -11,7 +11,7 @@ export interface Lease {
   writes: number;
 }
 
-/** takeLeases of lease.ts. @returns null when somebody else has it, or has had it since the webhook was read. */
+/** takeLeases of lease.ts. @returns null when another run has it, or has had it since the webhook was read. */
 export function takeLease(
   tables: Tables,
   now: number,
@@ -32,7 +32,7 @@ export function renewLease({ cursor }: Tables, now: number, token: string): void
   if (cursor.leaseToken === token && cursor.leaseUntil !== null) cursor.leaseUntil = now + LEASE;
 }
 
-/** What recordResults did: `written` before, its answer lost, or now; or nothing, because the lease was lost. */
+/** What recordResults did. `written before`: only the answer had been lost. `lost`: the lease is, and nothing was written. */
 export type Recorded = 'lost' | 'written before' | 'written';
 
 /** recordResults of record-results.ts. @param runNow the moment by the run's clock. */
@@ -88,7 +88,7 @@ export function quarantine({ webhook }: Tables): void {
   webhook.revision += 1;
 }
 
-/** makePendingAgain of redeliver.ts. @returns the deliveries that had ended and are pending again. */
+/** makePendingAgain of pending-again.ts. @returns the deliveries that had ended and are pending again. */
 export function makePendingAgain(tables: Tables, now: number, ids: readonly number[]): number[] {
   const { deliveries, retries, cursor } = tables;
   return ids.filter((id) => {

@@ -13,7 +13,7 @@ import { reservePort } from '../../support/reserved-port.ts';
 
 const strict = createAddressGuard({ allow: [] });
 
-/** A resolver whose answer to the n-th question is the n-th list; the last one is repeated. */
+/** A resolver that answers the n-th question with the n-th list. The last list is repeated. */
 function answering(...answers: string[][]): { resolve: Resolve; asked: string[] } {
   const asked: string[] = [];
   const resolve: Resolve = (hostname, _options, callback) => {
@@ -421,7 +421,7 @@ describe('the resolver of a guard that is given none', () => {
     const resources: string[] = [];
     const hook = createHook({ init: (_id, type) => void resources.push(type) }).enable();
     try {
-      // Whether this machine has a DNS server, and what it says, does not matter.
+      // It does not matter whether this machine has a DNS server, or what it answers.
       await strict.checkEndpoint(new URL('https://hooks.invalid/'));
     } finally {
       hook.disable();

@@ -123,7 +123,7 @@ describe('one POST', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     });
     await post(origin);
-    // undici takes a connection back one turn of the event loop after its answer.
+    // undici makes a connection available again one pass of the event loop after its answer.
     await new Promise((resolve) => setImmediate(resolve));
     const second = await poster.post({ origin, path: '/', headers: {}, body: '{}' });
     expect(second).toMatchObject({ status: 200, error: null });

@@ -24,7 +24,7 @@ beforeEach(() => {
   dns.asked.length = 0;
 });
 
-/** A resolver that asks the test's DNS server, on a clock that stands still until it is moved. */
+/** A resolver that asks the test's DNS server, on a clock that moves only when the test moves it. */
 function resolver(options: ResolverOptions = {}) {
   const clock = { ms: 1_000 };
   const resolve = createResolver({

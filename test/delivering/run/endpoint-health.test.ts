@@ -27,7 +27,7 @@ const behave = (
     health,
   );
 
-/** As judged from answers with these status codes. */
+/** The outcomes of answers with these status codes. */
 const answered = (...statuses: number[]): Outcome[] =>
   statuses.map((status) =>
     judge({ status, retryAfter: undefined, body: '', error: null, refused: false, aborted: false }, 0),
@@ -124,7 +124,7 @@ describe('the circuit', () => {
 });
 
 describe('a webhook is disabled', () => {
-  /** Fails at these moments. @returns the one at which it is to be disabled; null: at none of them. */
+  /** Fails at these moments. @returns the moment at which the webhook is to be disabled; null: at none of them. */
   function disabledAt(moments: readonly number[], outcome: Outcome = down): number | null {
     let state = healthy;
     for (const now of moments) {

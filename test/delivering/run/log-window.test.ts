@@ -28,7 +28,7 @@ describe('the window of what a run has read from the log', () => {
     expect(window.sentThrough()).toBe(11);
   });
 
-  /** Reads ahead by some ids, or the oldest, newest or any of what is open ends. */
+  /** Either some ids are read, or the attempt of one id that is open ends: the oldest, the newest or any other. */
   const step = fc.oneof(
     fc.record({
       kind: fc.constant('read' as const),

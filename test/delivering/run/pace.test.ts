@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createPace } from '../../../src/delivering/run/pace.ts';
 
-/** When each of `count` would go if asked as early as allowed, with a timer that is `late` milliseconds late. */
+/** When each of `count` POSTs goes if it is asked for as early as allowed, with a timer that is `late` milliseconds late. */
 function departures(perSecond: number, count: number, late = 0): number[] {
   const pace = createPace(perSecond, 0);
   let now = 0;

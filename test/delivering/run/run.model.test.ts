@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import { type Schedule, schedules } from '../model/schedule.ts';
 import { simulate } from '../model/simulation.ts';
 
-/** By hand: MODEL_SCHEDULES=100000 npx vitest run test/delivering/run/run.model.test.ts */
+/** For a long run by hand: MODEL_SCHEDULES=100000 npx vitest run test/delivering/run/run.model.test.ts */
 const NUMBER = Number(process.env.MODEL_SCHEDULES ?? 300);
 
-/** Lines of the trace: the end is what matters. */
+/** Lines of the trace to show. Its end is what matters. */
 const SHOWN = 150;
 
 /** MODEL_SEED repeats a run. */

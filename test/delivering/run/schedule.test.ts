@@ -11,7 +11,7 @@ import {
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-/** No jitter: the middle of the range. */
+/** The middle of the range: no jitter. */
 const exact = 0.5;
 
 describe('the retry schedule', () => {

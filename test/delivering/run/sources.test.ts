@@ -35,11 +35,11 @@ const delivery = (transactionId: number, source: Delivery['source']): Delivery =
 const retries = (...ids: number[]) => ids.map((id) => delivery(id, 'retries'));
 const fresh = (...ids: number[]) => ids.map((id) => delivery(id, 'log'));
 
-/** A run's sources, with what it does to them in short. */
+/** A run's sources, with short names for what a run does with them. */
 function makeSources(fields: Partial<RunStart>) {
   const sources = createSources(start(fields), 0);
   const kinds = (now: number) => sources.read(now).map(({ type }) => type);
-  /** Takes all that is ready. */
+  /** Takes everything that is ready. */
   const takeAll = () => {
     const taken: Delivery[] = [];
     for (let next = sources.next(); next !== undefined; next = sources.next()) taken.push(next);
@@ -61,7 +61,7 @@ describe('the retries of a run', () => {
     const sent = takeAll();
     expect(idsOf(sent)).toEqual([1, 2]);
     end(sent);
-    // The next read begins, the results are committed, and then its answer comes: it saw the retries as they were.
+    // The next read begins, and the results are committed before its answer comes. It saw the retries as they were before.
     expect(kinds(5)).toContain('read retries');
     record([success(1, { number: 2 }), success(2, { number: 2 })], 10);
     sources.takeRetries({ deliveries: retries(1, 2, 3), nextIn: null }, 12);
