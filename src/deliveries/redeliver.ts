@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createHandlers } from '../http/environment.ts';
 import { describe } from '../http/openapi.ts';
 import type { Runtime } from '../runtime.ts';
-import { wakeWebhook } from '../webhooks/wake.ts';
+import { wakeChangedWebhook } from '../webhooks/wake.ts';
 import { findDelivery, readDeliveryKey } from './find.ts';
 import { redeliver } from './request-redelivery.ts';
 import { notSendable } from './sendable.ts';
@@ -32,7 +32,7 @@ export const redeliverDelivery = (runtime: Runtime) =>
       const sendable = await redeliver(database, key);
       if (sendable !== 'accepted') throw notSendable(sendable);
       const delivery = await findDelivery(database, caller, key);
-      await wakeWebhook(runtime, key.webhookId);
+      await wakeChangedWebhook(runtime, key.webhookId);
       return c.json({ delivery: viewDelivery(delivery) }, 202);
     },
   );

@@ -6,7 +6,7 @@ import { invalid } from '../http/problem.ts';
 import { parseMoment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from '../webhooks/find.ts';
-import { wakeWebhook } from '../webhooks/wake.ts';
+import { wakeChangedWebhook } from '../webhooks/wake.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { createReplay, REPLAYABLE, type Replay } from './create-replay.ts';
 import { notSendable } from './sendable.ts';
@@ -94,7 +94,7 @@ export const replayWebhook = (runtime: Runtime) => {
         accountIds,
       });
       if (typeof replay === 'string') throw notSendable(replay);
-      if (replay.matched !== 0) await wakeWebhook(runtime, id);
+      if (replay.matched !== 0) await wakeChangedWebhook(runtime, id);
       return c.json({ replay: viewReplay(replay) }, 202);
     },
   );

@@ -63,7 +63,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
-  const start = toStart(options);
+  const start = toRunStart(options);
   const readLog = (after: number, recordedThrough: number) =>
     movementLog.read({ webhookId, customerId, filters: state.filters, after, recordedThrough });
   // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
@@ -222,7 +222,7 @@ const NOT_SENT: Answer = {
 };
 
 /** What the state machine starts with. */
-export function toStart({ state, settings, ...options }: RunOptions): RunStart {
+export function toRunStart({ state, settings, ...options }: RunOptions): RunStart {
   const { sentThrough, recordedThrough, previousThrough, matchedAfter } = state;
   const { ordered, maxInFlight, rateLimit, health } = settings;
   // Nothing matches above previousThrough up to matchedAfter, so the log need not be read there.

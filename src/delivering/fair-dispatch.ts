@@ -10,12 +10,12 @@ export interface FairDispatch {
 
 /** POSTs begun in one pass of the event loop: by all webhooks together, and by one webhook before the next one's follow. */
 const PER_PASS = 8;
-const PER_TURN = 2;
+const PER_WEBHOOK = 2;
 
 /** Backlogs up to this size bypass fair dispatch: the first sends of a run begin immediately. */
 export const SMALL_BACKLOG = 10;
 
-export function createFairDispatch({ perPass = PER_PASS, perTurn = PER_TURN } = {}): FairDispatch {
+export function createFairDispatch({ perPass = PER_PASS, perWebhook = PER_WEBHOOK } = {}): FairDispatch {
   /** In the order in which the webhooks are served. */
   const waiting = new Map<string, (() => void)[]>();
   let isPassScheduled = false;
@@ -25,7 +25,7 @@ export function createFairDispatch({ perPass = PER_PASS, perTurn = PER_TURN } = 
     let left = perPass;
     for (const [webhookId, begins] of waiting) {
       if (left === 0) break;
-      const batch = begins.splice(0, Math.min(perTurn, left));
+      const batch = begins.splice(0, Math.min(perWebhook, left));
       left -= batch.length;
       waiting.delete(webhookId);
       if (begins.length > 0) waiting.set(webhookId, begins);

@@ -52,7 +52,7 @@ export async function setFilter(
 }
 
 /** Adds the rows that a new webhook needs besides the one in `webhooks`. It matches what is stored from now on. */
-export async function startFilter(
+export async function createProgress(
   sql: Sql,
   webhook: { id: string; customerId: string },
   filter: Filter,

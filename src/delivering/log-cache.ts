@@ -35,13 +35,13 @@ export function createLogCache(): LogCache {
   let cached = 0;
 
   function put(key: string, segment: Segment): void {
-    cached += segment.movements.length - (segments.get(key)?.movements.length ?? 0);
+    cached += sizeOf(segment) - sizeOf(segments.get(key));
     segments.delete(key);
     segments.set(key, segment);
-    for (const [oldest, { movements }] of segments) {
+    for (const [oldestKey, oldest] of segments) {
       if (cached <= MAX_MOVEMENTS) return;
-      segments.delete(oldest);
-      cached -= movements.length;
+      segments.delete(oldestKey);
+      cached -= sizeOf(oldest);
     }
   }
 
@@ -62,6 +62,10 @@ export function createLogCache(): LogCache {
     },
   };
 }
+
+/** A segment counts even if it holds no movements: there may be one for each customer and filter. */
+const sizeOf = (segment: Segment | undefined): number =>
+  segment === undefined ? 0 : 1 + segment.movements.length;
 
 function slice({ movements, through, filtersVersion }: Segment, after: number): LogRead {
   const start = movements.findIndex(({ transaction_id }) => Number(transaction_id) > after);

@@ -4,7 +4,7 @@ import type { Sql } from '../database/transaction.ts';
 import type { Filter } from './filters.ts';
 import { createLogCache, type LogCache } from './log-cache.ts';
 import type { NotifiedMovement } from './posting/notification.ts';
-import type { FilterRange } from './webhook-state.ts';
+import type { LogFilter } from './webhook-state.ts';
 
 /** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */
 
@@ -29,7 +29,7 @@ export interface LogRead {
 export interface LogRequest {
   webhookId: string;
   customerId: string;
-  filters: readonly FilterRange[];
+  filters: readonly LogFilter[];
   after: number;
   /** Up to this id, some movements already have results. Those are left out. */
   recordedThrough: number;
@@ -41,7 +41,7 @@ export interface MovementLog {
 }
 
 /** A read of the movements that match one filter. */
-export interface RangeRead {
+export interface RangeQuery {
   customerId: string;
   filter: Filter;
   after: number;
@@ -90,12 +90,12 @@ const INDEXES = {
 
 type Owner = keyof typeof INDEXES;
 
-const ownerOf = ({ filter }: RangeRead): Owner => (filter.accountId === null ? 'customer_id' : 'account_id');
-const ownerIdOf = ({ filter, customerId }: RangeRead): string => filter.accountId ?? customerId;
+const ownerOf = ({ filter }: RangeQuery): Owner => (filter.accountId === null ? 'customer_id' : 'account_id');
+const ownerIdOf = ({ filter, customerId }: RangeQuery): string => filter.accountId ?? customerId;
 const dcOf = ({ event }: Filter): string | null =>
   event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
 
-const isPlain = ({ through, withoutResultsOf }: RangeRead): boolean =>
+const isPlain = ({ through, withoutResultsOf }: RangeQuery): boolean =>
   through === null && withoutResultsOf === null;
 
 /** Index: the primary key of deliveries. */
@@ -103,7 +103,7 @@ const UNRECORDED =
   'NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id)';
 
 /** The condition of one read. */
-function rangeSql(read: RangeRead): { sql: string; values: unknown[] } {
+function rangeSql(read: RangeQuery): { sql: string; values: unknown[] } {
   const { after, through, filter, withoutResultsOf } = read;
   const dc = dcOf(filter);
   const conditions: { sql: string; values: unknown[] }[] = [
@@ -123,7 +123,7 @@ function rangeSql(read: RangeRead): { sql: string; values: unknown[] } {
  * movements. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all of them,
  * and sort the result.
  */
-function partSql(part: number, reads: readonly RangeRead[]): { sql: string; values: unknown[] } {
+function partSql(part: number, reads: readonly RangeQuery[]): { sql: string; values: unknown[] } {
   const [first] = reads;
   if (first === undefined) throw new Error('a part of a statement needs at least one read');
   const owner = ownerOf(first);
@@ -147,7 +147,7 @@ type Row = NotifiedMovement & {
 };
 
 /** Reads several ranges in one statement. Equal ranges are read once. */
-export async function readRanges(sql: Sql, all: readonly RangeRead[]): Promise<LogRead[]> {
+export async function readRanges(sql: Sql, all: readonly RangeQuery[]): Promise<LogRead[]> {
   const distinct = [...new Map(all.map((read) => [nameOf(read), read])).values()];
   const plain = distinct.filter(isPlain);
   const found = await readParts(sql, [
@@ -167,10 +167,10 @@ export async function readRanges(sql: Sql, all: readonly RangeRead[]): Promise<L
   return all.map((read) => found.get(nameOf(read)) as LogRead);
 }
 
-const nameOf = (read: RangeRead): string => JSON.stringify(read);
+const nameOf = (read: RangeQuery): string => JSON.stringify(read);
 
 /** Runs one statement. @param all groups of reads, each sharing a SELECT and its limit. @returns what was read, by `nameOf`. */
-async function readParts(sql: Sql, all: readonly (readonly RangeRead[])[]): Promise<Map<string, LogRead>> {
+async function readParts(sql: Sql, all: readonly (readonly RangeQuery[])[]): Promise<Map<string, LogRead>> {
   const parts = all.filter((reads) => reads.length > 0);
   const selects = parts.map((reads, part) => partSql(part, reads));
   const rows = await sql.query<Row[]>([NEWEST, ...selects.map((select) => select.sql)].join(' UNION ALL '), [
@@ -189,7 +189,7 @@ async function readParts(sql: Sql, all: readonly (readonly RangeRead[])[]): Prom
 }
 
 /** @param rows what the SELECT of the read returned, by owner and id, cut off after READ_SIZE rows. */
-function toLogRead(read: RangeRead, newest: Row | undefined, rows: readonly Row[]): LogRead {
+function toLogRead(read: RangeQuery, newest: Row | undefined, rows: readonly Row[]): LogRead {
   const { after, through, filter } = read;
   const owner = ownerIdOf(read);
   const dc = dcOf(filter);
@@ -211,7 +211,7 @@ function toLogRead(read: RangeRead, newest: Row | undefined, rows: readonly Row[
  * filter share what was read.
  */
 export function openMovementLog(database: DataSource, cache: LogCache = createLogCache()): MovementLog {
-  const readRange = createBatcher((reads: readonly RangeRead[]) => readRanges(database, reads), {
+  const readRange = createBatcher((reads: readonly RangeQuery[]) => readRanges(database, reads), {
     workers: 2,
     maxItems: READS_PER_STATEMENT,
   });

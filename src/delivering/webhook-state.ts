@@ -6,7 +6,7 @@ import type { SealedSettings } from './settings.ts';
 /** Reads what a delivery run has to know about a webhook, and works out how long the webhook has to wait. */
 
 /** A range of the movement log, and what the webhook matches in it; null: nothing. */
-export interface FilterRange {
+export interface LogFilter {
   /** Exclusive. */
   from: number;
   /** Inclusive; null: no end. */
@@ -25,7 +25,7 @@ export interface WebhookState {
   /** Nothing matches above `previousThrough` up to `matchedAfter`, where the newest matched chunk of an import began. */
   matchedAfter: number;
   previousThrough: number;
-  filters: FilterRange[];
+  filters: LogFilter[];
   filtersVersion: number;
   /** The token of the last lease, and how many records were written under it. */
   lastToken: string;
@@ -157,7 +157,7 @@ function toState(row: Row, filters: readonly FilterRow[]): WebhookState {
 }
 
 /** If the filter has not changed beyond the cursor, the webhook's own row says what it matches. */
-function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): FilterRange[] {
+function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): LogFilter[] {
   if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
   return filters.map((row, index) => ({
     from: Number(row.from_id),

@@ -15,7 +15,7 @@ import { WebhookChange } from './input.ts';
 import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
 import { updateWebhook } from './store.ts';
 import { viewWebhook, WebhookView } from './view.ts';
-import { wakeWebhook } from './wake.ts';
+import { wakeChangedWebhook } from './wake.ts';
 
 /** PATCH /v1/webhooks/:id */
 export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
@@ -45,7 +45,7 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
       );
       if (!changed) throw notFound('webhook');
       // Whatever has changed, an active run ends, and the webhook is read again.
-      await wakeWebhook(runtime, id);
+      await wakeChangedWebhook(runtime, id);
       return c.json({
         webhook: viewWebhook(await database.getRepository(Webhook).findOneByOrFail({ id })),
       });

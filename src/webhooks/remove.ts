@@ -6,7 +6,7 @@ import { notFound } from '../http/problem.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
 import { deleteWebhook } from './store.ts';
-import { wakeWebhook } from './wake.ts';
+import { wakeChangedWebhook } from './wake.ts';
 
 /** DELETE /v1/webhooks/:id */
 export const removeWebhook = (runtime: Runtime) =>
@@ -24,7 +24,7 @@ export const removeWebhook = (runtime: Runtime) =>
       const { customerId } = c.get('caller');
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       if (!(await deleteWebhook(database, { id, customerId }))) throw notFound('webhook');
-      await wakeWebhook(runtime, id);
+      await wakeChangedWebhook(runtime, id);
       return c.json({ status: 'success' });
     },
   );

@@ -10,7 +10,7 @@ import { notFound } from '../http/problem.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
 import { viewWebhook, WebhookView } from './view.ts';
-import { wakeWebhook } from './wake.ts';
+import { wakeChangedWebhook } from './wake.ts';
 
 /** MySQL assigns from left to right, so the old secret is kept before the new one replaces it. */
 const ROTATE = `
@@ -42,7 +42,7 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
       ]);
       if (affectedRows === 0) throw notFound('webhook');
       // Makes an active delivery run sign with the new secret.
-      await wakeWebhook(runtime, id);
+      await wakeChangedWebhook(runtime, id);
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
       return c.json({ webhook: viewWebhook(webhook, secret) });
     },

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { type Filter, lockImports, setFilter, startFilter } from '../delivering/filters.ts';
+import { createProgress, type Filter, lockImports, setFilter } from '../delivering/filters.ts';
 import { resetHealth } from '../delivering/reset-health.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
@@ -28,7 +28,7 @@ export function insertWebhook(
       ...Object.values(columns),
     ]);
     const id = String(insertId);
-    await startFilter(sql, { id, customerId }, filter);
+    await createProgress(sql, { id, customerId }, filter);
     return id;
   });
 }

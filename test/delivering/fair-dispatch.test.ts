@@ -16,7 +16,7 @@ function dispatchFor(options: Parameters<typeof createFairDispatch>[0]) {
 const nextPass = () => new Promise(setImmediate);
 
 it('begins so many POSTs in one pass of the event loop, and the rest in the next ones', async () => {
-  const { begun, add } = dispatchFor({ perPass: 3, perTurn: 2 });
+  const { begun, add } = dispatchFor({ perPass: 3, perWebhook: 2 });
   add('a', 8);
   expect(begun).toHaveLength(0);
   const counts = [];
@@ -28,7 +28,7 @@ it('begins so many POSTs in one pass of the event loop, and the rest in the next
 });
 
 it('gives webhooks turns, however large the backlog of one of them', async () => {
-  const { begun, add } = dispatchFor({ perPass: 4, perTurn: 1 });
+  const { begun, add } = dispatchFor({ perPass: 4, perWebhook: 1 });
   add('huge', 100);
   for (const name of ['b', 'c', 'd']) add(name, 2);
   while (begun.length < 8) await nextPass();
@@ -36,14 +36,14 @@ it('gives webhooks turns, however large the backlog of one of them', async () =>
 });
 
 it('goes on with the webhook whose turn was next when the pass before was full', async () => {
-  const { begun, add } = dispatchFor({ perPass: 2, perTurn: 2 });
+  const { begun, add } = dispatchFor({ perPass: 2, perWebhook: 2 });
   for (const name of ['a', 'b', 'c']) add(name, 4);
   while (begun.length < 12) await nextPass();
   expect(begun.join('')).toBe('aabbccaabbcc');
 });
 
 it('gives a webhook that comes while others wait its turn behind them', async () => {
-  const { begun, add } = dispatchFor({ perPass: 1, perTurn: 1 });
+  const { begun, add } = dispatchFor({ perPass: 1, perWebhook: 1 });
   add('a', 3);
   while (begun.length < 1) await nextPass();
   add('late');
@@ -53,7 +53,7 @@ it('gives a webhook that comes while others wait its turn behind them', async ()
 
 it('begins everything, also what is added while a POST begins', async () => {
   const begun: number[] = [];
-  const dispatch = createFairDispatch({ perPass: 4, perTurn: 2 });
+  const dispatch = createFairDispatch({ perPass: 4, perWebhook: 2 });
   const begin = (number: number) => {
     begun.push(number);
     if (number < 50) dispatch.add('a', () => begin(number + 1));

@@ -21,7 +21,7 @@ export type Outcome =
 const LOCKED_OUT = new Set([401, 403, 404, 405]);
 
 /** Decides what the answer to one POST means. `now` is milliseconds since 1970, for a Retry-After that is a date. */
-export function judge(answer: Answer, now: number): Outcome {
+export function toOutcome(answer: Answer, now: number): Outcome {
   if (answer.refused) return { kind: 'refused' };
   const { status } = answer;
   // Connection refused or reset, timeout, TLS, DNS, or no HTTP at all.

@@ -1,6 +1,6 @@
 import type { Answer } from '../posting/post.ts';
 import { afterOutcome, inFlightLimit, shouldDisable } from './endpoint-health.ts';
-import { judge } from './outcome.ts';
+import { toOutcome } from './outcome.ts';
 import { createPace } from './pace.ts';
 import { retryDelay } from './schedule.ts';
 import { createSources } from './sources.ts';
@@ -114,7 +114,7 @@ export function createRun(start: RunStart, now: number): Run {
   /** Turns an answer into a result, and decides what follows for the delivery, the endpoint and the run. */
   function endAttempt(attempt: Attempt, now: number, random: () => number): void {
     const { delivery, answer, startedAt, durationMs } = attempt;
-    const outcome = judge(answer, startedAt + durationMs);
+    const outcome = toOutcome(answer, startedAt + durationMs);
     const delivered = outcome.kind === 'delivered';
     const failures = delivered ? delivery.failures : delivery.failures + 1;
     const retryAfter = outcome.kind === 'throttled' ? (outcome.retryAfter ?? 0) : 0;

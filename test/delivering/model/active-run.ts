@@ -1,4 +1,4 @@
-import { toStart } from '../../../src/delivering/active-run.ts';
+import { toRunStart } from '../../../src/delivering/active-run.ts';
 import { SMALL_BACKLOG } from '../../../src/delivering/fair-dispatch.ts';
 import type { Answer } from '../../../src/delivering/posting/post.ts';
 import { createRun, type Run } from '../../../src/delivering/run/run.ts';
@@ -60,7 +60,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
   const { timeline, tables, tuning, checks, random } = world;
   const settings = toSettings(state.settings);
   const { revision } = state.settings;
-  const start = toStart({ state, settings, revision, ...tuning });
+  const start = toRunStart({ state, settings, revision, ...tuning });
   const clock = () => timeline.now + process.clockOffset;
 
   let machine: Run | null = null;

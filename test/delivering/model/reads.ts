@@ -2,7 +2,7 @@ import { matchesFilter } from '../../../src/delivering/filter-ranges.ts';
 import type { NotifiedMovement } from '../../../src/delivering/posting/notification.ts';
 import type { Delivery } from '../../../src/delivering/run/types.ts';
 import type { SealedSettings } from '../../../src/delivering/settings.ts';
-import type { FilterRange, WebhookState } from '../../../src/delivering/webhook-state.ts';
+import type { LogFilter, WebhookState } from '../../../src/delivering/webhook-state.ts';
 import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
 
 /** What a delivery run reads. Each function is one statement, so it sees one moment. */
@@ -46,7 +46,7 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
 }
 
 /** READ_FILTERS of webhook-state.ts. */
-export const readFilters = ({ filters }: Tables): FilterRange[] =>
+export const readFilters = ({ filters }: Tables): LogFilter[] =>
   filters.map(({ fromId, filter }, index) => ({
     from: fromId,
     through: filters[index + 1]?.fromId ?? null,
@@ -86,7 +86,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
 });
 
 export interface LogQuery {
-  filters: readonly FilterRange[];
+  filters: readonly LogFilter[];
   after: number;
   recordedThrough: number;
   /** Movements read at a time; 300 in the product. */

@@ -5,7 +5,7 @@ import {
   inFlightLimit,
   shouldDisable,
 } from '../../../src/delivering/run/endpoint-health.ts';
-import { judge, type Outcome } from '../../../src/delivering/run/outcome.ts';
+import { type Outcome, toOutcome } from '../../../src/delivering/run/outcome.ts';
 import { healthy } from '../../support/endpoint-health.ts';
 
 const SECOND = 1_000;
@@ -30,7 +30,7 @@ const behave = (
 /** The outcomes of answers with these status codes. */
 const answered = (...statuses: number[]): Outcome[] =>
   statuses.map((status) =>
-    judge({ status, retryAfter: undefined, body: '', error: null, refused: false, aborted: false }, 0),
+    toOutcome({ status, retryAfter: undefined, body: '', error: null, refused: false, aborted: false }, 0),
   );
 
 describe('the circuit', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/delivering/posting/post.ts';
-import { judge } from '../../../src/delivering/run/outcome.ts';
+import { toOutcome } from '../../../src/delivering/run/outcome.ts';
 
 const answer = (fields: Partial<Answer>): Answer => ({
   status: null,
@@ -43,26 +43,26 @@ describe('the outcome of an attempt', () => {
     [503, endpoint],
     [599, endpoint],
   ])('of an answer %i is %j', (status, expected) => {
-    expect(judge(answer({ status }), 0)).toEqual(expected);
+    expect(toOutcome(answer({ status }), 0)).toEqual(expected);
   });
 
   it('of a 503 with Retry-After is throttled, of a 500 with one it is not', () => {
-    expect(judge(answer({ status: 503, retryAfter: '7' }), 0)).toEqual({
+    expect(toOutcome(answer({ status: 503, retryAfter: '7' }), 0)).toEqual({
       kind: 'throttled',
       retryAfter: 7_000,
     });
-    expect(judge(answer({ status: 500, retryAfter: '7' }), 0)).toEqual(endpoint);
+    expect(toOutcome(answer({ status: 500, retryAfter: '7' }), 0)).toEqual(endpoint);
   });
 
   it('of no answer at all concerns the endpoint', () => {
-    expect(judge(answer({ error: 'ECONNREFUSED' }), 0)).toEqual(endpoint);
+    expect(toOutcome(answer({ error: 'ECONNREFUSED' }), 0)).toEqual(endpoint);
   });
 
   it('of a connection that the guard refused is refused', () => {
-    expect(judge(answer({ refused: true, error: 'private' }), 0)).toEqual({ kind: 'refused' });
+    expect(toOutcome(answer({ refused: true, error: 'private' }), 0)).toEqual({ kind: 'refused' });
   });
 
   it('is decided by the status line, even if the rest of the answer broke off', () => {
-    expect(judge(answer({ status: 200, error: 'other side closed' }), 0)).toEqual({ kind: 'delivered' });
+    expect(toOutcome(answer({ status: 200, error: 'other side closed' }), 0)).toEqual({ kind: 'delivered' });
   });
 });
