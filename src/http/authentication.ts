@@ -8,8 +8,8 @@ import { limitGuesses } from './guesses.ts';
 import { Problem } from './problem.ts';
 
 /**
- * Finds the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.
- * Answers 401 when there is none, or it is unknown, and 429 to a client that has sent too many unknown ones.
+ * Identifies the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.
+ * Answers 401 when the key is missing or unknown, and 429 to a client that has sent too many unknown keys.
  */
 export function authenticate(
   { database, redis, prefix }: Pick<Runtime, 'database' | 'redis' | 'prefix'>,
@@ -45,9 +45,9 @@ function bearer(header: string | undefined, { schemeRequired = false } = {}): st
 }
 
 const unauthenticated = (detail: string) =>
-  // RFC 9110, section 11.6.1: a 401 names the scheme that would be accepted.
+  // RFC 9110, section 11.6.1: a 401 must name an accepted scheme.
   new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="ledgerbell"' } });
 
-/** 401 for a key that is not known, also for one that was deleted while its request was under way. */
+/** 401 for an unknown key, and for one that was deleted while its request was being handled. */
 export const unknownKey = () =>
   unauthenticated('The API key is not known: it may have been mistyped, or deleted.');

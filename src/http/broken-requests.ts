@@ -5,26 +5,26 @@ import { PROBLEM_TYPE, PROBLEMS, Problem, renderProblem } from './problem.ts';
 const SECOND = 1_000;
 const KIB = 1024;
 
-/** What the headers of a request may take up in all, its first line included. A longer URL is therefore a 431 as well. */
+/** Limit for the request line and all headers together. A URL that is too long is therefore a 431 too. */
 export const HEADER_BYTES = 16 * KIB;
-/** Several times what browsers and proxies send. Node itself would silently drop those after the thousandth. */
+/** Several times what browsers and proxies send. Node itself would silently drop headers after the thousandth. */
 const MAX_HEADERS = 100;
 
-/** A client that still sends has this long to read its answer, before the connection is cut under it. */
+/** How long a client that is still sending has to read the answer before its connection is closed. */
 const LINGER = SECOND;
 
 /**
- * What Node's HTTP parser refuses never reaches the app; it gets the same kind of answer all the same, and the connection is
- * closed: where the next request would begin cannot be known.
+ * Answers requests that Node's HTTP parser rejects, and that therefore never reach the app, in the format of all errors. The
+ * connection is closed, because there is no way to tell where the next request would begin.
  */
 export function answerBrokenRequests(server: Server): void {
   const answered = new WeakSet<object>();
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // More of the same: it is thrown away, since closing at once would take the answer away from who has not read it yet.
+    // More of a request that is already answered. Closing now could discard the answer before the client has read it.
     if (answered.has(socket)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
     answered.add(socket);
-    const { status, headers, body } = render(judge(error.code));
+    const { status, headers, body } = render(problemOf(error.code));
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
@@ -35,7 +35,7 @@ export function answerBrokenRequests(server: Server): void {
   });
 }
 
-function judge(code: string | undefined): Problem {
+function problemOf(code: string | undefined): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem(
@@ -49,7 +49,7 @@ function judge(code: string | undefined): Problem {
   }
 }
 
-/** What Node's parser lets through, but no URL can be made of (its target or Host header), does not reach the app either. */
+/** Answers 400 to a request that Node's parser accepts, but whose target or Host header forms no valid URL. */
 export function answerUnreadable(): Response {
   const { status, headers, body } = render(
     new Problem('malformed', 'The target or the Host header of the request is not valid.'),
@@ -57,9 +57,12 @@ export function answerUnreadable(): Response {
   return new Response(body, { status, headers });
 }
 
-/** Answers 431 to a request with more than a hundred headers; the connection goes on. False: it has no more than that. */
+/**
+ * Answers 431 to a request with more than 100 headers, and keeps the connection open.
+ * @returns false for a request with at most 100 headers, which is not answered.
+ */
 export function refuseManyHeaders({ rawHeaders }: IncomingMessage, answer: ServerResponse): boolean {
-  // Names and values, one after the other.
+  // rawHeaders alternates names and values.
   if (rawHeaders.length <= 2 * MAX_HEADERS) return false;
   const { status, headers, body } = render(
     new Problem('headers-too-large', `A request must have at most ${MAX_HEADERS} headers.`),

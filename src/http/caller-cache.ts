@@ -1,22 +1,25 @@
 import type { Caller } from './environment.ts';
 
-/** How long a process may go on with a key that another one has deleted. Milliseconds. */
+/** Milliseconds a caller is cached, and so how long a process may still accept a key that another process has deleted. */
 const KEPT_FOR = 1_000;
 
 const KEPT_KEYS = 10_000;
 
-/** The callers of the API keys that were used within the last second, so that not every request asks MySQL who sent it. */
+/** Caches the caller of an API key for a second, so that not every request has to query MySQL. */
 export interface CallerCache {
-  /** @param hash the key's SHA-256. @param read finds out who it is; null: nobody. That is not kept. */
+  /**
+   * @param hash SHA-256 of the key.
+   * @param read looks the caller up; null for an unknown key, which is not cached.
+   */
   find(hash: Buffer, read: () => Promise<Caller | null>): Promise<Caller | null>;
-  /** Forgets a key that was deleted: in this process it stops working immediately. */
+  /** Removes a deleted key. In this process it stops working immediately. */
   forget(apiKeyId: string): void;
 }
 
 /** @param clock milliseconds; must never go back. */
 export function createCallerCache(clock: () => number = () => performance.now()): CallerCache {
   const kept = new Map<string, { caller: Caller; until: number }>();
-  /** Changes when a key is deleted: what was read before is not kept then. */
+  /** Grows when a key is deleted. A read that began before is not cached, because it may have found the deleted key. */
   let version = 0;
   return {
     async find(hash, read) {

@@ -10,12 +10,15 @@ interface KeyRow {
   key_hash: string;
 }
 
-/** Index: api_keys_hash. Found by its SHA-256, a key is never compared byte by byte. */
+/** Index: api_keys_hash. Keys are looked up by their SHA-256, so that no key is compared byte by byte. */
 const FIND_KEYS =
   'SELECT id, customer_id, all_accounts, HEX(key_hash) AS key_hash FROM api_keys WHERE key_hash IN (?)';
 const KEY_ACCOUNTS = 'SELECT api_key_id, account_id FROM api_key_accounts WHERE api_key_id IN (?)';
 
-/** Makes a function that finds whose API key it is by its SHA-256, those of many requests with one statement. null: nobody's. */
+/**
+ * Creates a function that finds the caller by the SHA-256 of an API key, or null for an unknown key. Keys of concurrent
+ * requests are looked up together.
+ */
 export function createCallerFinder(database: DataSource): (hash: Buffer) => Promise<Caller | null> {
   return createBatcher((hashes: readonly Buffer[]) => findCallers(database, hashes));
 }

@@ -1,17 +1,17 @@
 import type { HttpBindings } from '@hono/node-server';
 import { createFactory } from 'hono/factory';
 
-/** On whose behalf a request is made. */
+/** The customer and the API key that a request is made with. */
 export interface Caller {
   customerId: string;
   apiKeyId: string;
-  /** What the key may see. */
+  /** The accounts that the key may see. */
   accountIds: 'all' | readonly string[];
 }
 
-/** What middleware leaves for the handlers. */
+/** What middleware provides to the handlers. */
 export interface ApiEnv {
-  /** Node's own request and answer. */
+  /** Node's own request and response. */
   Bindings: HttpBindings;
   Variables: {
     requestId: string;
@@ -21,7 +21,7 @@ export interface ApiEnv {
   };
 }
 
-/** A route's middleware and handler together, with their types: `app.get(path, ...createHandlers(describe, handler))`. */
+/** Combines a route's middleware and handler with their types: `app.get(path, ...createHandlers(describe, handler))`. */
 export const { createHandlers, createMiddleware } = createFactory<ApiEnv>();
 
 /** Whether a caller's key may see an account of its customer. */

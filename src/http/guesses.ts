@@ -7,31 +7,32 @@ import { tooManyRequests } from './rate-limit.ts';
 /** Unknown keys that one client may send in 10 s. */
 const GUESSES = 100;
 
-/** Keys that this process remembers as right. */
+/** How many valid keys this process remembers. */
 const MAX_PROVEN = 10_000;
 
 export interface Attempt {
   /** SHA-256 of the key. */
   hash: Buffer;
-  /** The address that the connection comes from. */
+  /** Remote address of the connection. */
   address: string | undefined;
   find: () => Promise<Caller | null>;
 }
 
 /**
- * Throttles the guessing of API keys: a client that has sent 100 unknown ones within 10 s is answered 429 until the 10 s are
- * over, before anyone looks for its key, so that a right guess cannot be told from a wrong one. A client is an IPv4 address or
- * an IPv6 /64, since whoever has one address there has them all. All processes count together; while Redis is away, each does.
+ * Throttles the guessing of API keys. A client that has sent 100 unknown keys within 10 s is answered 429 until the 10 s are
+ * over. Its keys are not looked up during that time, so a correct guess looks like a wrong one. A client is an IPv4 address or
+ * an IPv6 /64, because a client with one address of a /64 can use all of them. The count is shared by all processes; while
+ * Redis is unreachable, each process counts alone.
  *
- * A key that was right in this process before is let through: others may share the address of the one who guesses. Headers
- * such as X-Forwarded-For are not believed, since a guesser writes them too: behind a proxy all clients are one.
+ * A key that was valid in this process before is let through, because other clients may share the guesser's address. Headers
+ * such as X-Forwarded-For are ignored, because a guesser can forge them. Behind a proxy all clients therefore count as one.
  */
 export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
-  const wrong = createQuota({ redis, prefix: `${prefix}:guesses`, limit: GUESSES });
+  const unknownKeys = createQuota({ redis, prefix: `${prefix}:guesses`, limit: GUESSES });
   const proven = new Set<string>();
 
   function refuseTooMany(address: string | undefined): void {
-    const left = wrong.look(nameClient(address));
+    const left = unknownKeys.look(nameClient(address));
     if (!left.exhausted) return;
     throw tooManyRequests(
       left,
@@ -40,7 +41,7 @@ export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'
   }
 
   function remember(name: string): void {
-    // Added anew, so that the one that was not used for longest comes first, and goes first.
+    // Adding it again moves it to the end, so that the first one is the least recently used.
     proven.delete(name);
     proven.add(name);
     if (proven.size <= MAX_PROVEN) return;
@@ -54,18 +55,18 @@ export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'
     const isProven = proven.has(name);
     if (!isProven) refuseTooMany(address);
     const caller = await find();
-    // Those that were all under way before the first was counted learn nothing either.
+    // Checked again, so that concurrent requests that passed the first check learn nothing beyond the limit either.
     if (!isProven) refuseTooMany(address);
     if (caller !== null) remember(name);
     else {
       proven.delete(name);
-      wrong.take(nameClient(address));
+      unknownKeys.take(nameClient(address));
     }
     return caller;
   };
 }
 
-/** One name for all addresses that one client can easily come from. */
+/** One name for all addresses that one client can easily use: the IPv4 address, or the /64 of an IPv6 address. */
 export function nameClient(address: string | undefined): string {
   if (address === undefined || !ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);

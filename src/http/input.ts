@@ -7,16 +7,17 @@ import { invalid, notFound, Problem } from './problem.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** The largest JSON body, in bytes: a small resource, or an import that is checked as a whole. */
+/** Largest JSON body of a resource, in bytes. */
 export const RESOURCE_BYTES = 256 * KIB;
+/** Largest JSON import, in bytes. It is checked as a whole. */
 export const JSON_IMPORT_BYTES = 32 * MIB;
-/** NDJSON is kept as it comes in, a part at a time; this bounds one import, not the memory. */
+/** Largest NDJSON import, in bytes. It is staged in parts as it arrives, so memory use does not depend on this limit. */
 export const NDJSON_IMPORT_BYTES = 1024 * MIB;
 
-/** More issues than this help nobody. */
+/** The most validation issues that one answer lists. */
 const MAX_ISSUES = 100;
 
-/** The name that a person gives to something. */
+/** A title that a person gives to something, such as a webhook. */
 export const Title = v.pipe(
   v.string('must be a string'),
   v.trim(),
@@ -33,15 +34,15 @@ export function mediaType(c: Context<ApiEnv>): string {
 }
 
 /**
- * The body as JSON that fits the schema.
- * @throws {Problem} 415 for another content type, 413 when too large, 400 when it is no JSON, 422 with each issue's path.
+ * Reads the body as JSON and validates it.
+ * @throws {Problem} 415 for another content type, 413 when it is too large, 400 when it is not JSON, 422 with each issue's path.
  */
 export async function readJson<S extends Schema>(c: Context<ApiEnv>, schema: S): Promise<v.InferOutput<S>> {
   requireMediaType(c, ['application/json']);
   return check(schema, parseJson(await readBytes(c, RESOURCE_BYTES)));
 }
 
-/** @throws {Problem} 415 that names what is accepted. */
+/** @throws {Problem} 415 for a compressed body, and for another content type, naming the accepted ones. */
 export function requireMediaType(c: Context<ApiEnv>, accepted: readonly string[]): void {
   if (!accepted.includes(mediaType(c))) {
     throw new Problem('unsupported-media-type', `The content type must be ${accepted.join(' or ')}.`);
@@ -57,14 +58,14 @@ export function requireMediaType(c: Context<ApiEnv>, accepted: readonly string[]
 
 const tooLarge = (limit: number) => new Problem('too-large', `The body must be at most ${limit / KIB} KiB.`);
 
-/** @throws {Problem} 413 when the body says that it is larger. */
+/** @throws {Problem} 413 when Content-Length exceeds the limit. */
 function requireLength(c: Context<ApiEnv>, limit: number): void {
   if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge(limit);
 }
 
 /**
- * The body's bytes as they come in. They are read from Node's request: the web stream that Hono makes of it costs more than all else
- * that is done for a small import.
+ * Yields the body's bytes as they arrive. They are read from Node's request, because the web stream that Hono makes of it
+ * costs more than everything else that is done for a small import.
  * @throws {Problem} 413 as soon as there are more than `limit`.
  */
 export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGenerator<Uint8Array> {
@@ -78,12 +79,12 @@ export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGene
       yield part;
     }
   } finally {
-    // Whoever stops half-way leaves the rest in the connection, which the client may already use for its next request.
+    // If the caller stops early, the rest is still in the connection, which the client may use for its next request.
     incoming.resume();
   }
 }
 
-/** The whole body. @throws {Problem} 413. */
+/** Reads the whole body. @throws {Problem} 413 when it is larger than `limit`. */
 export function readBytes(c: Context<ApiEnv>, limit: number): Promise<Buffer> {
   requireLength(c, limit);
   const { incoming } = c.env;
@@ -92,7 +93,7 @@ export function readBytes(c: Context<ApiEnv>, limit: number): Promise<Buffer> {
     let bytes = 0;
     incoming.on('data', (part: Buffer) => {
       bytes += part.length;
-      // What comes after that is read and dropped, so that the answer reaches a client that is still sending.
+      // The rest is read and dropped, so that the answer reaches a client that is still sending.
       if (bytes > limit) reject(tooLarge(limit));
       else parts.push(part);
     });
@@ -101,7 +102,7 @@ export function readBytes(c: Context<ApiEnv>, limit: number): Promise<Buffer> {
   });
 }
 
-/** @throws {Problem} 400 when the bytes are no JSON in UTF-8 (RFC 8259, section 8.1). */
+/** @throws {Problem} 400 when the bytes are not JSON in UTF-8 (RFC 8259, section 8.1). */
 export function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -110,27 +111,27 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** @throws {Problem} 422 with the path of each issue. */
+/** Validates a value. @throws {Problem} 422 with the path of each issue. */
 export function check<S extends Schema>(schema: S, value: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (!result.success) throw invalidIssues(result.issues.map(toValidationIssue));
   return result.output;
 }
 
-/** 422 for at least one issue; a very long list is cut. */
+/** 422 with the first 100 issues. */
 export function invalidIssues(issues: readonly ValidationIssue[]): Problem {
   const [first = { path: '', message: 'is not valid' }, ...rest] = issues.slice(0, MAX_ISSUES);
   return invalid([first, ...rest]);
 }
 
-/** The query string, each parameter at most once. @throws {Problem} 422 with the parameter's name. */
+/** Validates the query string. Each parameter may be given once. @throws {Problem} 422 with the parameter's name. */
 export function readQuery<S extends Schema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> {
   const repeated = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
   if (repeated !== undefined) throw invalid([{ path: repeated[0], message: 'must be given only once' }]);
   return check(schema, c.req.query());
 }
 
-/** An id in the path. What cannot be an id is simply not found. */
+/** Reads an id from the path. @throws {Problem} 404 when it cannot be an id. */
 export function readId(c: Context<ApiEnv>, what: string, name = 'id'): string {
   const result = v.safeParse(Id, c.req.param(name));
   if (!result.success) throw notFound(what);

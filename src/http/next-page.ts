@@ -1,7 +1,10 @@
 import type { Context } from 'hono';
 import type { ApiEnv } from './environment.ts';
 
-/** Says where the same listing goes on: Link, rel="next" (RFC 8288). A path alone: behind a proxy we do not know our own name. */
+/**
+ * Sets the header `Link` with rel="next" (RFC 8288) to the next page of the same listing. The target has no host, because
+ * behind a proxy the service does not know its public name.
+ */
 export function linkNext(c: Context<ApiEnv>, cursor: string): void {
   const { pathname, searchParams } = new URL(c.req.url);
   searchParams.delete('page');

@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 type Listener = (request: IncomingMessage, answer: ServerResponse) => void;
 
 /**
- * Works on the requests of one connection one after the other, each when the answer before it has left. A client may send
- * requests ahead (RFC 9112, section 9.3.2), and Node hands over all of them at once: one that reads nothing would have
- * hundreds of pages made, and kept until it does.
+ * Handles the requests of one connection one after the other, each once the previous answer has been sent. A client may
+ * pipeline requests (RFC 9112, section 9.3.2), and Node hands over all of them immediately. A client that pipelines without
+ * reading could otherwise make the service build hundreds of pages and keep them in memory.
  */
 export function oneAtATime(listener: Listener): Listener {
   const latest = new WeakMap<Socket, ServerResponse>();

@@ -12,7 +12,7 @@ const ProblemBody = v.object({
   errors: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
 });
 
-/** A valibot schema for the document. Checks that JSON Schema cannot express are told by their messages instead. */
+/** Converts a valibot schema for the document. Checks that JSON Schema cannot express are left out of it. */
 const schemaOf = (schema: v.GenericSchema) => resolver(schema, { errorMode: 'ignore', typeMode: 'input' });
 
 const integer = { type: 'integer' as const, minimum: 0 };
@@ -22,7 +22,7 @@ const structured = (description: string, example: string) => ({
   example,
 });
 
-/** For the document's components; each answer to a known API key refers to the first two, unless limits are off. */
+/** Header components of the document. Answers to a known API key carry the first two, unless rate limiting is off. */
 export const RATE_LIMIT_HEADERS = {
   'RateLimit-Policy': structured(
     'How many requests (q) the API key may send in how many seconds (w).',
@@ -38,7 +38,7 @@ export const RATE_LIMIT_HEADERS = {
 const refer = (...names: (keyof typeof RATE_LIMIT_HEADERS)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** The headers of an answer under /v1, by its status. */
+/** The headers of an answer under /v1 with this status. */
 const headersOf = (status: number) => ({
   ...(status === 401 ? {} : refer('RateLimit-Policy', 'RateLimit')),
   ...(status === 429 || status === 503 ? refer('Retry-After') : {}),
@@ -60,8 +60,8 @@ const parametersOf = (where: 'query' | 'header', parameters: Record<string, Para
 
 /**
  * Describes one route in /openapi.json.
- * @param answer what a success looks like.
- * @param problems the errors that are this route's own; every route under /v1 also has 401, 429 and 503.
+ * @param route `answer` is the success. `problems` are the errors specific to this route: unless it is `open`, 401, 429 and
+ * 503 are added.
  */
 export function describe(route: {
   tag: string;

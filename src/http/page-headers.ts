@@ -2,7 +2,7 @@ import { secureHeaders } from 'hono/secure-headers';
 
 type Policy = NonNullable<NonNullable<Parameters<typeof secureHeaders>[0]>['contentSecurityPolicy']>;
 
-/** Security headers for pages (the API's JSON needs none of them). `policy` says what the page may load. */
+/** Security headers for HTML pages; the API's JSON needs none of them. @param policy what the page may load. */
 export const pageHeaders = (policy: Policy) =>
   secureHeaders({
     contentSecurityPolicy: {
@@ -11,6 +11,6 @@ export const pageHeaders = (policy: Policy) =>
       formAction: ["'self'"],
       ...policy,
     },
-    // Whoever ends TLS in front of this service decides about that for the whole host.
+    // The proxy that terminates TLS decides about this for the whole host.
     strictTransportSecurity: false,
   });

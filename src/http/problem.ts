@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import type { ValidationIssue } from '../validation.ts';
 import type { ApiEnv } from './environment.ts';
 
-/** Every kind of error the API answers with. The name is the end of its `type` URI, and /problems/<name> explains it. */
+/** Every kind of error the API answers with. Its `type` is /problems/<name>, a page that explains it. */
 export const PROBLEMS = {
   malformed: { status: 400, title: 'The request cannot be read' },
   unauthenticated: { status: 401, title: 'No valid API key' },
@@ -28,7 +28,7 @@ export const PROBLEMS = {
 
 export type ProblemName = keyof typeof PROBLEMS;
 
-/** An answer that is an error. Thrown anywhere below a handler; `detail` is a sentence for a person and echoes no input. */
+/** An error answer. It may be thrown anywhere below a handler. `detail` is a sentence for a person and echoes no input. */
 export class Problem extends Error {
   override name = 'Problem';
   readonly problem: ProblemName;
@@ -47,20 +47,20 @@ export class Problem extends Error {
   }
 }
 
-/** Well-formed, but not allowed: each issue with its path. The first is told in the detail as well. */
+/** 422 that lists each issue with its path. The detail repeats the first one. */
 export function invalid(errors: readonly [ValidationIssue, ...ValidationIssue[]]): Problem {
   const [{ path, message }] = errors;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
   return new Problem('invalid', `${path} ${message}${more}.`.trimStart(), { errors });
 }
 
-/** The same answer for what does not exist and for what belongs to another customer. */
+/** 404. It is the same whether the object does not exist or belongs to another customer. */
 export const notFound = (what: string) =>
   new Problem('not-found', `There is no such ${what}, or it is not one that this API key can see.`);
 
 const RETRY_AFTER_SECONDS = '5';
 
-/** Whatever a handler threw, as application/problem+json (RFC 9457). */
+/** Answers what a handler threw as application/problem+json (RFC 9457). */
 export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Response {
   if (error instanceof Problem) return answerProblem(error, c);
   if (error instanceof HTTPException) {
@@ -91,7 +91,7 @@ function answerProblem(problem: Problem, c: Context<ApiEnv>): Response {
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** The body of an error, for whoever answers without the app as well. */
+/** Renders the body of an error. Also used for requests that never reach the app. */
 export function renderProblem(
   { problem, message: detail, errors }: Pick<Problem, 'problem' | 'message' | 'errors'>,
   requestId: string,

@@ -4,14 +4,14 @@ import { RateLimiterRedis } from 'rate-limiter-flexible';
 
 const SECOND = 1_000;
 
-/** Within this time a quota gives away its limit once. */
+/** Length of a window. A quota allows its limit once per window. */
 export const WINDOW_SECONDS = 10;
 const WINDOW = WINDOW_SECONDS * SECOND;
 
-/** How long a process keeps to itself what it has counted. */
+/** Milliseconds between two reports of a window to Redis. */
 const REPORT_EVERY = 100;
 
-/** Names whose windows one process remembers at a time. What is forgotten of one is still in Redis. */
+/** How many windows a process keeps in memory. The count of a dropped window is still in Redis. */
 const MAX_WINDOWS = 10_000;
 
 /** What a name has left of its limit. */
@@ -23,27 +23,27 @@ export interface Left {
 }
 
 export interface Quota {
-  /** Counts one, unless nothing is left: then `exhausted`. */
+  /** Counts one use. If nothing is left, it counts nothing and returns `exhausted`. */
   take(name: string): Left;
   /** What is left, without counting. */
   look(name: string): Left;
 }
 
 interface Window {
-  /** Told to Redis; once it has answered, by all processes together. */
+  /** Uses reported to Redis. Once Redis has answered, the uses of all processes. */
   counted: number;
-  /** Counted here and not yet told. */
+  /** Uses counted here and not yet reported. */
   unreported: number;
   reporting: boolean;
-  /** By the monotonic clock, in milliseconds. */
+  /** Milliseconds on the monotonic clock. */
   endsAt: number;
 }
 
 /**
- * Counts up to `limit` per name in windows of 10 s that all processes on one Redis share. A process answers from its own
- * count and tells Redis in the background: at once what comes after a pause, and every 100 ms what comes densely. So nobody
- * ever waits for Redis, whether it is quick, slow or away; the price is that each further process may let through what it
- * gets within those 100 ms. While Redis is away each process goes on by its own count.
+ * Counts up to `limit` per name in windows of 10 s, which all processes on one Redis share. A process answers from its own
+ * count and reports to Redis in the background: immediately after a pause, otherwise every 100 ms. So no request waits for
+ * Redis, whether Redis is fast, slow or unreachable. In return, each further process may let through what it receives within
+ * those 100 ms. While Redis is unreachable, each process uses its own count.
  */
 export function createQuota({
   redis,
@@ -51,7 +51,7 @@ export function createQuota({
   limit,
 }: {
   redis: Redis;
-  /** What its keys in Redis start with. */
+  /** Prefix of its keys in Redis. */
   prefix: string;
   limit: number;
 }): Quota {
@@ -88,20 +88,20 @@ export function createQuota({
   async function report(name: string, window: Window): Promise<void> {
     window.reporting = true;
     while (window.unreported > 0 && !isOver(window)) {
-      const news = window.unreported;
-      window.counted += news;
+      const uses = window.unreported;
+      window.counted += uses;
       window.unreported = 0;
       try {
-        const { consumedPoints, msBeforeNext } = await shared.penalty(name, news);
+        const { consumedPoints, msBeforeNext } = await shared.penalty(name, uses);
         if (msBeforeNext <= WINDOW) {
           window.counted = consumedPoints;
           window.endsAt = performance.now() + msBeforeNext;
         } else {
-          // The clock of Redis was set back, and its key would now last until it has caught up.
+          // The clock of Redis was set back. The key would last until the clock has caught up.
           await shared.delete(name);
         }
       } catch {
-        // Not told again: a command that timed out may yet have been carried out, and twice would refuse too early.
+        // Not reported again: a command that timed out may still have run, and counting it twice would refuse too early.
       }
       await sleep(REPORT_EVERY, undefined, { ref: false });
     }

@@ -4,9 +4,9 @@ import { Problem } from './problem.ts';
 import { createQuota, type Left, WINDOW_SECONDS } from './quota.ts';
 
 /**
- * Limits the requests of each API key to RATE_LIMIT a second, averaged over 10 s, by all processes together. Every answer
- * carries `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4); beyond the limit
- * it is a 429 with `Retry-After` (RFC 6585, section 4). While Redis is away, each process limits by its own count.
+ * Limits the requests of each API key to RATE_LIMIT per second, averaged over 10 s and counted across all processes. Every
+ * answer carries `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). Beyond the
+ * limit it is a 429 with `Retry-After` (RFC 6585, section 4). While Redis is unreachable, each process uses its own count.
  */
 export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
   const limit = config.rateLimit * WINDOW_SECONDS;
@@ -23,7 +23,7 @@ export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'r
   });
 }
 
-/** 429 that says when to come back. */
+/** 429 that names the seconds to wait, in its detail and in `Retry-After`. */
 export const tooManyRequests = ({ seconds }: Left, detail: string) =>
   new Problem('too-many-requests', `${detail} Try again in ${seconds} s.`, {
     headers: { 'Retry-After': String(seconds) },

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import { createMiddleware } from './environment.ts';
 
-/** One line for each request, without its query, headers or body: those may hold account data and keys. */
+/** Logs one line per request. Query, headers and body are left out, because they may hold account data and keys. */
 export const requestLog = (log: Log) =>
   createMiddleware(async (c, next) => {
     const started = performance.now();

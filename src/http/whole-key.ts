@@ -2,8 +2,8 @@ import type { Caller } from './environment.ts';
 import { Problem } from './problem.ts';
 
 /**
- * For what concerns the customer as a whole.
- * @param remedy how the sentence goes on that begins with "This API key is limited to some accounts:".
+ * Protects operations that concern the customer as a whole.
+ * @param remedy completes the sentence that begins with "This API key is limited to some accounts:".
  * @throws {Problem} 403 for a key limited to accounts.
  */
 export function requireWholeKey({ accountIds }: Caller, remedy: string): void {
