@@ -57,7 +57,7 @@ const DOCUMENT = {
   security: [{ apiKey: [] }, { bearer: [] }],
 };
 
-/** The whole of what answers over HTTP, composed. */
+/** Creates the app with all its routes: the API, health checks, docs and operations pages. */
 export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   const { config, queues, log } = runtime;
   const app = new Hono<ApiEnv>();
@@ -110,7 +110,7 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   return app;
 }
 
-/** 405 with Allow (RFC 9110, section 15.5.6) where the path exists for other methods, 404 elsewhere. */
+/** Answers 405 with Allow (RFC 9110, section 15.5.6) if the path exists for other methods, else 404. */
 function answerUnrouted(app: Hono<ApiEnv>): void {
   const methods = new TrieRouter<string>();
   const known = new Set<string>();
@@ -121,7 +121,7 @@ function answerUnrouted(app: Hono<ApiEnv>): void {
   }
   app.notFound((c) => {
     const allowed = [...known].filter((method) => methods.match(method, c.req.path)[0].length > 0);
-    // A route that was asked and had nothing (a file of a page) is no matter of the method.
+    // If the path does take the method, its route found nothing, such as a missing file of a page: 404.
     if (allowed.length === 0 || allowed.includes(c.req.method)) throw notFound('path');
     throw new Problem('method-not-allowed', `This path takes ${allowed.join(', ')}.`, {
       headers: { Allow: allowed.join(', ') },

@@ -7,7 +7,7 @@ import type { ApiEnv } from '../http/environment.ts';
 import { pageHeaders } from '../http/page-headers.ts';
 import { notFound } from '../http/problem.ts';
 
-/** Swagger UI's own files; nothing is loaded from elsewhere, so that the page works where there is no internet. */
+/** Swagger UI's files. They are served from here, so that the page works without internet access. */
 const FILES: ReadonlyMap<string, string> = new Map([
   ['swagger-ui.css', 'text/css'],
   ['swagger-ui-bundle.js', 'text/javascript'],
@@ -15,7 +15,7 @@ const FILES: ReadonlyMap<string, string> = new Map([
 
 const START = `window.ui = SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, tryItOutEnabled: true });`;
 
-/** /docs: the API's document, to be read and tried. */
+/** /docs: Swagger UI with the API's OpenAPI document. */
 export function docsPages(): Hono<ApiEnv> {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   const page = (c: Context) =>

@@ -4,7 +4,7 @@ import { describe } from '../http/openapi.ts';
 import type { Runtime } from '../runtime.ts';
 import { VERSION } from '../version.ts';
 
-/** GET /healthz: the process answers. */
+/** GET /healthz: 200 while the process answers. */
 export const getHealth = () =>
   createHandlers(
     describe({
@@ -25,7 +25,7 @@ const Readiness = v.object({
 
 const PROBE_TIMEOUT = 2_000;
 
-/** GET /readyz: everything the service needs is there, or 503 and which part is not. */
+/** GET /readyz: 200 when MySQL, Redis and the schema are ready, else 503 that names what is not. */
 export const getReadiness = ({ database, redis }: Runtime) =>
   createHandlers(
     describe({
@@ -54,7 +54,7 @@ export const getReadiness = ({ database, redis }: Runtime) =>
     },
   );
 
-/** Never tells more than that a part is away: anyone may ask. */
+/** Hides the details of an error, because these routes are public. */
 async function probe(ask: () => Promise<unknown>): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<string>((resolve) => {

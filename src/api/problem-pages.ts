@@ -3,7 +3,7 @@ import { notFound, PROBLEMS, type ProblemName } from '../http/problem.ts';
 
 const isProblemName = (name: string): name is ProblemName => Object.hasOwn(PROBLEMS, name);
 
-/** GET /problems/:name: what the `type` of an error leads to (RFC 9457, section 3.1.1). */
+/** GET /problems/:name: the page that the `type` of an error refers to (RFC 9457, section 3.1.1). */
 export const getProblem = () =>
   createHandlers((c) => {
     const name = c.req.param('name') ?? '';

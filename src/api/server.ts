@@ -15,23 +15,23 @@ import { createApp } from './app.ts';
 
 const SECOND = 1_000;
 
-/** Long enough for any honest client's headers, short enough that slow ones cannot collect connections. */
+/** Long enough for any honest client's headers, short enough that slow senders cannot hold many connections open. */
 const HEADERS_TIMEOUT = 15 * SECOND;
-/** For a whole request: an import of a gigabyte over a modest line. */
+/** For a whole request. Enough for an import of a gigabyte over a modest connection. */
 const REQUEST_TIMEOUT = 600 * SECOND;
-/** How often connections are held against the two. */
+/** How often connections are checked against these two timeouts. */
 const TIMEOUT_CHECKS = 5 * SECOND;
 
-/** How long a shutdown waits for requests in hand before their connections are closed. */
+/** How long a shutdown waits for running requests before it closes their connections. */
 const SHUTDOWN_GRACE = 5 * SECOND;
 
-/** PORT is another program's. */
+/** Another program is using PORT. */
 export class PortTakenError extends Error {
   override name = 'PortTakenError';
 }
 
 /**
- * Serves the API. Port 0 is any free one; `url` says which.
+ * Starts the API's server. With PORT 0 it takes any free port, which `url` names.
  * @throws {PortTakenError} when the port is taken, with a sentence that says what to do.
  */
 export async function startApi(runtime: Runtime): Promise<Role & { url: string }> {
@@ -47,12 +47,12 @@ export async function startApi(runtime: Runtime): Promise<Role & { url: string }
       requestTimeout: REQUEST_TIMEOUT,
       connectionsCheckingInterval: TIMEOUT_CHECKS,
       maxHeaderSize: HEADER_BYTES,
-      // Node's own refusal has no body; without a Host no URL can be made, and the listener answers that.
+      // Node's own 400 has no body. Without a Host no URL can be formed, which answerUnreadable answers.
       requireHostHeader: false,
     },
     receive,
   );
-  // An expectation that is not known may be passed over (RFC 9110, section 10.1.1); Node's 417 has no body either.
+  // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own answer, a 417, has no body either.
   server.on('checkExpectation', receive);
   answerBrokenRequests(server);
   server.listen(config.port, config.host);
