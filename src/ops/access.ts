@@ -6,8 +6,8 @@ import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import { Problem } from '../http/problem.ts';
 
 /**
- * Who may see the console and the dashboards: with ADMIN_USER and ADMIN_PASSWORD set, whoever knows them (basic auth);
- * without, only a browser on this machine.
+ * Protects the console and the dashboard. If ADMIN_USER and ADMIN_PASSWORD are set, it asks for them (basic auth). If not,
+ * only a browser on this machine has access.
  */
 export function requireOperator(admin: Config['admin']) {
   return createMiddleware(async (c, next) => {
@@ -22,8 +22,8 @@ const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
 /**
- * A request that a proxy on this machine passes on comes from loopback too, and so does one that a foreign page made a local
- * browser send to a name that leads here: neither counts.
+ * Refuses requests that are not from this machine. Checking the address is not enough. A proxy on this machine connects from
+ * loopback too, and so does a local browser when a foreign page uses a host name that resolves to this machine.
  */
 function requireLoopback(c: Context<ApiEnv>): void {
   const local =

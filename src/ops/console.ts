@@ -21,8 +21,8 @@ interface WebhookState {
   pending: string;
 }
 
-/** Webhooks needing attention: failing, paused, or disabled. What is pending is a difference of numbers, not counted. */
-const TROUBLED = `
+/** Failing, paused and disabled webhooks. The number of pending deliveries is calculated from counters, not from rows. */
+const WEBHOOKS_NEEDING_ATTENTION = `
   SELECT w.id, w.title, u.name AS customer, w.status, w.status_reason, c.consecutive_failures, c.last_error, c.failing_since,
     TIMESTAMPDIFF(SECOND, NOW(6), IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL)) AS circuit_seconds,
     GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0) AS pending
@@ -54,13 +54,13 @@ const STYLE = `
   @media (max-width: 48rem) { table { display: block; overflow-x: auto } }
   @media (prefers-color-scheme: dark) { body { background: #14181f; color: #dde3ea } th, td { border-color: #2b323c } th, .calm { color: #9aa7b5 } a { color: #8ab4ff } }`;
 
-/** /ops: what is going on and what needs attention, on one page that reloads itself. */
+/** /ops: the queues, webhooks needing attention and unfinished imports, on one page that reloads every 10 s. */
 export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
   return new Hono<ApiEnv>()
     .use(pageHeaders({ defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], imgSrc: ['data:'] }))
     .get('/', async (c) => {
       const [webhooks, imports, counts] = await Promise.all([
-        database.query<WebhookState[]>(TROUBLED),
+        database.query<WebhookState[]>(WEBHOOKS_NEEDING_ATTENTION),
         database.query<ImportState[]>(IMPORTS),
         countJobs(queues),
       ]);
@@ -117,7 +117,7 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
     });
 }
 
-/** UTC, as the logs have it. */
+/** UTC, as in the logs. */
 const formatTime = (time: Date | null): string =>
   time === null ? '' : `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 

@@ -7,13 +7,13 @@ import type { ApiEnv } from '../http/environment.ts';
 import { pageHeaders } from '../http/page-headers.ts';
 import type { Queues } from '../queues/queues.ts';
 
-/** Where the dashboard lives; bull-board writes it into its page. */
+/** Path of the dashboard. bull-board writes it into its page. */
 export const DASHBOARD_PATH = '/ops/queues';
 
-/** The web fonts of another host that bull-board's page names: its own fallbacks do, and no browser tells that host of us. */
+/** Links to web fonts of another host in bull-board's page. Removed, so that no browser contacts that host. */
 const WEB_FONTS = /<link href="https:[^>]*>/g;
 
-/** bull-board over all queues. */
+/** The bull-board dashboard of all queues. */
 export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean }): Hono<ApiEnv> {
   const server = new HonoAdapter(serveStatic);
   server.setBasePath(DASHBOARD_PATH);
@@ -32,7 +32,7 @@ export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean
         scriptSrc: ["'self'", "'unsafe-inline'"],
         styleSrc: ["'self'", "'unsafe-inline'"],
         imgSrc: ["'self'", 'data:'],
-        // Its page names its files from a <base>.
+        // Its page sets a <base> for the paths of its files.
         baseUri: ["'self'"],
       }),
     )
