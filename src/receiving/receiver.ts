@@ -3,17 +3,17 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Headers } from './verification.ts';
 
-/** A notification is a few hundred bytes; whoever sends more is not a sender of notifications. */
+/** Far more than a notification, which is a few hundred bytes. */
 const MAX_BYTES = 1024 * 1024;
 
-/** A POST as it came in. */
+/** A POST as it was received. */
 export interface Received {
   path: string;
   headers: Headers;
   body: Buffer;
 }
 
-/** A status to answer with, or `drop`: the connection is closed without an answer. */
+/** A status to answer with, or `drop` to close the connection without an answer. */
 export type Reply = number | 'drop';
 
 export interface Receiver {
@@ -23,10 +23,10 @@ export interface Receiver {
 }
 
 /**
- * Listens for POSTs on any path and hands each to `receive`, whose value it answers. Other methods get 405, a body of
- * more than 1 MiB 413.
- * @param port 0: any free one.
- * @throws {Error} with a sentence for a person when the port cannot be had.
+ * Listens for POSTs on any path, passes each to `receive` and answers with what it returns. Other methods get 405, a body
+ * of more than 1 MiB gets 413.
+ * @param port 0 takes any free port.
+ * @throws {Error} with a sentence for a person when it cannot listen on the port.
  */
 export async function startReceiver(
   { port, host }: { port: number; host: string },
@@ -39,7 +39,7 @@ export async function startReceiver(
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(listenFault(error, port, host), { cause: error });
+    throw new Error(describeListenError(error, port, host), { cause: error });
   }
   const { port: actual } = server.address() as AddressInfo;
   return {
@@ -78,7 +78,7 @@ async function answer(
   else response.writeHead(reply).end();
 }
 
-function listenFault(error: unknown, port: number, host: string): string {
+function describeListenError(error: unknown, port: number, host: string): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE')
     return `Port ${port} of ${host} is taken by another program: choose another one.`;

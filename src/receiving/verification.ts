@@ -2,33 +2,33 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 const MINUTE_SECONDS = 60;
 
-/** How far `webhook-timestamp` may be from the receiver's clock, so that an old request cannot be sent again. */
+/** How far `webhook-timestamp` may be from the receiver's clock. This keeps others from repeating an old request. */
 const TOLERANCE_SECONDS = 5 * MINUTE_SECONDS;
 
-/** Node's headers: lower-case names. */
+/** Headers as Node has them, with names in lower case. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What a subscriber knows beforehand. Without the API secret, `hash` is not checked. */
+/** The secrets a subscriber knows. Without the API secret, `hash` is not checked. */
 export interface Secrets {
-  /** `whsec_…`, as it was shown when the webhook was made. */
+  /** `whsec_…`, as it was shown when the webhook was created. */
   secret: string;
   apiSecret?: string | undefined;
 }
 
-/** A notification after its checks. */
+/** The result of checking a notification. */
 export interface Checked {
   /** `webhook-id`: the same on every attempt. */
   id: string;
   /** The body's fields; empty when it could not be read. */
   fields: Readonly<Record<string, string>>;
-  /** Why it must not be trusted, for a person; null: it is genuine. */
+  /** Why it must not be trusted, as a sentence for a person; null if it is genuine. */
   problem: string | null;
   hash: 'verified' | 'wrong' | 'not checked';
 }
 
 /**
- * Checks a notification as an outsider would: by the public specifications and node:crypto alone, with none of the code
- * that signs.
+ * Checks a notification as an outsider would: by the public specifications, with node:crypto. It uses none of the code that
+ * signs notifications.
  * @param now milliseconds since 1970.
  */
 export function checkNotification(
@@ -58,7 +58,7 @@ export function checkNotification(
 /**
  * Checks `webhook-signature` (Standard Webhooks: one or more `v1,<base64>`, separated by spaces; HMAC-SHA256 over
  * `<id>.<timestamp>.<body>`) in constant time, and the age of the request.
- * @returns what is wrong, or null.
+ * @returns what is wrong, as a sentence for a person; null if nothing is.
  */
 export function verifySignature(headers: Headers, body: Buffer, secret: string, now: number): string | null {
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
@@ -80,11 +80,11 @@ export function verifySignature(headers: Headers, body: Buffer, secret: string, 
     : 'No signature matches: the secret is another, or the body was changed.';
 }
 
-/** Whether a text can be a webhook's secret. */
+/** Whether a text has the form of a webhook's secret. */
 export const isSecret = (text: string): boolean =>
   /^whsec_(?:[A-Za-z0-9+/]{4}){6,}[A-Za-z0-9+/]{0,3}={0,2}$/.test(text);
 
-/** Whether `hash` is the base64 of the hexadecimal digits, or of the bytes, of what the specification says. */
+/** Whether `hash` is the base64 of the SHA-256 of these fields and the API secret: of its bytes, or of its hexadecimal digits. */
 export function verifyHash(fields: Readonly<Record<string, string>>, apiSecret: string): boolean {
   const { dc, code, amount, balance, currency, description, hash = '' } = fields;
   const text = [dc, code, amount, balance, currency, description, apiSecret].join('');
@@ -93,7 +93,7 @@ export function verifyHash(fields: Readonly<Record<string, string>>, apiSecret: 
   return equals(hash, ofDigits) || equals(hash, digest.toString('base64'));
 }
 
-/** The fields of a JSON or form body; null when it is neither, or holds something else than text. */
+/** The fields of a JSON or form body; null when it is neither, or when a value is not a string. */
 export function readFields(contentType: string, body: Buffer): Record<string, string> | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
@@ -118,8 +118,8 @@ function single(headers: Headers, name: string): string {
 }
 
 /**
- * In constant time. Compared as texts: Buffer skips what is not base64, so that different texts would decode to the same
- * bytes. timingSafeEqual wants equal lengths; a length is no secret.
+ * Compares in constant time. It compares the encoded texts: Buffer skips characters that are not base64, so different texts
+ * could decode to the same bytes. timingSafeEqual requires equal lengths. The length is not secret.
  */
 function equals(sent: string, expected: string): boolean {
   const [a, b] = [Buffer.from(sent), Buffer.from(expected)];
