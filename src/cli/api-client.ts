@@ -4,15 +4,15 @@ import * as v from 'valibot';
 import { Failure } from './failure.ts';
 
 const SECOND = 1_000;
-/** The API answers an upload when its bytes are committed. */
+/** An upload is answered only when all of it is committed, which can take long. */
 const ANSWER_TIMEOUT = 120 * SECOND;
 
-/** The API could not be asked at all. */
+/** The API could not be reached. */
 export class UnreachableError extends Failure {
   override name = 'UnreachableError';
 }
 
-/** The API answered with an error; the message is its own sentence. */
+/** The API answered with an error. The message is the `detail` of that error, if it has one. */
 export class RefusedError extends Failure {
   override name = 'RefusedError';
   readonly status: number;
@@ -29,7 +29,7 @@ export interface Upload {
   body: Readable | Buffer;
 }
 
-/** The HTTP interface as a client outside of the service uses it; each answer is checked before it is believed. */
+/** A client of the HTTP API. Each answer is validated against its schema. */
 export interface Api {
   get<S extends v.GenericSchema>(path: string, answer: S): Promise<v.InferOutput<S>>;
   post<S extends v.GenericSchema>(path: string, body: object, answer: S): Promise<v.InferOutput<S>>;
@@ -39,8 +39,9 @@ export interface Api {
 const ProblemBody = v.object({ detail: v.string() });
 
 /**
- * @param url the service's, without /v1.
- * @throws {Failure} from every call: UnreachableError, RefusedError, or when the answer is not Ledgerbell's.
+ * Creates a client. Each call throws UnreachableError, RefusedError, or a Failure when the answer does not fit the schema.
+ * @param url of the service, without /v1.
+ * @throws {Failure} when the key cannot be sent in a header.
  */
 export function createApi(url: string, key: string): Api {
   if (!/^[\x21-\x7e]+$/.test(key))
@@ -97,7 +98,7 @@ function refused(base: string, status: number, answer: unknown): RefusedError {
   if (!problem.success) {
     return new RefusedError(status, `${base} answered ${status}: is that really the service?`);
   }
-  // An unknown key may well be known to another service than the one that was asked.
+  // The key may belong to another service, so the message names the one that was asked.
   const asked = status === 401 ? ` Asked was ${base}.` : '';
   return new RefusedError(status, problem.output.detail + asked);
 }

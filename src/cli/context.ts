@@ -1,11 +1,11 @@
 import type { Config } from '../config.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What every command works with. */
+/** What every command is given. */
 export interface CommandContext {
-  /** Read when a command runs, so that a wrong variable does not stand in the way of --help. */
+  /** Called when a command runs, so that --help works even with an invalid variable. */
   readConfig(): Config;
   terminal: Terminal;
-  /** Aborted by Ctrl-C and SIGTERM: a command that waits gives up, and whatever it started is stopped. */
+  /** Aborted by Ctrl-C and SIGTERM. A waiting command then ends and stops what it has started. */
   signal: AbortSignal;
 }

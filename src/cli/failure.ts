@@ -1,7 +1,7 @@
 import { isConnectionError } from '../database/transaction.ts';
 import { withoutValues } from '../log.ts';
 
-/** What a person did wrong or has to do next; its message is one sentence, fit to be shown as it is. */
+/** An error for the user. Its message says what went wrong or what to do next, and is shown as it is. */
 export class Failure extends Error {
   override name = 'Failure';
 }
@@ -9,7 +9,7 @@ export class Failure extends Error {
 const ER_ACCESS_DENIED = 1045;
 const ER_NO_SUCH_TABLE = 1146;
 
-/** Any error as one line for a person: no stack trace, and only the beginning of what a server wrote over many lines. */
+/** Describes any error in one line for a person: without a stack trace, and only with the first line of its message. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

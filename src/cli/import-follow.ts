@@ -5,11 +5,11 @@ import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './failure.ts';
 
 const SECOND = 1_000;
-const LOOK_EVERY = SECOND / 5;
-/** A service that is restarted goes on with its imports. */
-const PATIENCE = 60 * SECOND;
+const POLL_INTERVAL = SECOND / 5;
+/** How long the service may be unreachable. After a restart it continues its imports. */
+const OUTAGE_LIMIT = 60 * SECOND;
 
-/** An import as the API shows it; members that are not named here are kept for --json. */
+/** An import as the API shows it. Fields that are not named here are kept for --json. */
 export const ImportAnswer = v.object({
   import: v.looseObject({
     id: v.string(),
@@ -25,8 +25,9 @@ export const ImportAnswer = v.object({
 export type ImportState = v.InferOutput<typeof ImportAnswer>['import'];
 
 /**
- * Waits until an import has ended, and tells of each look at it.
- * @throws {Failure} when it has failed, when the service is away for a minute, or when `signal` is aborted.
+ * Polls an import until it is done, and reports each state to `onState`.
+ * @returns the final state.
+ * @throws {Failure} when it has failed, when the service is unreachable for a minute, or when `signal` is aborted.
  */
 export async function followImport(
   api: Api,
@@ -38,23 +39,23 @@ export async function followImport(
     if (state.status === 'done') return state;
     if (state.status === 'failed')
       throw new Failure(`Import ${state.id} has failed: ${state.error ?? 'no reason given'}`);
-    await sleep(LOOK_EVERY, undefined, { signal }).catch(() => {
+    await sleep(POLL_INTERVAL, undefined, { signal }).catch(() => {
       throw new Failure(`Interrupted. Import ${state.id} is accepted, and goes on while the service runs.`);
     });
-    state = (await patiently(() => api.get(`/v1/imports/${state.id}`, ImportAnswer))).import;
+    state = (await throughOutages(() => api.get(`/v1/imports/${state.id}`, ImportAnswer))).import;
   }
 }
 
-/** Rows that have been worked off so far. */
+/** Rows that have been processed so far. */
 export const rowsDone = ({ inserted, duplicates, rejected }: ImportState): number =>
   inserted + duplicates + rejected;
 
-const patiently = <T>(ask: () => Promise<T>): Promise<T> =>
+const throughOutages = <T>(ask: () => Promise<T>): Promise<T> =>
   pRetry(ask, {
     retries: Number.POSITIVE_INFINITY,
     minTimeout: SECOND / 2,
     maxTimeout: 5 * SECOND,
-    maxRetryTime: PATIENCE,
+    maxRetryTime: OUTAGE_LIMIT,
     shouldRetry: ({ error }) =>
       error instanceof UnreachableError ||
       (error instanceof RefusedError && (error.status === 429 || error.status >= 500)),

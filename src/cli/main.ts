@@ -6,7 +6,7 @@ import { createTerminal } from './terminal.ts';
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());
 
-// Whoever reads the output may have seen enough (`| head`).
+// The reader of the output may close it early (`| head`).
 process.stdout.on('error', () => interruption.abort());
 
 process.exitCode = await run(process.argv.slice(2), {

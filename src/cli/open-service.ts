@@ -12,17 +12,17 @@ import { Failure, SCHEMA_MISSING } from './failure.ts';
 
 const SECOND = 1_000;
 
-/** A service that has just been started needs some time until its servers answer. */
+/** How long to wait for a service that is starting its servers. */
 const STARTING_SERVICE = 30 * SECOND;
 
-/** A command does little at once. */
+/** A command runs few statements at the same time. */
 const POOL_SIZE = 2;
 
-/** What a command finds of the service. */
+/** The parts of the service that a command works with. */
 export interface Installation {
   database: DataSource;
   secrets: SecretBox;
-  /** Undefined: Redis is embedded, and no service runs that could be told anything. */
+  /** Undefined if Redis is embedded and no service is running that could be notified. */
   redisUrl: string | undefined;
   /** The names of the migrations that were run for this command. */
   migrated: string[];
@@ -31,16 +31,16 @@ export interface Installation {
 interface Location {
   databaseUrl: string;
   redisUrl: string | undefined;
-  /** Started for this command alone. */
+  /** Whether MySQL was started for this command only. */
   own: boolean;
   stop(): Promise<void>;
 }
 
 /**
- * Opens the service's database for the length of `work`: the configured one, that of a service running on the same
- * DATA_DIR, or an embedded one started (and migrated) for this command.
- * @param migrations run: bring the schema up to date first. expect: it must be.
- * @throws {Failure} when the schema is not up to date; whatever MySQL throws.
+ * Opens the service's database while `work` runs: the configured one, that of a service running on the same DATA_DIR, or an
+ * embedded one that is started and migrated for this command.
+ * @param migrations `run` migrates the schema first, `expect` requires it to be up to date.
+ * @throws {Failure} when the schema is not up to date. Errors of MySQL are passed on.
  */
 export async function withInstallation<T>(
   { readConfig, terminal }: CommandContext,
@@ -77,7 +77,7 @@ async function locate(config: Config, note: (line: string) => void): Promise<Loc
     factor: 1,
     minTimeout: 250,
     maxRetryTime: STARTING_SERVICE,
-    // Somebody has the directory, and does not say yet where its servers are.
+    // Another process owns the directory, and has not published the URLs of its servers yet.
     shouldRetry: ({ error }) => error instanceof DataDirInUseError,
   });
 }

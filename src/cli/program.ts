@@ -12,7 +12,7 @@ import type { CommandContext } from './context.ts';
 import { explain } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Every command of `ledgerbell`, composed. */
+/** Creates the program with every command of `ledgerbell`. */
 function createProgram(context: CommandContext): Command {
   const group = (name: string, description: string, command: Command) =>
     new Command(name).description(description).addCommand(command);
@@ -34,7 +34,7 @@ function createProgram(context: CommandContext): Command {
   return program;
 }
 
-/** Commands made apart do not inherit this from the program. */
+/** Configures each command, because commands that are created separately inherit nothing from the program. */
 function configure(command: Command, terminal: Terminal): void {
   command
     .exitOverride()
@@ -47,7 +47,7 @@ function configure(command: Command, terminal: Terminal): void {
   for (const child of command.commands) configure(child, terminal);
 }
 
-/** A mistyped `--secrt=whsec_…` is repeated without what stands behind the "=", and a wrong value not at all. */
+/** Removes values, which may be secret, from an error: what follows the "=" of a mistyped `--secrt=whsec_…`, and invalid values. */
 const withoutArguments = (text: string): string =>
   text.replace(/=[^']*'/, "'").replace(/ argument '[\s\S]*' is invalid/, ' is invalid');
 
@@ -60,7 +60,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     await createProgram(context).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    // Commander has told it already, or has shown the help that was asked for.
+    // Commander has already printed the error, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode;
     context.terminal.note(`error: ${explain(error)}`);
     return 1;

@@ -7,9 +7,9 @@ import { type Api, createApi, UnreachableError } from './api-client.ts';
 import type { CommandContext } from './context.ts';
 
 /**
- * Lends the API for the length of `work`: the one at `url`, or that of this configuration. Where nothing answers, and the
- * servers would be embedded and nobody has them, the whole service is started for as long.
- * @throws {Failure} when there is no service to be had, or it does not know the key.
+ * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the latter,
+ * and MySQL is embedded but not running, it starts the whole service while `work` runs.
+ * @throws {Failure} when no service answers, or it does not know the key.
  */
 export async function withApi<T>(
   { readConfig, terminal }: CommandContext,
@@ -41,7 +41,7 @@ export async function withApi<T>(
   return work(api);
 }
 
-/** Before a large file is sent: is somebody there, and do they know the key? */
+/** Checks that the service answers and knows the key, before a large file is sent. */
 const probe = (api: Api) => api.get('/v1/banks', v.object({ banks: v.array(v.unknown()) }));
 
 const mayStart = async ({ databaseUrl, dataDir }: Config): Promise<boolean> =>

@@ -22,11 +22,11 @@ const TYPE_OF_FORMAT: Readonly<Record<string, string>> = {
 export interface StatementFile {
   path: string;
   bytes: number;
-  /** By --format, else by the end of the file's name. */
+  /** From --format, else from the extension of the file's name. */
   format: string;
 }
 
-/** @throws {Failure} when there is no such file, or its format is not known. */
+/** @throws {Failure} when there is no such file, or its format is unknown. */
 export async function findStatementFile(path: string, format: string | undefined): Promise<StatementFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new Failure(
@@ -43,7 +43,7 @@ export async function findStatementFile(path: string, format: string | undefined
   return { path, bytes: found.size, format: known };
 }
 
-/** Where the API takes such a file. */
+/** The path of the API that takes such a file. */
 export function importPath({ format }: StatementFile, accountId: string | undefined): string {
   const query = new URLSearchParams({
     ...(format in TYPE_OF_FORMAT ? {} : { format }),
@@ -52,7 +52,7 @@ export function importPath({ format }: StatementFile, accountId: string | undefi
   return query.size === 0 ? '/v1/imports' : `/v1/imports?${query}`;
 }
 
-/** The file as an upload. It may be large: it is streamed, and `onBytes` is told of each part as it leaves. */
+/** Opens the file as an upload. It is streamed, because it may be large; `onBytes` gets the size of each part that is read. */
 export function openUpload(
   { path, bytes, format }: StatementFile,
   onBytes: (bytes: number) => void,
@@ -60,7 +60,7 @@ export function openUpload(
   let lines = 0;
   async function* read(): AsyncGenerator<Buffer> {
     if (bytes === 0) return;
-    // A file that grows meanwhile is sent as long as it was.
+    // If the file grows meanwhile, only its original length is sent.
     for await (const part of createReadStream(path, { end: bytes - 1 }) as AsyncIterable<Buffer>) {
       for (let at = part.indexOf(LINE_FEED); at >= 0; at = part.indexOf(LINE_FEED, at + 1)) lines += 1;
       onBytes(part.length);

@@ -1,8 +1,8 @@
-/** Where a command's words go. Standard output holds the answer alone, so that it can be piped. */
+/** The output of a command. Only the answer goes to standard output, so that it can be piped. */
 export interface Terminal {
-  /** With --json the document, on one line; else the text for a person. */
+  /** Prints the document on one line with --json, else the text. */
   answer(json: boolean | undefined, document: unknown, text: string): void;
-  /** Progress and advice, on standard error. */
+  /** Prints progress or advice to standard error. */
   note(line: string): void;
 }
 
@@ -19,7 +19,7 @@ export function createTerminal(output: Sink, errors: Sink): Terminal {
   };
 }
 
-/** Columns padded to their widest cell, two spaces apart; the columns named in `right` are aligned to the right. */
+/** Pads columns to their widest cell, two spaces apart. The columns whose indexes are in `right` are aligned to the right. */
 export function renderTable(
   rows: readonly (readonly string[])[],
   { right = [] }: { right?: readonly number[] } = {},

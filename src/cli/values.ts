@@ -5,13 +5,13 @@ import { Id, toValidationIssue } from '../validation.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { Failure } from './failure.ts';
 
-/** The value of an option that names an object. */
+/** Parses an option that takes an id. */
 export function parseId(text: string): string {
   if (!v.is(Id, text)) throw new InvalidArgumentError('It must be an id: a string of digits.');
   return text;
 }
 
-/** The value of an option that may be repeated, each naming an object. */
+/** Parses an option that takes an id and may be repeated. */
 export const parseIds = (text: string, before: readonly string[] = []): string[] => [
   ...before,
   parseId(text),
@@ -29,7 +29,7 @@ export function parseHttpUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new InvalidArgumentError('It must be an http or https URL.');
   }
-  // Errors name the URL, and credentials in it are sent to nobody.
+  // Errors print the URL, and credentials in it would not be sent.
   if (url.username !== '' || url.password !== '') {
     throw new InvalidArgumentError('It must hold no user name and no password.');
   }
@@ -37,8 +37,9 @@ export function parseHttpUrl(text: string): URL {
 }
 
 /**
- * A moment as the API understands it, or only a date: its first second.
+ * Parses a moment as the API does. A date alone means its first second.
  * @returns UTC, as MySQL writes it.
+ * @throws {Failure} naming the option.
  */
 export function readMoment(option: string, text: string, zone: ZoneOffset): string {
   const moment = parseMoment(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text} 00:00:00` : text, zone);
@@ -50,7 +51,7 @@ export function readMoment(option: string, text: string, zone: ZoneOffset): stri
   return moment;
 }
 
-/** Checks options by the rules that the API has for the same values. @throws {Failure} naming the first wrong option. */
+/** Validates options by the API's rules for the same values. @throws {Failure} naming the first invalid option. */
 export function readOptions<S extends v.GenericSchema>(schema: S, options: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, options);
   if (result.success) return result.output;

@@ -63,7 +63,7 @@ async function follow(
     return await followImport(api, started, {
       signal,
       onState(state) {
-        // Until a file has been read to its end, its lines are the best guess at its rows.
+        // `received` is null until the file has been read to its end. Until then the number of its lines is the estimate.
         if (state.received !== null) bar.setTotal(state.received);
         bar.update(rowsDone(state));
       },
@@ -73,7 +73,7 @@ async function follow(
   }
 }
 
-/** Drawn on standard error, and only where that is a terminal. */
+/** Drawn on standard error, and only if that is a terminal. */
 const progressBar = (title: string, unit: string) =>
   new SingleBar({
     format: `${title} {bar} {percentage}%  {value} of {total} ${unit}`,

@@ -67,5 +67,5 @@ function describe({ id, fields, problem, hash }: Checked): string {
   return `✔ ${id}  ${what.join('  ')}  (${checks})`;
 }
 
-/** What came over the network must not move the cursor or colour the screen. */
+/** Removes control characters: text from the network must not move the terminal's cursor or change its colours. */
 const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').trim();

@@ -49,7 +49,7 @@ export const replayCommand = (context: CommandContext) =>
         if (replay === 'disabled') throw new Failure(DISABLED);
         if (replay === 'deleted') throw new Failure(NO_WEBHOOK);
         const { id, statuses, matched, createdAt } = replay;
-        if (matched !== 0) await tellService(redisUrl, webhookId, context.terminal.note);
+        if (matched !== 0) await notifyService(redisUrl, webhookId, context.terminal.note);
         const answer = { id, webhook_id: webhookId, status: statuses, matched, created_at: createdAt };
         const count = matched === null ? 'More than a thousand' : formatCount(matched);
         const when = status === 'paused' ? ' They are sent when the webhook is active again.' : '';
@@ -73,8 +73,8 @@ async function requireWebhook(
 /** Index: the primary key. */
 const WEBHOOK = 'SELECT customer_id AS customerId, status FROM webhooks WHERE id = ?';
 
-/** Without Redis nothing is lost: the reconciler finds what is due within 10 s, once the service runs. */
-async function tellService(
+/** Adds a job for the webhook. If that fails, the reconciler finds what is due within 10 s, once the service runs. */
+async function notifyService(
   redisUrl: string | undefined,
   webhookId: string,
   note: (line: string) => void,
