@@ -22,16 +22,16 @@ const ListAnswer = v.object({
   ),
 });
 
-/** The demo's customer, who works over HTTP as any client would. */
+/** The demo's customer. It uses the HTTP API like any client. */
 export interface DemoCustomer {
   id: string;
   key: string;
   api: Api;
   /** @returns the id of each account by the example's `ref`. */
   addAccounts(accounts: readonly ExampleAccount[]): Promise<Map<string, string>>;
-  /** Makes the subscriber's webhook, and tells the subscriber its secrets. @returns the webhook's id. */
+  /** Creates the subscriber's webhook, and gives the subscriber its secrets. @returns the webhook's id. */
   subscribe(subscriber: Subscriber, accountIds: ReadonlyMap<string, string>): Promise<string>;
-  /** All movements from a date on, page by page. */
+  /** Lists all movements from a date on, page by page. */
   list(starts: string): Promise<ListedMovement[]>;
 }
 

@@ -8,7 +8,7 @@ import { createLog } from '../log.ts';
 import { ROLES, type Service, startService } from '../service.ts';
 import { createDemoCustomer, type DemoCustomer } from './customer.ts';
 import { NO_PROGRESS, watchDeliveries } from './progress.ts';
-import { findFaults, type Outcome, renderOutcomes } from './report.ts';
+import { findProblems, type Outcome, renderOutcomes } from './report.ts';
 import type { Screen } from './screen.ts';
 import { firstDate, readStatement, renderNdjson, type Statement } from './statement.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';
@@ -16,16 +16,16 @@ import { matches, SUBSCRIPTIONS } from './subscriptions.ts';
 
 export interface DemoOptions {
   config: Config;
-  /** Ends by itself, instead of staying up until `signal`. */
+  /** Ends when it is done, instead of staying up until `signal`. */
   once: boolean;
   screen: Screen;
   signal: AbortSignal;
 }
 
 /**
- * The main job on a real bank statement, from the import to receivers that verify every notification.
- * @returns whether everything that the file lets expect was received and verified.
- * @throws {Error} with one sentence when the service cannot be started, or the signal comes before the end.
+ * Runs the whole path on a bank statement, from its import to receivers that verify every notification.
+ * @returns whether every notification that the file should cause was received and verified.
+ * @throws {Error} with one sentence when the service cannot be started, or when `signal` is aborted before the end.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { config, screen, signal } = options;
@@ -40,7 +40,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     for (const subscription of SUBSCRIPTIONS) subscribers.push(await startSubscriber(subscription));
     const customer = await createDemoCustomer(service);
     const statement = await readStatement();
-    const succeeded = await tellStory(options, service, customer, subscribers, statement);
+    const succeeded = await runSteps(options, service, customer, subscribers, statement);
     if (options.once)
       screen.line('Without --once the demo stays up, with its API, docs, console and queues to look at.');
     else await stayUp(screen, service.url, listingCommand(service.url, customer.key, statement), signal);
@@ -51,7 +51,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   }
 }
 
-/** On the port of the configuration, or on any other when somebody took that one after it was looked at. */
+/** Starts the service on the configured port, or on any free one if that port was taken after it was checked. */
 export async function startOnSomePort({
   config,
   screen,
@@ -73,7 +73,7 @@ export async function startOnSomePort({
   }
 }
 
-async function tellStory(
+async function runSteps(
   { screen, signal }: DemoOptions,
   { runtime }: Service,
   customer: DemoCustomer,
@@ -129,9 +129,9 @@ async function tellStory(
     'matched: counted in the file. delivered: committed in MySQL. verified: signature and hash at the receiver.',
   );
   screen.line();
-  return judge(screen, [
-    ...importFaults(movements.length, first, second, listed.length),
-    ...findFaults(outcomes),
+  return showResult(screen, [
+    ...findImportProblems(movements.length, first, second, listed.length),
+    ...findProblems(outcomes),
   ]);
 }
 
@@ -141,7 +141,7 @@ async function send({ api }: DemoCustomer, body: Buffer, signal: AbortSignal): P
   return followImport(api, accepted.import, { onState: () => {}, signal });
 }
 
-function importFaults(rows: number, first: ImportState, second: ImportState, listed: number): string[] {
+function findImportProblems(rows: number, first: ImportState, second: ImportState, listed: number): string[] {
   return [
     ...(first.inserted === rows ? [] : [`${rows} movements were sent, ${first.inserted} were stored.`]),
     ...(second.inserted === 0 ? [] : [`The second import stored ${second.inserted} movements again.`]),
@@ -149,7 +149,8 @@ function importFaults(rows: number, first: ImportState, second: ImportState, lis
   ];
 }
 
-function judge(screen: Screen, problems: readonly string[]): boolean {
+/** @returns whether there are no problems. */
+function showResult(screen: Screen, problems: readonly string[]): boolean {
   if (problems.length === 0) screen.done('Every expected notification was delivered, received and verified.');
   for (const problem of problems) screen.failed(problem);
   screen.line();

@@ -9,7 +9,7 @@ const interruption = new AbortController();
 const interrupt = () => interruption.abort(new Failure('Interrupted.'));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
 
-// Whoever reads the output may have seen enough (`| head`).
+// The reader of the output may close it early (`| head`).
 process.stdout.on('error', interrupt);
 
 const screen = createScreen(process.stdout);

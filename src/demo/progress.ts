@@ -5,11 +5,11 @@ import type { Sql } from '../database/transaction.ts';
 import type { Screen } from './screen.ts';
 
 const SECOND = 1_000;
-const LOOK_EVERY = SECOND / 10;
-/** The first retry comes after some 5 s; whoever is not done after so long will not be. */
-const PATIENCE = 120 * SECOND;
+const POLL_INTERVAL = SECOND / 10;
+/** How long the demo waits for its deliveries. The first retry comes after about 5 s. */
+const TIME_LIMIT = 120 * SECOND;
 
-/** What MySQL knows of the deliveries of one webhook. */
+/** The deliveries of one webhook, counted by MySQL. */
 export interface Progress {
   matched: number;
   delivered: number;
@@ -20,14 +20,14 @@ export interface Progress {
 
 export const NO_PROGRESS: Progress = { matched: 0, delivered: 0, retried: 0, pending: 0 };
 
-/** Indexes: the primary keys. The attempts are those that have failed: the demo has few. */
+/** Indexes: the primary keys. `attempts` holds only failed attempts, of which the demo has few. */
 const PROGRESS = `
   SELECT c.webhook_id, b.matched_count AS matched, c.delivered_count AS delivered, c.failed_count AS failed,
     (SELECT COUNT(*) FROM attempts a JOIN deliveries d ON d.webhook_id = a.webhook_id AND d.transaction_id = a.transaction_id
      WHERE a.webhook_id = c.webhook_id AND a.number = 1 AND d.status = 'delivered') AS retried
   FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id IN (?)`;
 
-/** In the order of the ids. */
+/** Reads the progress of these webhooks, in the order of `webhookIds`. */
 export async function readProgress(sql: Sql, webhookIds: readonly string[]): Promise<Progress[]> {
   const rows = await sql.query<
     Record<'webhook_id' | 'matched' | 'delivered' | 'failed' | 'retried', string>[]
@@ -42,13 +42,13 @@ export async function readProgress(sql: Sql, webhookIds: readonly string[]): Pro
   });
 }
 
-/** Shows how the deliveries get on, and waits until none is pending, or until patience is at its end. */
+/** Shows the progress of the deliveries, and waits until none is pending, for at most two minutes. */
 export async function watchDeliveries(
   sql: Sql,
   webhookIds: readonly string[],
   { screen, signal }: { screen: Screen; signal: AbortSignal },
 ): Promise<Progress[]> {
-  const deadline = performance.now() + PATIENCE;
+  const deadline = performance.now() + TIME_LIMIT;
   for (;;) {
     const progress = await readProgress(sql, webhookIds);
     const [matched, delivered, pending] = (['matched', 'delivered', 'pending'] as const).map((key) =>
@@ -57,7 +57,7 @@ export async function watchDeliveries(
     if (pending === 0 || performance.now() > deadline) return progress;
     const waiting = 'waiting for the retries of the failing receiver (the first come after about 5 s)';
     screen.live(`${formatCount(delivered)} of ${formatCount(matched)} delivered, ${waiting}`, waiting);
-    await sleep(LOOK_EVERY, undefined, { signal }).catch(() => {
+    await sleep(POLL_INTERVAL, undefined, { signal }).catch(() => {
       throw new Failure('Interrupted.');
     });
   }

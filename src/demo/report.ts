@@ -13,13 +13,13 @@ export interface ListedMovement {
   date_issue: string;
 }
 
-/** One webhook, from what should have come to what came. */
+/** What one webhook should have received, and what became of it. */
 export interface Outcome {
   subscriber: Subscriber;
   accountTitle: string;
-  /** Rows of the file that it should be told of. */
+  /** Number of rows of the file that match it. */
   expected: number;
-  /** The same rows as they are stored. */
+  /** The stored movements that match it. */
   matched: readonly ListedMovement[];
   progress: Progress;
 }
@@ -27,7 +27,7 @@ export interface Outcome {
 const HEADING = ['webhook', 'event', 'account', 'body', 'matched', 'delivered', 'retried', 'verified'];
 const NUMBERS = [4, 5, 6, 7];
 
-/** The table, with a line of totals. */
+/** Renders the table, with a line of totals. */
 export function renderOutcomes(outcomes: readonly Outcome[]): string[] {
   const counts = outcomes.map(({ expected, progress, subscriber }) => [
     expected,
@@ -48,8 +48,8 @@ export function renderOutcomes(outcomes: readonly Outcome[]): string[] {
   });
 }
 
-/** What is not as it should be, one sentence each; nothing when every expected delivery was received and verified. */
-export function findFaults(outcomes: readonly Outcome[]): string[] {
+/** Describes what went wrong, one sentence each; empty when every expected delivery was received and verified. */
+export function findProblems(outcomes: readonly Outcome[]): string[] {
   return outcomes.flatMap(({ subscriber, expected, matched, progress }) => {
     const { title } = subscriber.subscription;
     const { verified } = subscriber;

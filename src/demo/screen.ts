@@ -1,12 +1,12 @@
 import type { WriteStream } from 'node:tty';
 
-/** What the demo shows: calm lines, and on a terminal one line that moves. */
+/** The demo's output: lines that stay and, on a terminal, one status line that changes. */
 export interface Screen {
   title(text: string): void;
   done(text: string): void;
   failed(text: string): void;
   line(text?: string): void;
-  /** Replaces the moving line. Where there is no terminal, `waiting` is printed the first time, and nothing after. */
+  /** Replaces the status line. Without a terminal, prints `waiting` instead, unless it was the last text printed so. */
   live(text: string, waiting: string): void;
 }
 
@@ -17,14 +17,14 @@ const CLEAR_LINE = '\r\x1b[2K';
 const [BOLD, DIM, RED, GREEN] = [1, 2, 31, 32] as const;
 
 export function createScreen(output: Output): Screen {
-  // hasColors() knows of NO_COLOR.
+  // hasColors() respects NO_COLOR.
   const colored = output.isTTY === true && output.hasColors?.() === true;
   const paint = (code: number, text: string) => (colored ? `\x1b[${code}m${text}\x1b[0m` : text);
-  let moving = false;
-  let said = '';
+  let hasStatusLine = false;
+  let printed = '';
   const print = (text: string) => {
-    output.write(`${moving ? CLEAR_LINE : ''}${text}\n`);
-    moving = false;
+    output.write(`${hasStatusLine ? CLEAR_LINE : ''}${text}\n`);
+    hasStatusLine = false;
   };
   return {
     title: (text) => print(`\n${paint(BOLD, text)}\n`),
@@ -34,9 +34,9 @@ export function createScreen(output: Output): Screen {
     live(text, waiting) {
       if (output.isTTY === true) {
         output.write(CLEAR_LINE + paint(DIM, `  … ${text}`.slice(0, (output.columns ?? 80) - 1)));
-        moving = true;
-      } else if (said !== waiting) {
-        said = waiting;
+        hasStatusLine = true;
+      } else if (printed !== waiting) {
+        printed = waiting;
         print(`  … ${waiting}`);
       }
     },

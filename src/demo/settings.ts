@@ -6,8 +6,8 @@ import { type Config, readConfig } from '../config.ts';
 const HOST = '127.0.0.1';
 
 /**
- * The demo's own configuration: embedded servers with a directory of their own below DATA_DIR, so that neither configured
- * servers nor a running service ever meet it, and receivers on this machine allowed.
+ * The demo's own configuration. Its embedded servers have a directory of their own below DATA_DIR, so the demo never touches
+ * configured servers or a running service. Endpoints on this machine are allowed.
  */
 export async function chooseSettings({ dataDir, port, install, zone }: Config): Promise<Config> {
   return readConfig({

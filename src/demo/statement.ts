@@ -9,7 +9,7 @@ const Accounts = v.array(
 const Movement = v.looseObject({ account_id: v.string(), dc: v.string(), date_issue: v.string() });
 
 export type ExampleAccount = v.InferOutput<typeof Accounts>[number];
-/** A row of the file, with every field that it has; `account_id` is the `ref` of an account of the example. */
+/** A row of the file, with all its fields. `account_id` is the `ref` of an account of the example. */
 export type ExampleMovement = v.InferOutput<typeof Movement>;
 
 export interface Statement {
@@ -17,7 +17,7 @@ export interface Statement {
   movements: ExampleMovement[];
 }
 
-/** The bank statement in examples/. */
+/** Reads the bank statement in examples/. */
 export async function readStatement(): Promise<Statement> {
   const directory = findExamples(import.meta.dirname);
   const [accounts, rows] = await Promise.all([
@@ -37,7 +37,7 @@ export async function readStatement(): Promise<Statement> {
 export const firstDate = ({ movements }: Statement): string =>
   movements.map(({ date_issue }) => date_issue).sort()[0] ?? '';
 
-/** The examples stand beside src/ and beside dist/, which are not equally deep. */
+/** Searches upwards: examples/ is beside src/ and dist/, and this file is deeper in dist/. */
 function findExamples(from: string): string {
   const here = join(from, 'examples');
   if (existsSync(join(here, 'accounts.json'))) return here;
@@ -45,7 +45,7 @@ function findExamples(from: string): string {
   return findExamples(dirname(from));
 }
 
-/** The rows as NDJSON, on accounts that exist: `ids` says which account stands for which `ref`. */
+/** Renders the rows as NDJSON, on accounts that exist. `ids` maps each `ref` to the id of its account. */
 export function renderNdjson(
   movements: readonly ExampleMovement[],
   ids: ReadonlyMap<string, string>,

@@ -6,20 +6,20 @@ const ACCEPTED = 204;
 const NOT_GENUINE = 401;
 const OUT_OF_ORDER = 500;
 
-/** Somebody who has a webhook: a receiver, and what it has made of what came. */
+/** A receiver of one webhook, and the results of its checks. */
 export interface Subscriber {
   subscription: Subscription;
   url: string;
-  /** Ids of the movements that it was told of with a genuine signature and hash. */
+  /** Ids of the movements whose notifications had a valid signature and hash. */
   verified: ReadonlySet<string>;
-  /** Why it did not believe others. */
+  /** Why it refused other notifications. */
   problems: readonly string[];
-  /** Tells it what it needs for its checks: known only once the webhook is made. */
+  /** Sets the secrets for its checks, which are known only once the webhook is created. */
   learn(secrets: Required<Secrets>): void;
   close: Receiver['close'];
 }
 
-/** Starts a receiver on a free port of 127.0.0.1, which verifies all that comes. */
+/** Starts a receiver on a free port of 127.0.0.1 that verifies every notification. */
 export async function startSubscriber(subscription: Subscription): Promise<Subscriber> {
   const verified = new Set<string>();
   const problems: string[] = [];

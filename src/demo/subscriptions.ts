@@ -15,7 +15,7 @@ export const SUBSCRIPTIONS: readonly Subscription[] = [
   { title: 'One account', event: 'NEW_TRANSACTION', accountRef: '2', encoding: 'form', failsAtFirst: false },
 ];
 
-/** Whether a movement is to be notified to a webhook: by the words of the contract, not by the product's code. */
+/** Whether a movement matches a webhook. Follows the API's contract and uses none of the product's code. */
 export function matches(
   { event, accountRef }: Subscription,
   movement: { dc: string; account_id: string },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findFaults, type Outcome, renderOutcomes } from '../../src/demo/report.ts';
+import { findProblems, type Outcome, renderOutcomes } from '../../src/demo/report.ts';
 import { matches } from '../../src/demo/subscriptions.ts';
 
 const subscription = {
@@ -40,7 +40,7 @@ const outcome = ({
 
 describe('what the demo finds at problem', () => {
   it('is nothing when every expected delivery was made and verified', () => {
-    expect(findFaults([outcome()])).toEqual([]);
+    expect(findProblems([outcome()])).toEqual([]);
   });
 
   it.each([
@@ -70,12 +70,12 @@ describe('what the demo finds at problem', () => {
       'Debits only did not believe a notification. It is not signed.',
     ],
   ])('is %s', (_kind, change, problem) => {
-    expect(findFaults([outcome(change)])).toEqual([problem]);
+    expect(findProblems([outcome(change)])).toEqual([problem]);
   });
 
   it('names the first five that are missing, and counts the rest', () => {
     const matched = Array.from({ length: 8 }, (_, at) => movement(String(at)));
-    const problems = findFaults([outcome({ matched, expected: 8, delivered: 8, verified: [] })]);
+    const problems = findProblems([outcome({ matched, expected: 8, delivered: 8, verified: [] })]);
     expect(problems).toHaveLength(6);
     expect(problems.at(-1)).toBe('Debits only lacks 3 more.');
   });
