@@ -6,13 +6,13 @@ import { isCode, readIfThere } from './private-file.ts';
 /** Debian's and Ubuntu's packages of the two servers. */
 export const PACKAGES = { mysql: 'mariadb-server', redis: 'redis-server' } as const;
 
-/** How long another apt or dpkg, perhaps of a second start at the same time, is waited for. */
+/** How long to wait for another apt or dpkg, such as that of a second start at the same time. */
 const LOCK_SECONDS = 300;
 
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
 const POLICY_MARK = '# Made by Ledgerbell';
 
-/** The two apt-get commands, program first. English, because a held lock is known by its message. */
+/** The two apt-get commands, program first. They run in English, because a held lock is recognised by its message. */
 export function aptCommands(packages: readonly string[]): string[][] {
   const apt = [
     'env',
@@ -29,9 +29,9 @@ export function aptCommands(packages: readonly string[]): string[][] {
 }
 
 /**
- * Installs Debian packages without a question and without starting what they hold. Needs root. Waits up to five
- * minutes for another apt.
- * @throws {Error} with the last lines of what apt-get said.
+ * Installs Debian packages without questions and without starting their services. Needs root. Waits up to five minutes for
+ * another apt.
+ * @throws {Error} with the last lines of apt-get's output.
  */
 export async function installPackages(packages: readonly string[]): Promise<void> {
   const allowServices = forbidServices();
@@ -44,7 +44,7 @@ export async function installPackages(packages: readonly string[]): Promise<void
   }
 }
 
-/** `DPkg::Lock::Timeout` covers dpkg's lock but not that of the package lists, which `update` takes. */
+/** Retries while a lock is held: `DPkg::Lock::Timeout` covers dpkg's lock, but not the one of the package lists. */
 function runApt([program = '', ...args]: readonly string[]): Promise<void> {
   return pRetry(
     async () => {
@@ -59,8 +59,9 @@ function runApt([program = '', ...args]: readonly string[]): Promise<void> {
 }
 
 /**
- * Debian's packages start their service at once unless policy-rc.d forbids it (invoke-rc.d(8): 101 is "forbidden").
- * An administrator's own policy stays. Ours is void once this process is gone, so that a kill leaves no trace that matters.
+ * Debian's packages start their service immediately, unless policy-rc.d forbids it (invoke-rc.d(8): 101 is "forbidden").
+ * An administrator's own policy is kept. Ours has no effect once this process has ended, even if it was killed.
+ * @returns a function that removes our policy.
  */
 function forbidServices(): () => void {
   const content = `#!/bin/sh\n${POLICY_MARK}, for as long as its process runs.\n[ -d /proc/${process.pid} ] && exit 101\nexit 0\n`;

@@ -4,17 +4,17 @@ export type MysqlBinaries =
   | { flavor: 'mariadb'; server: string; installer: string }
   | { flavor: 'mysql'; server: string };
 
-/** Servers are often kept out of a user's PATH. */
+/** Directories with servers, which are often missing from a user's PATH. */
 const SERVER_DIRECTORIES = '/usr/sbin:/usr/local/sbin:/usr/libexec';
 
-/** redis-server, or its open-source twin, as an absolute path; null when the machine has neither. */
+/** The absolute path of redis-server or valkey-server; null when the machine has neither. */
 export function findRedis(path?: string): Promise<string | null> {
   return findFirst(['redis-server', 'valkey-server'], path);
 }
 
 /**
- * MariaDB or MySQL, whichever comes first in PATH; MariaDB where both are in the same directory. A MariaDB without the
- * program that makes its first data directory counts as missing.
+ * MariaDB or MySQL, whichever comes first in PATH; MariaDB if both are in the same directory. A MariaDB without the program
+ * that creates its data directory counts as missing.
  */
 export async function findMysql(path?: string): Promise<MysqlBinaries | null> {
   const server = await findFirst(['mariadbd', 'mysqld'], path);
@@ -29,7 +29,7 @@ export async function findMysql(path?: string): Promise<MysqlBinaries | null> {
   return installer === null ? null : { flavor: 'mariadb', server, installer };
 }
 
-/** `set -f`: a directory with a `*` in its name stands for itself alone. */
+/** `set -f` keeps the shell from expanding a `*` in the name of a directory. */
 const SEARCH = `
   set -f; IFS=:
   for directory in $LOOKED_IN; do
@@ -41,9 +41,9 @@ const SEARCH = `
   exit 1`;
 
 /**
- * The first directory in PATH that has one of `names`, and in it the first of them, as a path. The shell looks it up in
- * the PATH it inherits.
- * @param path Looked up instead, and nowhere else.
+ * Finds the first directory in PATH that has one of `names`. A shell searches the PATH it inherits.
+ * @param path Searched instead of PATH and the usual directories of servers.
+ * @returns the path of the first of `names` in that directory, or null.
  */
 export async function findFirst(names: readonly string[], path?: string): Promise<string | null> {
   const more = path === undefined ? `:${SERVER_DIRECTORIES}` : '';

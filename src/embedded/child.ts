@@ -14,29 +14,29 @@ import { discardSocket, removeSocket } from './socket.ts';
 const SECOND = 1_000;
 const START_LIMIT = 60 * SECOND;
 const STOP_LIMIT = 20 * SECOND;
-/** MariaDB may pass over a SIGTERM while it starts. Nothing has been stored by then. */
+/** For a server that is still starting. MariaDB may ignore a SIGTERM then, and nothing has been stored yet. */
 const ABORT_LIMIT = 3 * SECOND;
 const ORPHAN_LIMIT = 30 * SECOND;
 const LONGEST_PAUSE = 30 * SECOND;
 
-/** A server to run: what, and how to know that it answers. */
+/** How to start a server, and how to check that it answers. */
 export interface ServerProcess {
   /** Its record is DATA_DIR/<name>.json, its log DATA_DIR/<name>.log. */
   name: 'mysql' | 'redis';
-  /** For people. */
+  /** Its name in messages. */
   title: string;
   command: readonly [string, ...string[]];
   socket: string;
   url: string;
-  /** Rejects unless the server answers to its password. */
+  /** Rejects unless the server answers and accepts its password. */
   ping: () => Promise<void>;
 }
 
 export interface RunningServer {
   url: string;
   /**
-   * SIGTERM, SIGKILL after 20 s, and its record is gone. May be called again. Should this process end before it has been
-   * called, or before it is done, the server is killed.
+   * Sends SIGTERM, and SIGKILL after 20 s, and removes the server's record. May be called again. If this process ends before
+   * this is done, the server is killed.
    */
   stop(): Promise<void>;
 }
@@ -44,10 +44,10 @@ export interface RunningServer {
 const ChildRecord = v.object({ ...ProcessIdentity.entries, socket: v.string() });
 
 /**
- * Starts the server and keeps it running: when it dies it is started again after a pause (half a second, doubled up to
- * 30 s while it fails), and that is announced.
- * @param signal gives up waiting for its answer: SIGTERM, and SIGKILL after 3 s.
- * @throws {Error} when it ends, or does not answer within 60 s; with the end of its log. It has ended then.
+ * Starts the server and keeps it running. When it dies, that is announced, and it is started again after half a second. If
+ * that fails, the pauses grow to about 30 s.
+ * @param signal aborts the start: SIGTERM, and SIGKILL after 3 s.
+ * @throws {Error} with the end of its log, when it ends or does not answer within 60 s. It has ended by then.
  */
 export async function runServer(
   dataDir: string,
@@ -100,12 +100,12 @@ export async function runServer(
     throw error;
   }
   const kept = keepRunning();
-  // It ends by rejecting when a pause is cut short by stop(), which waits for it.
+  // It rejects when stop() cuts a pause short. stop() waits for it and handles the rejection.
   kept.catch(() => {});
   return { url: server.url, stop };
 }
 
-/** Ends a server that an earlier owner of DATA_DIR, killed with no time to do so, left running. */
+/** Ends a server that an earlier owner of DATA_DIR left running when it was killed. */
 export async function endOrphan(dataDir: string, name: ServerProcess['name']): Promise<void> {
   const record = readRecord(dataDir, name);
   if (record !== null) {
@@ -115,8 +115,8 @@ export async function endOrphan(dataDir: string, name: ServerProcess['name']): P
 }
 
 /**
- * The shell waits for a line before it becomes the server, and ends if there is none: so no server runs that is not
- * on record, even if this process is killed between the two. Neither server takes the language of its user for its own.
+ * The shell waits for a line before it executes the server, and ends without it. So no server runs without a record, even if
+ * this process is killed before it has written one. LC_ALL keeps the servers from using the language of the user.
  */
 const GATE = 'read -r go && LC_ALL=C && export LC_ALL && exec "$@" </dev/null';
 
@@ -125,7 +125,7 @@ function launch(dataDir: string, server: ServerProcess) {
   removeSocket(server.socket);
   const output = openSync(log, 'a', 0o600);
   const logStart = statSync(log).size;
-  // A process group of its own: Ctrl-C in a terminal is for the service, which ends its servers last.
+  // A process group of its own: Ctrl-C in a terminal must reach only the service, which ends its servers last.
   const child = spawn('/bin/sh', ['-c', GATE, 'sh', ...server.command], {
     detached: true,
     cwd: dataDir,

@@ -5,15 +5,15 @@ export interface CommandResult {
   ok: boolean;
   /** Standard output alone. */
   stdout: string;
-  /** What both streams said; for people. */
+  /** Both streams, or the reason for the failure if they are empty; for messages. */
   output: string;
 }
 
 /**
- * Runs a program to its end, without a shell and without input. A program that is missing, fails or runs longer than
- * `timeout` milliseconds gives `ok: false`; it never throws.
- * @param path Instead of the PATH of this process, and of the rest of its environment.
- * @param signal Kills the program and all that it has started. It then gives `ok: false` once they have ended.
+ * Runs a program to its end, without a shell and without input. It never rejects: a program that is missing, fails or runs
+ * longer than `timeout` milliseconds gives `ok: false`.
+ * @param path PATH for the program, which then gets no other environment variables. Default: the environment of this process.
+ * @param signal Kills the program and everything it has started. The result is `ok: false`, once they have ended.
  */
 export function runCommand(
   program: string,
@@ -31,17 +31,17 @@ export function runCommand(
       ...(path === undefined ? {} : { env: { PATH: path } }),
       ...(timeout === 0 ? {} : { timeout }),
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own, to be killed as a whole.
+      // A process group of its own, so that it can be killed as a whole.
       detached: signal !== undefined,
     });
     const { pid } = child;
     let release = () => {};
     if (signal !== undefined && pid !== undefined) {
       const kill = () => killGroup(pid);
-      const letGo = killWithProcess(pid);
+      const unguard = killWithProcess(pid);
       release = () => {
         signal.removeEventListener('abort', kill);
-        letGo();
+        unguard();
       };
       signal.addEventListener('abort', kill);
       if (signal.aborted) kill();
@@ -56,7 +56,7 @@ export function runCommand(
     child.on('error', (error) => {
       failure = error.message;
     });
-    // Comes after 'error', too; and not before all that it started have closed the streams.
+    // Also emitted after 'error', and only when everything it has started has closed the streams.
     child.on('close', (code, signalName) => {
       release();
       failure ||= code === 0 ? '' : `${program} ended with ${signalName ?? `exit code ${code}`}`;
@@ -65,7 +65,7 @@ export function runCommand(
   });
 }
 
-/** The end of what a program said, for an error. */
+/** The last lines of a program's output, for an error message. */
 export function lastLines(text: string, count = 15): string {
   return text.trimEnd().split('\n').slice(-count).join('\n');
 }

@@ -14,7 +14,7 @@ const SECOND = 1_000;
 
 type Service = 'mysql' | 'redis';
 
-/** Whether there is a Docker engine to talk to (within 5 s), and the compose plugin to do it with. */
+/** Whether a Docker engine answers within 5 s and the compose plugin is installed. */
 export async function dockerAnswers(path?: string): Promise<boolean> {
   const [engine, compose] = await Promise.all([
     runCommand('docker', ['info'], { timeout: 5 * SECOND, path }),
@@ -24,10 +24,10 @@ export async function dockerAnswers(path?: string): Promise<boolean> {
 }
 
 /**
- * Runs one service of the project's docker-compose.yml for this DATA_DIR alone, on a free port of 127.0.0.1. Docker
- * keeps it running; its data is in a volume and survives `stop`.
- * @param signal gives up waiting for its answer.
- * @throws {Error} with the last lines of what docker compose said. It has been removed then.
+ * Runs one service of the project's docker-compose.yml for this DATA_DIR only, on a free port of 127.0.0.1. Docker keeps it
+ * running. Its data is in a volume and survives `stop`.
+ * @param signal aborts waiting for its answer.
+ * @throws {Error} with the last lines of docker compose's output. The container has been removed by then.
  */
 export async function runInDocker(
   dataDir: string,
@@ -73,14 +73,14 @@ const ACCESS = {
   redis: { scheme: 'redis://', port: 6379, database: '0', ping: pingRedis },
 } as const;
 
-/** A volume holds the password it was made with: a DATA_DIR that was emptied begins with empty volumes. */
+/** Name of the compose project. A volume keeps the password it was created with, so an emptied DATA_DIR gets new volumes. */
 export function composeProject(dataDir: string, password: string): string {
   return `ledgerbell-${createHash('sha256').update(`${dataDir}\n${password}`).digest('hex').slice(0, 12)}`;
 }
 
 /**
- * Compose fills in the variables of the whole file before it looks at which services are wanted, so those of the
- * other services must have some value.
+ * Compose substitutes the variables of the whole file, whichever services are wanted. So the variables of the other services
+ * need some value too.
  */
 export function renderEnvironment(passwords: Record<Service, string>): string {
   return [
@@ -92,13 +92,13 @@ export function renderEnvironment(passwords: Record<Service, string>): string {
   ].join('\n');
 }
 
-/** The arguments for /bin/sh. Read in by the shell, the passwords are on no command line and win over the user's own variables. */
+/** Arguments for /bin/sh. It reads the passwords from a file: they are on no command line, and override the user's variables. */
 export function composeCommand(environment: string, project: string, args: readonly string[]): string[] {
   const script = 'set -a; . "$0"; exec docker compose "$@"';
   return ['-c', script, environment, '--file', composeFile(), '--project-name', project, ...args];
 }
 
-/** docker-compose.yml is at the root of the project, two folders above the source and three above what is compiled. */
+/** docker-compose.yml is at the root of the project, two folders above the source and three above the compiled code. */
 function composeFile(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(directory, 'docker-compose.yml')) && directory !== dirname(directory)) {

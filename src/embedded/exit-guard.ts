@@ -1,9 +1,9 @@
 const groups = new Set<number>();
 
 /**
- * Sees to it that a child's process group does not outlive this process, should it end without stopping the child: as when
- * its time for a shutdown is over, or an error is caught by nobody. A process that is itself killed cannot do so.
- * @returns what ends this, for a child that has ended.
+ * Kills a child's process group when this process exits without having stopped the child, for example after an uncaught error
+ * or when a shutdown takes too long. It cannot do so if this process is itself killed.
+ * @returns a function that cancels this, for a child that has ended.
  */
 export function killWithProcess(group: number): () => void {
   if (groups.size === 0) process.on('exit', killAll);
@@ -18,7 +18,7 @@ function killAll(): void {
   for (const group of groups) killGroup(group);
 }
 
-/** SIGKILL to a process group, whether or not there still is one. */
+/** Sends SIGKILL to a process group, if it still exists. */
 export function killGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');

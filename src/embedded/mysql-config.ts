@@ -1,28 +1,28 @@
 export interface MysqlSettings {
   flavor: 'mariadb' | 'mysql';
   dataDirectory: string;
-  /** Its own: in a shared one, such as /tmp, each server that starts deletes the temporary tables of all others. */
+  /** Not shared: in a directory such as /tmp, each server that starts deletes the temporary tables of all others. */
   temporaryDirectory: string;
   socket: string;
   /** SQL run at each start before the first connection is accepted. */
   initFile: string;
-  /** Both servers refuse to run as root unless told to. */
+  /** Both servers refuse to run as root unless they are configured to. */
   asRoot: boolean;
-  /** Whether the filesystem of `dataDirectory` takes O_DIRECT. */
+  /** Whether the filesystem of `dataDirectory` supports O_DIRECT. */
   directIo: boolean;
   /** Megabytes of data and indexes that it keeps in memory. */
   bufferPool: number;
 }
 
 /**
- * A quarter of the memory: where the indexes do not fit, each movement with an id unlike the one before it is a page read from
- * the disk, and another one written to it. The memory is taken as it is filled.
- * @param memory megabytes that there are.
+ * A quarter of the memory, from 128 MB to 8,192 MB. If the indexes do not fit, each movement with an id unlike the one before
+ * it causes one page to be read from disk and another to be written. The server allocates the memory only as it fills it.
+ * @param memory megabytes of memory that are available.
  */
 export const bufferPoolFor = (memory: number): number =>
   Math.min(8_192, Math.max(128, Math.floor(memory / 4)));
 
-/** The whole option file of the embedded server, which reads no other: what it does depends on nothing in /etc. */
+/** The complete option file of the embedded server. It reads no other file, so nothing in /etc affects it. */
 export function renderMysqlConfig(settings: MysqlSettings): string {
   const options: Record<string, string | number> = {
     datadir: settings.dataDirectory,
@@ -38,7 +38,7 @@ export function renderMysqlConfig(settings: MysqlSettings): string {
     'default-time-zone': '+00:00',
     'transaction-isolation': 'READ-COMMITTED',
     'default-storage-engine': 'InnoDB',
-    // A commit that was reported is on the disk.
+    // A commit is on disk before it is reported.
     innodb_flush_log_at_trx_commit: 1,
     ...(settings.directIo ? { innodb_flush_method: 'O_DIRECT' } : {}),
     innodb_autoinc_lock_mode: 2,
@@ -55,13 +55,13 @@ export function renderMysqlConfig(settings: MysqlSettings): string {
 
 const FLAVOR_OPTIONS: Record<MysqlSettings['flavor'], Record<string, string | number>> = {
   mariadb: { innodb_log_file_size: '512M', log_warnings: 1 },
-  // The packaged default of secure-file-priv is a directory that need not exist; X Plugin would open a port.
+  // The packaged default of secure-file-priv is a directory that may not exist. X Plugin would open a port.
   mysql: { innodb_redo_log_capacity: '512M', mysqlx: 0, 'secure-file-priv': 'NULL' },
 };
 
 /**
- * The accounts of the embedded server: the one user of this service, who may do all (tests make databases of their
- * own), and nobody without a password. It may be run any number of times. One statement a line, as init-file wants it.
+ * The accounts of the embedded server: one user for this service with all privileges (tests create databases of their own),
+ * and none without a password. The SQL can be run repeatedly. It has one statement per line, as init-file requires.
  * @param password Letters and digits only.
  */
 export function renderMysqlAccounts(flavor: MysqlSettings['flavor'], password: string): string {
@@ -79,7 +79,7 @@ export function renderMysqlAccounts(flavor: MysqlSettings['flavor'], password: s
   ].join('\n');
 }
 
-/** Option files take quotes around a value and, inside them, a backslash as an escape. */
+/** In an option file, a value may be in quotes. A backslash inside them is an escape. */
 function quoted(value: string | number): string {
   return typeof value === 'number' ? String(value) : `"${value.replaceAll('\\', '\\\\')}"`;
 }

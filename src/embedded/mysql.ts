@@ -10,10 +10,12 @@ import { bufferPoolFor, renderMysqlAccounts, renderMysqlConfig } from './mysql-c
 import { writePrivate } from './private-file.ts';
 
 /**
- * What to run for the embedded MySQL or MariaDB, after making its data directory (DATA_DIR/mysql) if there is none.
- * @param socket Absolute path of the Unix socket, its only way in.
- * @param signal gives up making the data directory; nothing is left of it.
- * @throws {Error} with the last lines of the installer when the first data directory cannot be made.
+ * Prepares the embedded MySQL or MariaDB. Creates its data directory (DATA_DIR/mysql) if there is none, and writes its
+ * configuration.
+ * @param socket Absolute path of the Unix socket, the only way to connect.
+ * @param signal aborts creating the data directory, and leaves nothing of it behind.
+ * @returns what to run.
+ * @throws {Error} with the last lines of the installer when the data directory cannot be created.
  */
 export async function prepareMysql(
   dataDir: string,
@@ -59,7 +61,7 @@ export async function prepareMysql(
   };
 }
 
-/** Connects and asks for 1; rejects when the server does not answer within two seconds or refuses the password. */
+/** Connects and runs SELECT 1. Rejects when the server does not answer within two seconds or refuses the password. */
 export async function pingMysql(url: string): Promise<void> {
   const connection = await mysql.createConnection({ uri: url, connectTimeout: 2_000 });
   try {
@@ -69,7 +71,7 @@ export async function pingMysql(url: string): Promise<void> {
   }
 }
 
-/** Megabytes: the machine's, or what a container leaves of it. Unlimited, that is 0, or more than any machine has. */
+/** Megabytes of the machine, or of its container. Without a limit, constrainedMemory() gives 0 or more than any machine has. */
 function memory(): number {
   const limit = process.constrainedMemory();
   return Math.min(totalmem(), limit > 0 ? limit : Number.POSITIVE_INFINITY) / 1_048_576;
@@ -77,14 +79,14 @@ function memory(): number {
 
 const UNFINISHED = 'mysql.unfinished-';
 
-/** In a directory that gets its name only when it is complete: a kill in the middle leaves nothing but rubbish. */
+/** Creates the data directory under a temporary name and renames it when complete, so that a kill leaves no incomplete one. */
 async function initialise(
   dataDir: string,
   dataDirectory: string,
   { binaries, asRoot, signal }: { binaries: MysqlBinaries; asRoot: boolean; signal: AbortSignal | undefined },
 ): Promise<void> {
   for (const left of readdirSync(dataDir).filter((name) => name.startsWith(UNFINISHED))) {
-    // The installer of a killed service may still be writing there, until it misses what is removed.
+    // The installer of a killed service may still be writing there, so that removing has to be retried.
     await rm(join(dataDir, left), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
   if (existsSync(dataDirectory)) {
@@ -92,7 +94,7 @@ async function initialise(
   }
   const unfinished = await mkdtemp(join(dataDir, UNFINISHED));
   const temporary = await mkdtemp(join(dataDir, UNFINISHED));
-  // Relative, because the installer's shell script does not quote an absolute one that has spaces.
+  // Relative, because the installer's shell script does not quote the path, and an absolute one may have spaces.
   const options = [
     '--no-defaults',
     `--datadir=./${basename(unfinished)}`,
@@ -100,7 +102,7 @@ async function initialise(
   ];
   const command =
     binaries.flavor === 'mariadb'
-      ? // --rpm: change no system file's owner, and do not ask whether this host's name can be resolved.
+      ? // --rpm: do not change the owner of system files, and do not check whether this host's name resolves.
         [
           binaries.installer,
           ...options,
@@ -124,7 +126,7 @@ async function initialise(
   renameSync(unfinished, dataDirectory);
 }
 
-/** tmpfs on older kernels and some network filesystems refuse it, and then the server would not start. */
+/** Whether O_DIRECT works. With tmpfs on older kernels and some network filesystems, the server would not start with it. */
 function takesDirectIo(directory: string): boolean {
   if (constants.O_DIRECT === undefined) {
     return false;

@@ -9,17 +9,17 @@ const OwnerRecord = v.object({
   databaseUrl: v.optional(v.string()),
   redisUrl: v.optional(v.string()),
 });
-/** Who owns a DATA_DIR; the URLs are there once its servers answer. */
+/** The process that owns a DATA_DIR. The URLs are set once its servers answer. */
 export type OwnerRecord = v.InferOutput<typeof OwnerRecord>;
 
-/** A second start on a DATA_DIR that is in use. */
+/** Another process is using this DATA_DIR. */
 export class DataDirInUseError extends Error {
   override name = 'DataDirInUseError';
 }
 
 /**
- * Makes this process the one owner of the record file `path`. A record whose process is gone is taken over; of several
- * that try at once exactly one succeeds.
+ * Makes this process the only owner of the record file `path`. It replaces the record of a process that has ended. If several
+ * processes try at the same time, exactly one succeeds.
  * @throws {DataDirInUseError} naming the directory and the owner's pid.
  */
 export function claim(path: string): void {
@@ -32,8 +32,8 @@ export function claim(path: string): void {
         `DATA_DIR ${dirname(path)} is in use by process ${owner.pid}. Stop that one first, or give this one a DATA_DIR of its own.`,
       );
     }
-    // Deleting a stale record could delete the record of someone who was faster. So the right to replace it is claimed
-    // first, in the same way: whoever dies while holding that right is in turn replaced.
+    // Deleting a stale record could delete the record of a process that was faster. So the right to replace it is claimed
+    // first, in the same way. A process that dies while it holds that right is replaced in turn.
     const right = `${path}.takeover`;
     claim(right);
     try {
@@ -56,7 +56,7 @@ export function release(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** The living owner of a record file, or null. */
+/** The running owner of a record file, or null. */
 export function findOwner(path: string): OwnerRecord | null {
   const owner = parse(readIfThere(path));
   return owner !== null && isAlive(owner) ? owner : null;
@@ -66,7 +66,7 @@ function ownIdentity(): ProcessIdentity {
   return identify(process.pid) ?? { pid: process.pid, startTime: '' };
 }
 
-/** A record that cannot be read belongs to nobody: all of them are written whole. */
+/** A record that cannot be parsed has no owner, because every owner writes its record atomically. */
 function parse(text: string | null): OwnerRecord | null {
   try {
     return text === null ? null : v.parse(OwnerRecord, JSON.parse(text));

@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 
 /**
- * Makes `directory`, and whatever is missing above it, readable for this user alone (0700). A directory that already
- * holds something keeps its mode: DATA_DIR may have been pointed at a place that others need.
+ * Creates `directory` and its missing parents, readable only by this user (0700). A directory that is not empty keeps its
+ * mode, because DATA_DIR may be set to a directory that others need.
  */
 export function makePrivateDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -24,7 +24,7 @@ export function makePrivateDirectory(directory: string): void {
   }
 }
 
-/** The file's text, or null when there is none. */
+/** The file's text, or null when there is no such file. */
 export function readIfThere(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -36,15 +36,15 @@ export function readIfThere(path: string): string | null {
   }
 }
 
-/** Writes a file of mode 0600, over an older one; a reader, or a kill at any moment, never meets half of it. */
+/** Writes or replaces a file with mode 0600. The change is atomic, also when this process is killed. */
 export function writePrivate(path: string, content: string): void {
   renameSync(writeTemporary(path, content), path);
 }
 
 /**
- * Makes a file of mode 0600 unless there is one: of several callers at once exactly one succeeds, and the content is
- * whole from the first moment.
- * @returns false when the file was already there; it is left as it is.
+ * Creates a file with mode 0600 unless it exists. If there are several callers at the same time, exactly one succeeds. The file
+ * has all its content from the start.
+ * @returns false when the file existed already, which leaves it unchanged.
  */
 export function createPrivate(path: string, content: string): boolean {
   const temporary = writeTemporary(path, content);
@@ -61,7 +61,7 @@ export function createPrivate(path: string, content: string): boolean {
   }
 }
 
-/** The secret kept in `path`, made with `make` the first time; callers at the same moment all get the same one. */
+/** Reads the secret in `path`, which `make` creates the first time. Callers at the same time all get the same secret. */
 export function readOrCreateSecret(path: string, make: () => string): string {
   const kept = readIfThere(path);
   if (kept !== null) {

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
 import { isCode, readIfThere } from './private-file.ts';
 
-/** A process, told apart from a later one that was given the same number. `startTime` is only ever compared. */
+/** Identifies a process even if its pid is used again. `startTime` is only compared. */
 export const ProcessIdentity = v.object({
   pid: v.pipe(v.number(), v.integer(), v.minValue(1)),
   startTime: v.string(),
 });
 export type ProcessIdentity = v.InferOutput<typeof ProcessIdentity>;
 
-/** The process that has this number now; null when none has, or when it is dead and only waits to be collected. */
+/** The process that has this pid now; null when there is none, or when it has ended and is a zombie. */
 export function identify(pid: number): ProcessIdentity | null {
   const startTime = existsSync('/proc/self/stat') ? startTimeFromProc(pid) : startTimeFromPs(pid);
   return startTime === null ? null : { pid, startTime };
@@ -22,8 +22,8 @@ export function isAlive(identity: ProcessIdentity): boolean {
 }
 
 /**
- * Ends a process that is not this one's child: SIGTERM, then SIGKILL after `grace` milliseconds. Returns when it is
- * gone; one that is already gone, or whose number another process has by now, is left alone.
+ * Ends a process that is not a child of this one: SIGTERM, then SIGKILL after `grace` milliseconds. Resolves when it has ended.
+ * A later process with the same pid is left alone.
  */
 export async function endProcess(identity: ProcessIdentity, grace: number): Promise<void> {
   const deadline = Date.now() + grace;
@@ -48,7 +48,7 @@ function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
   }
 }
 
-/** proc(5): field 3 is the state, field 22 the start in ticks since boot, which is why the boot belongs to it. */
+/** proc(5): field 3 is the state, field 22 the start in ticks since boot. They are unique only together with the boot's id. */
 function startTimeFromProc(pid: number): string | null {
   let stat: string | null;
   try {
@@ -59,7 +59,7 @@ function startTimeFromProc(pid: number): string | null {
     }
     throw error;
   }
-  // The name in field 2 may itself hold spaces and parentheses.
+  // The name in field 2 may itself contain spaces and parentheses.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   const [state, ticks] = [fields[0], fields[19]];
   if (ticks === undefined || state === 'Z' || state === 'X') {

@@ -2,7 +2,7 @@ import { installPackages, PACKAGES } from './apt.ts';
 import { findFirst, findMysql, findRedis, type MysqlBinaries } from './binaries.ts';
 import { dockerAnswers } from './docker.ts';
 
-/** Where each wanted server comes from; a server that was not asked for is absent. */
+/** Where each wanted server comes from; absent for a server that is not wanted. */
 export interface Provision {
   mysql?: MysqlBinaries | 'docker';
   redis?: string | 'docker';
@@ -13,17 +13,17 @@ export interface ProvisionOptions {
   redis: boolean;
   install: 'auto' | 'never';
   announce: (line: string) => void;
-  /** Looked in instead of this process's PATH. */
+  /** Searched instead of this process's PATH. */
   path?: string;
 }
 
 /**
- * Finds the wanted servers: on this machine, else a Docker engine, else (root on Debian or Ubuntu, and allowed)
- * by installing their packages.
- * @throws {Error} one that says what is missing and what to type, when none of these can be had.
+ * Finds the wanted servers on this machine. For missing ones it uses Docker if its engine answers, else it installs their
+ * packages, if that is allowed and this is root on Debian or Ubuntu.
+ * @throws {Error} when none of these is possible. It says what is missing and what to type.
  */
 export async function provide(options: ProvisionOptions): Promise<Provision> {
-  const found = await look(options);
+  const found = await findOnMachine(options);
   const missing = missingOf(options, found);
   if (missing.length === 0) {
     return found;
@@ -39,7 +39,7 @@ export async function provide(options: ProvisionOptions): Promise<Provision> {
         `${describe(missing)} not found on this machine: installing ${packages.join(' and ')} with apt-get (EMBEDDED_INSTALL=never refuses this).`,
       );
       await installPackages(packages);
-      const installed = await look(options);
+      const installed = await findOnMachine(options);
       if (missingOf(options, installed).length === 0) {
         return installed;
       }
@@ -50,7 +50,7 @@ export async function provide(options: ProvisionOptions): Promise<Provision> {
 
 type Server = 'mysql' | 'redis';
 
-async function look({ mysql, redis, path }: ProvisionOptions): Promise<Provision> {
+async function findOnMachine({ mysql, redis, path }: ProvisionOptions): Promise<Provision> {
   const [mysqlFound, redisFound] = await Promise.all([
     mysql ? findMysql(path) : null,
     redis ? findRedis(path) : null,

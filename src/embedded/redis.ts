@@ -6,8 +6,9 @@ import type { ServerProcess } from './child.ts';
 import { writePrivate } from './private-file.ts';
 
 /**
- * What to run for the embedded Redis, whose data is kept in DATA_DIR/redis.
- * @param socket Absolute path of the Unix socket, its only way in.
+ * Prepares the embedded Redis, whose data is in DATA_DIR/redis.
+ * @param socket Absolute path of the Unix socket, the only way to connect.
+ * @returns what to run.
  */
 export function prepareRedis(
   dataDir: string,
@@ -28,7 +29,7 @@ export function prepareRedis(
   };
 }
 
-/** No port, nothing evicted, and on the disk once a second: MySQL is the source of truth, and what Redis loses is queued again. */
+/** No port, no eviction, and an fsync every second: MySQL is the source of truth, and jobs that Redis loses are queued again. */
 export function renderRedisConfig(settings: { directory: string; socket: string; password: string }): string {
   return [
     'port 0',
@@ -54,10 +55,10 @@ export async function pingRedis(url: string): Promise<void> {
     commandTimeout: 2_000,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
-    // Its own check waits, for as long as it takes, until the data is loaded.
+    // The ready check would wait until the data is loaded, however long that takes.
     enableReadyCheck: false,
   });
-  // The rejection of connect() or ping() tells it.
+  // connect() or ping() rejects with the error.
   redis.on('error', () => {});
   try {
     await redis.connect();

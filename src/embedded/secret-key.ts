@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { makePrivateDirectory, readOrCreateSecret } from './private-file.ts';
 
 /**
- * The SECRET_KEY of an embedded installation: 32 random bytes in base64, made once and kept in DATA_DIR/secret.key
- * (mode 0600). Two that start at the same moment get the same key. Losing the file makes the stored secrets unreadable.
+ * The SECRET_KEY of an embedded installation: 32 random bytes in base64, created once and kept in DATA_DIR/secret.key
+ * (mode 0600). Processes that start at the same time get the same key. Losing the file makes the stored secrets unreadable.
  */
 export async function loadOrCreateSecretKey(dataDir: string): Promise<string> {
   const directory = resolve(dataDir);

@@ -10,37 +10,37 @@ import { type Provision, provide } from './provision.ts';
 import { prepareRedis } from './redis.ts';
 import { chooseSocket } from './socket.ts';
 
-/** How to reach the servers; a server that was not asked for is absent. */
+/** URLs of the servers; absent for a server that is not wanted. */
 export interface ServerUrls {
   databaseUrl?: string;
   redisUrl?: string;
 }
 
 export interface EmbeddedServers extends ServerUrls {
-  /** Ends the servers (SIGTERM, SIGKILL after 20 s) and gives DATA_DIR free. May be called again. */
+  /** Ends the servers (SIGTERM, SIGKILL after 20 s) and releases DATA_DIR. May be called again. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
-  /** Absolute, or relative to the working directory. Made if it is missing. */
+  /** Absolute, or relative to the working directory. Created if it is missing. */
   dataDir: string;
   mysql: boolean;
   redis: boolean;
   /** Whether missing servers may be installed with apt-get (EMBEDDED_INSTALL). */
   install: 'auto' | 'never';
-  /** Takes one-line messages for a person. */
+  /** Called with one-line messages for a person. */
   announce: (line: string) => void;
-  /** Gives up the start: what has been started is stopped, and the start rejects with its reason. */
+  /** Aborts the start: servers that have been started are stopped, and the start rejects with the reason of this signal. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Starts the wanted servers for this process alone and keeps them running; returns when they answer. They listen on
- * Unix sockets behind passwords kept in DATA_DIR (in Docker: on free ports of 127.0.0.1), and their data stays there.
- * What an owner that was killed has left running is ended first.
- * @throws {DataDirInUseError} when another living process has this DATA_DIR.
- * @throws {Error} when a server is missing and cannot be had (it says what to type), or does not start (with the end
- * of its log). Nothing is left running then.
+ * Starts the wanted servers for this process only, and keeps them running. Resolves when they answer. They listen on Unix
+ * sockets and keep their data in DATA_DIR; in Docker they listen on free ports of 127.0.0.1 and keep it in volumes. Their
+ * passwords are in DATA_DIR. Servers that a killed owner of DATA_DIR left running are ended first.
+ * @throws {DataDirInUseError} when another running process owns this DATA_DIR.
+ * @throws {Error} when a server is missing and cannot be provided (it says what to type), or does not start (with the end of
+ * its log). Nothing is left running then.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServers> {
   if (!options.mysql && !options.redis) {
@@ -54,7 +54,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   let stopped: Promise<void> | undefined;
 
   async function stopAll(): Promise<void> {
-    // The directory is free when the servers are gone.
+    // DATA_DIR is released last, when the servers have ended.
     await stopInReverse([() => release(record), () => stopTogether(running.map(({ stop }) => stop))]);
   }
 
@@ -83,7 +83,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
-/** URLs of the embedded servers of the service that runs on this DATA_DIR; null when none runs, or not yet. */
+/** URLs of the embedded servers of the service on this DATA_DIR; null when none is running, or they do not answer yet. */
 export async function findRunning(dataDir: string): Promise<ServerUrls | null> {
   const owner = findOwner(ownerRecord(resolve(dataDir)));
   if (owner === null || (owner.databaseUrl === undefined && owner.redisUrl === undefined)) {
@@ -133,7 +133,7 @@ function startEach(
   ];
 }
 
-/** Hexadecimal, so that it stands unquoted in URLs, SQL and configuration files. */
+/** Hexadecimal, so that it needs no escaping in URLs, SQL and configuration files. */
 function keptPassword(dataDir: string, server: 'mysql' | 'redis'): string {
   return readOrCreateSecret(join(dataDir, `${server}.password`), () => randomBytes(24).toString('hex'));
 }

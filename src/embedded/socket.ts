@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 const LONGEST_PATH = 100;
 const TEMPORARY = 'ledgerbell-socket-';
 
-/** DATA_DIR/<name>.sock, or, where that is too long for a socket, one in a private directory (0700) of its own. */
+/** DATA_DIR/<name>.sock or, if that is too long for a socket, a path in a new private directory (0700). */
 export function chooseSocket(dataDir: string, name: string): string {
   const usual = join(dataDir, `${name}.sock`);
   return Buffer.byteLength(usual) <= LONGEST_PATH
@@ -14,14 +14,14 @@ export function chooseSocket(dataDir: string, name: string): string {
     : join(mkdtempSync(join(tmpdir(), TEMPORARY)), `${name}.sock`);
 }
 
-/** Removes a socket that no server listens on any more, so that it does not stand in the next one's way. */
+/** Removes a socket that no server listens on any more, so that the next server can use its path. */
 export function removeSocket(socket: string): void {
   rmSync(socket, { force: true });
   // MySQL 8 writes its pid here.
   rmSync(`${socket}.lock`, { force: true });
 }
 
-/** The same, for good: with the directory that was made for it. */
+/** Removes a socket and the private directory that was created for it. */
 export function discardSocket(socket: string): void {
   removeSocket(socket);
   if (basename(dirname(socket)).startsWith(TEMPORARY)) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { claim } from '../../src/embedded/ownership.ts';
 
-/** Claims the record file when told to by a line, says how that went, and lives until its input ends. */
+/** Claims the record file when it reads a line, prints the result, and runs until its input ends. */
 const [record = ''] = process.argv.slice(2);
 console.log('at the start');
 await once(process.stdin, 'data');

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import mysql from 'mysql2/promise';
 import { redisOptions } from '../../src/queues/connection.ts';
 
-/** One query on a connection of its own. */
+/** Runs one query on a connection of its own. */
 export async function ask(databaseUrl: string, sql: string): Promise<mysql.RowDataPacket[]> {
   const connection = await mysql.createConnection({ uri: databaseUrl, multipleStatements: true });
   try {
@@ -13,7 +13,7 @@ export async function ask(databaseUrl: string, sql: string): Promise<mysql.RowDa
   }
 }
 
-/** One command on a connection of its own; it fails rather than waits. */
+/** Runs one command on a connection of its own. If Redis is unreachable, it fails and does not wait. */
 export async function tell(redisUrl: string, command: string, ...args: string[]): Promise<unknown> {
   const redis = new Redis({
     ...redisOptions(redisUrl),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** An empty directory for the running test. Whoever starts servers in it stops them before the test is over. */
+/** An empty directory for the running test. Servers in it must be stopped before the test ends. */
 export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-embedded-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));

@@ -8,7 +8,7 @@ import { findInstalled } from '../servers/cache.ts';
 import { as, ask } from './clients.ts';
 import { temporaryDirectory } from './directory.ts';
 
-/** Of this flavor: what the embedded server would take here, or what `npm run test:on` has installed. */
+/** Finds a server of this flavor: the one that would be embedded here, or the one that `npm run test:on` has installed. */
 async function find(flavor: MysqlBinaries['flavor']): Promise<MysqlBinaries | null> {
   const installed = findInstalled(flavor === 'mysql' ? 'mysql-9' : 'mariadb-11.8');
   const found = [await findMysql(), installed === null ? null : await findMysql(join(installed, 'bin'))];

@@ -55,7 +55,7 @@ test('of MySQL and MariaDB the one that comes first in PATH is taken, and MariaD
   await symlink(mariadb.server, join(two, 'mysqld'));
   expect(await findMysql(two)).toEqual(mariadb);
 
-  // Neither a directory nor a file that cannot be run is a server.
+  // A file that is not executable is not a server.
   await chmod(mysql.server, 0o644);
   expect(await findMysql(`${one}:${two}`)).toEqual(mariadb);
 });

@@ -92,7 +92,7 @@ test('the servers keep what was answered, evict nothing, and speak utf8mb4 and U
     temporary: join(dataDir, 'mysql-temporary'),
   });
   expect(Number(settings?.pool)).toBeGreaterThanOrEqual(128);
-  // Newer MariaDBs know this by both of its names.
+  // Newer versions of MariaDB list this under both of its names.
   const isolation = await ask(databaseUrl, "SHOW GLOBAL VARIABLES LIKE 't%_isolation'");
   expect(new Set(isolation.map(({ Value }) => Value))).toEqual(new Set(['READ-COMMITTED']));
   for (const [name, value] of [

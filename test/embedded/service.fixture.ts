@@ -1,6 +1,6 @@
 import { startEmbedded } from '../../src/embedded/servers.ts';
 
-/** A service as a process of its own, to be killed: prints its servers' URLs as JSON when they answer. */
+/** Runs embedded servers in a process of its own, which a test kills. Prints their URLs as JSON when they answer. */
 const [dataDir = ''] = process.argv.slice(2);
 const { databaseUrl, redisUrl, stop } = await startEmbedded({
   dataDir,
