@@ -1,9 +1,9 @@
 import { createSignedPoster, type SignedPosts } from './signed-post.ts';
 
 /**
- * The baseline, a process of its own: signs each body and posts it to each path, as fast as one process can with undici, and
- * stores nothing. Message from the parent, any number of times: SignedPosts and { bodies }; to the parent, when all are
- * answered: { seconds }.
+ * The baseline, in a process of its own. Signs each body and posts it to each path, as fast as one process can with undici, and
+ * stores nothing. The parent sends SignedPosts and { bodies }, any number of times. Each time it gets { seconds } when all
+ * POSTs are answered.
  */
 process.on('message', async ({ bodies, ...posts }: SignedPosts & { bodies: string[] }) => {
   const paths = Object.keys(posts.secrets);

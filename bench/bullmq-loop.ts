@@ -4,14 +4,14 @@ import { monotonic } from './clock.ts';
 import { createSignedPoster, type SignedPost, type SignedPosts } from './signed-post.ts';
 
 const QUEUE = { name: 'posts', prefix: 'bench-posts' };
-/** Jobs that go to Redis in one pipeline. */
+/** Jobs added to Redis in one pipeline. */
 const PIPELINE = 1_000;
 
 /**
- * The common design, as a baseline: one BullMQ job per delivery, which carries its body, signs it, posts it and stores
- * nothing. Two processes: `producer` adds a job for each body and each path, `worker` works them off.
- * Messages from the parent, any number of times: { redisUrl } and SignedPosts, to the producer with { bodies } beside; to the
- * parent: { ready } of the worker; { startedAt }, monotonic, of the producer when all are added.
+ * The common design, as a baseline: one BullMQ job per delivery. There are two processes. `producer` adds a job with the body
+ * for each body and path; `worker` signs and posts it. Nothing is stored. The parent sends { redisUrl } and SignedPosts to
+ * both, any number of times, and { bodies } to the producer. It gets { ready } from the worker. When all jobs are added, it gets
+ * { startedAt } from the producer: when it began, on the monotonic clock.
  */
 interface Task extends SignedPosts {
   redisUrl: string;

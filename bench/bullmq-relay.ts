@@ -6,10 +6,9 @@ import { Agent, request } from 'undici';
 import { connectHasty, connectPatient } from '../src/queues/connection.ts';
 
 /**
- * The baseline of single movements: the shortest way through BullMQ from a POST to a signed POST. It is two
- * processes. `producer` takes the same POST as /v1/imports and adds a job that carries the movement; `worker` signs it
- * and posts it to the receiver. Message from the parent: { redisUrl, target?, secret? }; to the parent: { port } of the
- * producer, 0 for the worker.
+ * The baseline of single movements: the shortest way through BullMQ from a POST to a signed POST. There are two processes.
+ * `producer` takes the same POST as /v1/imports and adds a job with the movement; `worker` signs it and posts it to the
+ * receiver. The parent sends { redisUrl, target, secret } and gets { port }, which is 0 for the worker.
  */
 interface Task {
   redisUrl: string;

@@ -1,15 +1,15 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createDataSource } from '../src/database/data-source.ts';
 
-/** The name and version of a database server, from what SELECT VERSION() says: 'MariaDB 10.11.14', 'MySQL 9.7.0'. */
+/** The name and version of a database server, from the result of SELECT VERSION(): 'MariaDB 10.11.14', 'MySQL 9.7.0'. */
 export function nameServer(version: string): string {
   const number = /^\d+(?:\.\d+)*/.exec(version)?.[0] ?? version;
   return `${version.includes('MariaDB') ? 'MariaDB' : 'MySQL'} ${number}`;
 }
 
 /**
- * Makes an empty database on a server that somebody gave us: benchmarks empty tables, so they never use one that exists.
- * @param url of any database of the server; its user must be allowed to create databases.
+ * Creates an empty database on a given server. Benchmarks empty tables, so they never use an existing database.
+ * @param url of any database on the server. Its user must be allowed to create databases.
  */
 export async function createDatabase(url: string): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `ledgerbell_bench_${process.pid}_${Math.floor(Math.random() * 1e6)}`;
@@ -37,7 +37,7 @@ async function query(url: string, statement: string): Promise<void> {
   }
 }
 
-/** As in /proc/net/tcp. */
+/** The state of a listening socket in /proc/net/tcp. */
 const LISTENING = '0A';
 
 /**

@@ -1,11 +1,11 @@
 import { connectPatient } from '../src/queues/connection.ts';
 import { startServers } from './servers.ts';
 
-/** What makes Redis keep every write that it has answered, whatever happens to it. */
+/** With these settings Redis never loses a write that it has acknowledged. */
 const DURABLE = { appendonly: 'yes', appendfsync: 'always' };
 
 /**
- * A Redis for the baselines that keep their jobs in Redis alone: it writes each job to the disk before it answers, as MySQL
+ * Starts a Redis for the baselines that keep their jobs only in Redis. It writes each job to disk before it answers, as MySQL
  * does for the service. It is a process of its own, on a Unix socket that only this user can open.
  */
 export async function startDurableRedis(): Promise<{ url: string; end(): Promise<void> }> {

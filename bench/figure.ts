@@ -1,9 +1,9 @@
 import type { InstallationOptions, startInstallation } from './installation.ts';
 
-/** How much is done: `smoke` checks that counts match, in seconds; `large` is for machines with time and disk. */
+/** How much is done: `smoke` takes seconds and only checks that counts match; `large` needs more time and disk. */
 export type Scale = 'smoke' | 'normal' | 'large';
 
-/** What `value / baseline.value` should be, or `value` itself when there is no baseline. */
+/** Target for `value / baseline.value`, or for `value` itself when there is no baseline. */
 export type Wanted = { atLeast: number } | { atMost: number };
 
 /** One number of one round, and what it is compared with. */
@@ -12,14 +12,14 @@ export interface Measured {
   name: string;
   unit: string;
   value: number;
-  /** What it is held against, measured in the same round. */
+  /** What it is compared with, measured in the same round. */
   baseline?: { name: string; value: number };
   wanted?: Wanted;
 }
 
-/** Times of one round, of which one percentile is shown: if there are enough of them, see percentile.ts. */
+/** Times of one round. One of their percentiles is shown, if there are enough samples; see percentile.ts. */
 export interface MeasuredTimes {
-  /** With the percentile: 'latency at 100/s, p99'. */
+  /** Includes the percentile: 'latency at 100/s, p99'. */
   name: string;
   unit: string;
   /** 0.99 for the 99th percentile. */
@@ -32,13 +32,13 @@ export interface MeasuredTimes {
 /** Everything that one round measured. */
 export type Round = readonly (Measured | MeasuredTimes)[];
 
-/** A figure whose installations run and are filled. */
+/** A figure whose installations are running and filled. */
 export interface Prepared {
   /** The database server that it is measured on: 'MariaDB 10.11.14'. */
   server: string;
-  /** Measures everything once, value and baseline one after the other: what slows down the machine hits both. */
+  /** Measures everything once, values and baselines one after the other, so that a slower machine slows both. */
   round(): Promise<Round>;
-  /** Leaves nothing behind. */
+  /** Ends everything, and leaves nothing behind. */
   end(): Promise<void>;
 }
 
@@ -49,15 +49,15 @@ export interface Figure {
   about: string;
   /** Whether it also runs on a database server that was given with --database-url. */
   onGivenServer?: boolean;
-  /** How often it is measured, without a round to warm up, when the machine's speed does not matter. */
+  /** Number of rounds, without one to warm up, for a figure that does not depend on the machine's speed. */
   rounds?: number;
   /**
-   * @param start starts an installation; in a smoke run it may be one that others have used and will use.
-   * @throws in `prepare` and in its `round` when counts do not match: a fast nonsense is no result.
+   * @param start starts an installation. In a smoke run, other figures may use the same one before and after.
+   * @throws in `prepare` and in its `round` when counts do not match, since a fast but wrong run is no result.
    */
   prepare(scale: Scale, start: Start): Promise<Prepared>;
 }
 
-/** The given one of three, by scale. */
+/** Picks a size by scale. `large` defaults to `normal`. */
 export const sized = <T = number>(scale: Scale, sizes: { smoke: T; normal: T; large?: T }): T =>
   scale === 'large' ? (sizes.large ?? sizes.normal) : sizes[scale];

@@ -1,16 +1,16 @@
 import type { DataSource } from 'typeorm';
 
-/** On which the history begins. */
+/** The day on which the history begins. */
 export const FIRST_DAY = '2024-01-01';
 const DAYS = 730;
 
-/** Rows of one statement: ten to the power of the digits that are joined below. */
+/** Rows per statement: ten to the power of the number of digits that are joined below. */
 const STEP = 100_000;
 const DIGIT = Array.from({ length: 10 }, (_, n) => `SELECT ${n} AS n`).join(' UNION ALL ');
 
 /**
- * One movement for each number, in its order, over the accounts in turn. As banks send them: read in the order of ids, and
- * issued on that day or up to three days before.
+ * Inserts one movement for each number, in order, over the accounts in turn. As with real banks, movements are read in the
+ * order of their ids, and were issued on the same day or up to three days before.
  */
 const FILL = `
   INSERT INTO transactions (customer_id, account_id, import_id, unique_id, name, dc, code, amount, balance, description,
@@ -30,8 +30,8 @@ export interface Owner {
 }
 
 /**
- * Puts two years of movements straight into the table: `rows` in all, over the owners in turn. A million takes about 20 s. They
- * count as stored only after advanceImportLocks.
+ * Inserts two years of movements directly into the table: `rows` in all, over the owners in turn. A million takes about 20 s.
+ * They count as stored only after advanceImportLocks.
  */
 export async function storeHistory(
   database: DataSource,

@@ -13,7 +13,7 @@ export interface InstallationOptions {
   deliveries?: number;
   /** RATE_LIMIT: requests per second and API key; 0: any number. Default: the service's own. */
   rateLimit?: number;
-  /** A database of the server to use instead of the embedded one. */
+  /** URL of any database on the server to use instead of the embedded one. */
   databaseUrl?: string | undefined;
 }
 
@@ -135,7 +135,7 @@ async function serverPids(servers: Servers, givenUrl: string | undefined): Promi
   return Object.fromEntries(Object.entries(found).filter((it): it is [string, number] => it[1] !== null));
 }
 
-/** Where the API says that it is. */
+/** Waits until the API has printed its URL. */
 async function announced(find: () => string | undefined): Promise<string> {
   for (let tries = 0; ; tries += 1) {
     const url = find();

@@ -1,15 +1,15 @@
 import mysql from 'mysql2/promise';
 
 /**
- * The baseline of listings, a process of its own: reads one page with mysql2 and makes the same JSON of it, again and
- * again. Message from the parent: { databaseUrl, find?, page, values, requests }; to the parent: { times, body }, the
- * milliseconds of each and the JSON of the last.
+ * The baseline of listings, in a process of its own. Reads one page with mysql2 and makes the same JSON of it, several times.
+ * The parent sends { databaseUrl, find?, page, values, requests } and gets { times, body }, the milliseconds of each time and
+ * the JSON of the last.
  */
 interface Task {
   databaseUrl: string;
-  /** Gives the id at which the page begins: the second value of `page`. */
+  /** Finds the id at which the page begins. It becomes the second value of `page`. */
   find?: { sql: string; values: unknown[] };
-  /** What follows FROM transactions t. */
+  /** The SQL after FROM transactions t. */
   page: string;
   values: unknown[];
   requests: number;
@@ -40,7 +40,7 @@ process.on('message', async (task: Task) => {
   process.send?.({ times, body });
 });
 
-/** Reads accounts apart: joined, a thousand rows would name the same few over and over, and take longer. */
+/** Reads accounts separately. A join would repeat the same few accounts in a thousand rows, and take longer. */
 async function readPage(sql: mysql.Connection, { find, page, values }: Task): Promise<string> {
   const begins = find === undefined ? [] : [await findBeginning(sql, find)];
   const statement = `SELECT ${COLUMNS} FROM transactions t ${page}`;

@@ -4,23 +4,23 @@ import { FIRST_DAY, type Owner } from './history.ts';
 
 const PER_PAGE = 1_000;
 
-/** One page as the service is asked for it, and as the best SQL for it that we know. */
+/** One page: the request to the service, and the best SQL for it that we know. */
 export interface Page {
   name: string;
   path: string;
-  /** Finds the id at which the page begins, where that takes a search of its own: it becomes the second value of `sql`. */
+  /** Finds the id at which the page begins, if that takes a statement of its own. It becomes the second value of `sql`. */
   find?: { sql: string; values: unknown[] };
-  /** What follows FROM transactions t. */
+  /** The SQL after FROM transactions t. */
   sql: string;
   values: unknown[];
 }
 
 export interface Pages {
-  /** Those that are held against the same SQL. */
+  /** Pages that are compared with their SQL. */
   plain: Page[];
   first: Page;
   deep: Page;
-  /** One that is asked for by its number, of a listing that begins on this day. */
+  /** A page requested by its number, of a listing that begins on this day. */
   numbered: (starts: string) => Page;
 }
 
@@ -28,7 +28,7 @@ const OF_CUSTOMER = 'FORCE INDEX (transactions_customer_page) WHERE t.customer_i
 const OF_ACCOUNT = 'FORCE INDEX (transactions_account_page) WHERE t.account_id = ?';
 const END = `ORDER BY t.id LIMIT ${PER_PAGE}`;
 
-/** The least id of each day of each account, by steps in the index, and of these the least. */
+/** Finds the smallest id of each account and day with a loose index scan, and the smallest of these. */
 const FIRST_OF_DATES = `
   SELECT MIN(first) AS id FROM (
     SELECT MIN(id) AS first FROM transactions FORCE INDEX (transactions_account_date)
@@ -39,9 +39,9 @@ const FIRST_READ = `
   WHERE customer_id = ? AND date_readed >= ? ORDER BY date_readed, id LIMIT 1`;
 
 /**
- * Pages of one customer's history, with each filter.
+ * Chooses pages of one customer's history, with each filter.
  * @param owners the customer's accounts.
- * @param number of the page that is asked for by number.
+ * @param number number of the page that is requested by its number.
  */
 export async function choosePages(
   database: DataSource,

@@ -9,7 +9,7 @@ export interface Subscribed {
   secret: string;
 }
 
-/** Makes a webhook for all movements of one account, over the API. @param path on the receiver. */
+/** Creates a webhook for all movements of an account, over the API. @param path on the receiver. */
 export async function subscribe(
   { call, receiver }: Installation,
   key: string,
@@ -24,7 +24,7 @@ export async function subscribe(
   return { id: String(webhook.id), path, secret: webhook.secret };
 }
 
-/** One more account of the customer. @returns its id. */
+/** Adds an account to the customer. @returns its id. */
 export async function addAccount({ call }: Installation, key: string): Promise<string> {
   const { account } = (await call(key, 'POST', '/v1/accounts', {
     bank: 'Garanti BBVA',
@@ -35,9 +35,9 @@ export async function addAccount({ call }: Installation, key: string): Promise<s
 }
 
 /**
- * An NDJSON body of movements, over the accounts in turn. Their ids lie anywhere among those that `storeHistory` gave, so
- * that each is stored at a place of its own in an index that is as large as what is stored.
- * @param among how many movements are stored already.
+ * An NDJSON body of movements, over the accounts in turn. Their unique_ids are spread among those of `storeHistory`, so that
+ * each movement goes to a different place of the large index.
+ * @param among how many movements are already stored.
  */
 export function scatteredMovements(
   count: number,
@@ -55,13 +55,13 @@ export function scatteredMovements(
 
 const A_PRIME = 7_368_787;
 
-/** Sends one NDJSON body in. @returns the import's id. */
+/** Imports one NDJSON body. @returns the import's id. */
 export async function send({ call }: Installation, key: string, body: string): Promise<string> {
   const answer = await call(key, 'POST', '/v1/imports', body, 'application/x-ndjson');
   return String((answer.import as { id: number | string }).id);
 }
 
-/** Waits until an import is done. @throws when it failed, or did not store as many rows as it should. */
+/** Waits until an import is done. @throws when it has failed, or has not stored `rows` rows. */
 export async function untilDone(
   { call }: Installation,
   key: string,
@@ -80,16 +80,16 @@ export async function untilDone(
   }
 }
 
-/** Where the deliveries of some webhooks stand before a load. */
+/** The state of some webhooks' deliveries before a load. */
 export interface Mark {
   webhookIds: readonly string[];
-  /** What their cursors count. */
+  /** Deliveries that their cursors count as delivered. */
   delivered: number;
-  /** The newest movement: those of the load are the ones after it. */
+  /** Id of the newest movement. Those of the load come after it. */
   newest: string;
 }
 
-/** Call it before a load, for `untilDelivered`. The receiver counts anew from here. */
+/** Call this before a load, for `untilDelivered`. It resets the counts of the receiver. */
 export async function markDeliveries(
   { receiver, runtime }: Installation,
   webhookIds: readonly string[],
@@ -115,15 +115,15 @@ async function countDelivered({ database }: Installation['runtime'], webhookIds:
   };
 }
 
-/** What the receiver knows of the POSTs since its last reset. */
+/** The receiver's counts of the POSTs since its last reset. */
 export interface Received {
   count: number;
   distinct: number;
   verified: number;
   wrong: number;
-  /** When the last one came in. Monotonic milliseconds. */
+  /** When the last one was received, in monotonic milliseconds. */
   lastAt: number;
-  /** When each one to /timed… came in, by the movement's id. Monotonic milliseconds. */
+  /** When each one to /timed… was received, by the movement's id, in monotonic milliseconds. */
   arrivals: Record<string, number>;
 }
 
@@ -133,13 +133,13 @@ export function askReceiver({ receiver }: Pick<Installation, 'receiver'>): Promi
   return answer;
 }
 
-/** When nothing has been received for so long, what is missing is lost. Milliseconds. */
+/** Missing POSTs are lost when none has been received for this many milliseconds. */
 const PATIENCE = 60_000;
 
 /**
- * Waits until so many POSTs have reached the receiver since its last reset.
- * @param every how often it is asked, in milliseconds.
- * @throws when one came twice or was not signed rightly, or when nothing more comes.
+ * Waits until `total` POSTs have reached the receiver since its last reset.
+ * @param every milliseconds between two questions to the receiver.
+ * @throws when one was received twice or had a wrong signature, or when no more are received.
  */
 export async function untilReceived(
   installation: Pick<Installation, 'receiver'>,
@@ -160,8 +160,8 @@ export async function untilReceived(
 }
 
 /**
- * Waits until so many deliveries have reached the receiver and their results are committed.
- * @throws when one came twice, was not signed rightly, or is not among the results.
+ * Waits until `total` deliveries have reached the receiver and their results are committed.
+ * @throws when one was received twice, had a wrong signature, or has no result.
  */
 export async function untilDelivered(installation: Installation, mark: Mark, total: number): Promise<void> {
   const { webhookIds, newest } = mark;
@@ -183,7 +183,7 @@ export async function untilDelivered(installation: Installation, mark: Mark, tot
   requireEqual({ expected: total, 'rows in deliveries': Number(stored?.count) });
 }
 
-/** @throws when the receiver, after all are delivered, or the webhooks' own numbers say something else. */
+/** @throws when the counts of the receiver, after all are delivered, or those of the webhooks differ from `total`. */
 async function checkDelivered(installation: Installation, mark: Mark, total: number): Promise<void> {
   const { count, distinct, wrong } = await askReceiver(installation);
   const { delivered, pending } = await countDelivered(installation.runtime, mark.webhookIds);
@@ -191,7 +191,7 @@ async function checkDelivered(installation: Installation, mark: Mark, total: num
   requireEqual({ expected: 0, pending, 'wrong signatures': wrong });
 }
 
-/** @throws naming all of them when they are not the same. */
+/** @throws naming all counts when they are not equal. */
 export function requireEqual(counts: Record<string, number>): void {
   if (new Set(Object.values(counts)).size > 1) {
     throw new Error(`counts do not match: ${JSON.stringify(counts)}`);

@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { findRedis } from '../src/embedded/binaries.ts';
 import { runCommand } from '../src/embedded/command.ts';
 
-/** The machine and its programs; figures of two machines compare only as ratios. The database server: see Result. */
+/** The machine and its programs. Only ratios can be compared between machines. Each Result names its database server. */
 export interface Machine {
   cpu: { model: string; count: number };
   node: string;
@@ -19,7 +19,7 @@ export async function describeMachine(): Promise<Machine> {
   };
 }
 
-/** Where Docker runs Redis there is no program to ask. */
+/** If Redis runs in Docker, there is no program to ask. */
 async function versionOf(program: string | null): Promise<string> {
   if (program === null) return 'in Docker';
   const { stdout } = await runCommand(program, ['--version']);

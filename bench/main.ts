@@ -66,8 +66,8 @@ if (values.rounds !== undefined && !/^[1-9]\d*$/.test(values.rounds)) {
 
 if (values.profile !== undefined) profileInto(values.profile);
 
-// Ended in the middle, it ends its servers and processes as well: each of them listens for `exit`. With `once`, a second signal,
-// such as the one that `timeout` sends to the whole group, would kill it before it has ended them.
+// An interrupted run ends its servers and processes too: each has a listener for `exit`. With `once`, a second signal, such as
+// the one that `timeout` sends to the whole group, would kill this process before it has ended them.
 process.setMaxListeners(0);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
@@ -82,7 +82,7 @@ try {
 if (scale === 'smoke' && !values.json)
   console.log(`All counts match: ${names.join(', ')}. Nothing was timed.`);
 else {
-  // A profile slows down what it looks at.
+  // Profiling slows down what is measured.
   const keep = scale === 'normal' && values.only === undefined && values.profile === undefined;
   await writeReport(results, { json: values.json, keep });
 }

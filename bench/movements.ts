@@ -1,4 +1,4 @@
-/** Movements as a bank would send them, each with an id of its own; `run` tells one round's from another's. */
+/** Movements as a bank would send them, each with its own unique_id, which begins with `run`. */
 export function makeMovements(count: number, accountId: string, run: string) {
   return Array.from({ length: count }, (_, i) => ({
     account_id: accountId,

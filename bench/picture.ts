@@ -2,7 +2,7 @@ import { type CustomSeriesOption, type CustomSeriesRenderItem, init } from 'echa
 import type { Result, Spread } from './summary.ts';
 import { showRatio, showWanted } from './table.ts';
 
-/** A result whose ratio is wanted to be something. */
+/** A result whose ratio has a target. */
 interface Judged {
   label: string;
   ratio: Spread;
@@ -16,13 +16,13 @@ const MARGIN = 24;
 const TITLE = 44;
 const ROW = 46;
 const AXIS = 44;
-/** Right of the bars, for the number that belongs to each. */
+/** Space right of the bars, for their numbers. */
 const NUMBER = 230;
 
-/** On white of its own: the page may be light or dark. Met and not met differ in words too, not only in colour. */
+/** The background is white, because the page may be light or dark. Met and not met differ in words too, not only in colour. */
 const COLOUR = { page: '#ffffff', text: '#1f2937', axis: '#6b7280', grid: '#e5e7eb' };
 const BAR = { met: '#3b82c4', notMet: '#e08e45' };
-/** Without quotes: the renderer puts it into an attribute as it stands. */
+/** Without quotes, because the renderer puts it into an attribute without escaping. */
 const FONT = 'system-ui, sans-serif';
 
 const PANELS = [
@@ -30,7 +30,7 @@ const PANELS = [
   { title: 'As a multiple of the baseline: shorter is better', kind: 'atMost' },
 ] as const;
 
-/** An SVG: for each ratio that is wanted to be something a bar, a whisker from its least to its greatest, and a mark at what is wanted. */
+/** Draws an SVG. Each ratio with a target has a bar, a whisker from its smallest to its largest value, and a mark at the target. */
 export function drawPicture(results: readonly Result[]): string {
   const servers = new Set(results.map(({ server }) => server));
   const panels = PANELS.map(({ title, kind }) => ({
@@ -103,7 +103,7 @@ function judge(result: Result, kind: 'atLeast' | 'atMost', severalServers: boole
   ];
 }
 
-/** Of one row: its label, and below it the bar, the whisker, the mark and, at the right, the number. */
+/** Draws one row: its label and, below it, the bar, the whisker, the mark and, at the right, the number. */
 const drawRow =
   (rows: readonly Judged[]): CustomSeriesRenderItem =>
   ({ dataIndex }, api) => {

@@ -9,18 +9,18 @@ export interface Process {
   send(message: object): void;
   /** The next message it sends. */
   receive<T>(): Promise<T>;
-  /** SIGTERM, and waits until it has ended. */
+  /** Sends SIGTERM and waits until it has ended. */
   end(): Promise<void>;
 }
 
 let profiles: { directory: string; count: number } | null = null;
 
-/** From now on each process that is started writes a CPU profile there when it ends. */
+/** Makes each process that is started from now on write a CPU profile to this directory when it ends. */
 export function profileInto(directory: string): void {
   profiles = { directory, count: 0 };
 }
 
-/** Starts a module of this build (`path` relative to this file) as a process of its own; if it ends by itself, so do we. */
+/** Starts a module of this build (`path` relative to this file) as a process. If it ends by itself, this process exits. */
 export function startProcess(
   path: string,
   {
@@ -30,7 +30,7 @@ export function startProcess(
   }: {
     env?: Record<string, string>;
     args?: string[];
-    /** Takes what it writes to stdout, which nobody sees otherwise. */
+    /** Called with its output to stdout, which is dropped otherwise. */
     onOutput?: (text: string) => void;
   } = {},
 ): Process {
@@ -46,7 +46,7 @@ export function startProcess(
   child.on('exit', (code) => {
     process.off('exit', endWithUs);
     if (ending) return;
-    // Waiting on for a process that is gone would never end.
+    // Waiting for the messages of an ended process would never end.
     console.error(`${path} ${args.join(' ')} ended by itself with code ${code}`);
     process.exit(1);
   });

@@ -10,13 +10,13 @@ interface CpuProfile {
 }
 
 export interface Summary {
-  /** Seconds in which the process did something. */
+  /** Seconds in which the process was not idle. */
   busy: number;
-  /** What it did then, as parts of 1, the greatest first. */
+  /** What it did in these seconds, as fractions of 1, the largest first. */
   parts: { name: string; share: number }[];
 }
 
-/** Adds up where the time of a profile went: by package, by folder of the source, and by system call. */
+/** Adds up the time of a profile by package, by folder of the source, and by native function. */
 export function summariseProfile({ nodes, samples, timeDeltas }: CpuProfile): Summary {
   const nameOf = new Map(nodes.map(({ id, callFrame }) => [id, nameFrame(callFrame)]));
   const times = new Map<string, number>();
@@ -43,7 +43,7 @@ function nameFrame({ functionName, url }: CpuProfile['nodes'][number]['callFrame
   return functionName === '' ? 'other' : functionName;
 }
 
-/** Shows what took the time in each profile of a directory; a part below a fiftieth is left out. */
+/** Renders what took the time in each profile of a directory. Shares below 2 % are left out. */
 export async function renderProfiles(directory: string): Promise<string[]> {
   const rows: string[][] = [];
   for (const file of (await readdir(directory)).sort()) {

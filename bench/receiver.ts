@@ -4,12 +4,11 @@ import { Webhook } from 'standardwebhooks';
 import { monotonic } from './clock.ts';
 
 /**
- * The subscriber of the benchmarks, a process of its own: answers 200 at once and counts. Of every thousandth POST to a
- * path whose secret it was told it verifies the signature, beginning with the first, so that a fast nonsense cannot pass for a result.
- * POSTs to /hang… are never answered, those to /slow… after 20 ms; of those to /timed… it keeps when they came in, by the
- * movement's id.
- * Messages from the parent: { secrets: { path: secret } }, { reset: true }, { ask: true }; to the parent: { port },
- * { count, distinct, verified, wrong, lastAt, arrivals: { movement: milliseconds } }, see load.ts.
+ * The subscriber of the benchmarks, in a process of its own. Answers 200 immediately and counts. It verifies the signature of
+ * the first POST and of every thousandth after it, if it has the secret of the path, so that a fast but wrong run is found.
+ * POSTs to /hang… are never answered, those to /slow… after 20 ms. Of those to /timed…, it keeps the time of receipt by the
+ * movement's id. The parent sends { secrets: { path: secret } }, { reset: true } or { ask: true }. It gets { port } at the
+ * start, and { count, distinct, verified, wrong, lastAt, arrivals: { movement: milliseconds } } when it asks; see load.ts.
  */
 const VERIFY_EVERY = 1_000;
 const SLOW = 20;

@@ -7,7 +7,7 @@ export interface Relay {
   end(): Promise<void>;
 }
 
-/** Starts the baseline of single movements: bullmq-relay.ts in two processes, on a Redis that keeps every job that it accepted. */
+/** Starts the baseline of single movements: bullmq-relay.ts in two processes, on a Redis that keeps every acknowledged job. */
 export async function startRelay(subscriber: { target: string; secret: string }): Promise<Relay> {
   const redis = await startDurableRedis();
   const processes = ['producer', 'worker'].map((role) => startProcess('./bullmq-relay.js', { args: [role] }));

@@ -15,13 +15,13 @@ const PICTURED = [
   'A bar is the median of the rounds, the whisker goes from the least to the greatest, the thick mark is what is wanted.',
   '',
 ];
-/** What stands between these two lines of the page is written by the benchmark. */
+/** The benchmark writes what is between these two lines of the page. */
 const TABLE = { begin: '<!-- table: npm run bench -->', end: '<!-- end of the table -->' };
 
 /**
  * Prints the table, or JSON.
- * @param keep writes bench/results/<date>.json, the picture and the table of docs/performance.md as well, below the working
- * directory. What an earlier run of the same day measured on another database server stays in them.
+ * @param keep also writes bench/results/<date>.json, the picture and the table of docs/performance.md, below the working
+ * directory. They keep the results that an earlier run of the same day measured on another database server.
  */
 export async function writeReport(
   results: readonly Result[],
@@ -42,13 +42,13 @@ export async function writeReport(
   await writeFile(PAGE, replaceTable(await readFile(PAGE, 'utf8'), [...PICTURED, ...renderMarkdown(merged)]));
 }
 
-/** Of an earlier run of the same day, perhaps on another database server. */
+/** Reads the results of an earlier run of the same day, if there was one. */
 async function readResults(path: string): Promise<readonly Result[]> {
   const text = await readFile(path, 'utf8').catch(() => null);
   return text === null ? [] : (JSON.parse(text) as Report).results;
 }
 
-/** @throws when the page has lost one of the two lines between which its table stands. */
+/** @throws when the page lacks one of the two lines around its table. */
 export function replaceTable(page: string, table: readonly string[]): string {
   const begin = page.indexOf(TABLE.begin);
   const end = page.indexOf(TABLE.end, begin);

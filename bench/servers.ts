@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { type ServerUrls, startEmbedded } from '../src/embedded/servers.ts';
 
 export interface Servers extends ServerUrls {
-  /** The process id of a server, where it is a process of this machine. */
+  /** The process id of a server; null unless it is a process of this machine. */
   pidOf(name: 'mysql' | 'redis'): Promise<number | null>;
   end(): Promise<void>;
 }
 
-/** Embedded servers in a fresh directory. `end` leaves nothing behind, and neither does a run that fails. */
+/** Starts embedded servers in a fresh directory. Neither `end` nor a run that fails leaves anything behind. */
 export async function startServers(wanted: { mysql: boolean; redis: boolean }): Promise<Servers> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-bench-'));
   const kill = () => killServers(dataDir);
@@ -32,7 +32,7 @@ export async function startServers(wanted: { mysql: boolean; redis: boolean }): 
   };
 }
 
-/** For a run that fails: nobody else would ever end its servers. */
+/** For a run that fails, whose servers nothing else would end. */
 function killServers(dataDir: string): void {
   for (const name of ['redis', 'mysql']) {
     try {

@@ -2,9 +2,9 @@ import type { Start } from './figure.ts';
 import { startInstallation } from './installation.ts';
 
 /**
- * One installation for all figures that want an ordinary one, for runs in which starting them would take longer than the
- * figures. Only the last `end`, the one beside `start`, ends it.
- * @param start starts the one that is shared.
+ * One installation for all figures that need no special options, for runs in which starting them would take longer than the
+ * figures themselves. Only the returned `end` stops it.
+ * @param start starts the shared installation, and those with special options.
  */
 export function createSharedInstallation(start: Start = startInstallation) {
   let shared: ReturnType<Start> | undefined;

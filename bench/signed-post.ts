@@ -13,11 +13,11 @@ export interface SignedPosts {
 export interface SignedPost {
   path: string;
   body: string;
-  /** Its number among all; ids in headers are made of it, as long as those of the service. */
+  /** Its number. The ids in its headers contain it and are as long as those of the service. */
   index: number;
 }
 
-/** Posts over kept-alive connections, and does nothing with the answer. */
+/** Posts over keep-alive connections, and ignores the answers. */
 export function createSignedPoster({ origin, secrets, inFlight }: SignedPosts) {
   const dispatcher = new Agent({ connections: inFlight });
   const signers = new Map(Object.entries(secrets).map(([path, secret]) => [path, createSigner([secret])]));

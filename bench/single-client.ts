@@ -3,17 +3,17 @@ import { monotonic } from './clock.ts';
 import { makeMovements } from './movements.ts';
 
 /**
- * Who sends single movements, a process of its own so that nothing else holds it up: one movement per POST /v1/imports, over
- * so many connections, the next one as soon as the one before is answered. All bodies are made before the first request.
- * Message from the parent, any number of times: Orders; to the parent, when all are answered: Sent.
+ * The client that sends single movements, in a process of its own so that nothing else delays it. It sends one movement per
+ * POST /v1/imports over several connections, the next one as soon as the previous one is answered. All bodies are made before
+ * the first request. The parent sends Orders, any number of times. Each time it gets Sent when all requests are answered.
  */
 export interface Orders {
   origin: string;
   connections: number;
-  /** The movements are for these accounts in turn. Without a key: to the baseline, which does not ask for one. */
+  /** The movements are for these accounts in turn. The baseline needs no key. */
   accounts: readonly { accountId: string; key?: string | undefined }[];
   movements: number;
-  /** Tells one round's movements from another's. */
+  /** Distinguishes the movements of one round from those of another. */
   run: string;
 }
 
@@ -55,7 +55,7 @@ function prepare({ accounts, movements, run }: Orders): Dispatcher.DispatchOptio
   });
 }
 
-/** With undici's dispatch, which costs half of its request. @throws when the movement is refused. */
+/** Uses undici's `dispatch`, which costs half as much as its `request`. @throws when the movement is refused. */
 const post = (pool: Pool, options: Dispatcher.DispatchOptions) =>
   new Promise<void>((resolve, reject) => {
     let status = 0;

@@ -3,41 +3,41 @@ import { type Installation, startInstallation } from './installation.ts';
 import { addAccount, type Subscribed, subscribe } from './load.ts';
 import { copyWebhook, segmentsMade, storeBacklog, storeDelivered, storeReadHistory } from './surroundings.ts';
 
-/** Webhooks that match each movement of an account: the same number in all installations. */
+/** Webhooks that match each movement of an account. The number is the same in all installations. */
 export const PER_ACCOUNT = 10;
 
 /** How full an installation is. */
 export interface Size {
   name: string;
-  /** Movements stored, and delivered, before. */
+  /** Movements that are stored and delivered before the measurement. */
   stored: number;
-  /** Accounts into which movements come, each with ten webhooks of its own. */
+  /** Accounts that receive movements, each with ten webhooks of its own. */
   accounts: number;
   /** Webhooks that never match: half of the same customer, half of another one. */
   idle: number;
-  /** Pending deliveries of others. */
+  /** Pending deliveries of another customer. */
   backlog: number;
-  /** What is wanted of its rates and of its time, against the smallest. */
+  /** Targets for its rates and its time, compared with the smallest size. */
   wanted: { rate: Wanted; time: Wanted };
 }
 
-/** An installation that is filled. */
+/** A filled installation. */
 export interface Site {
   size: Size;
   installation: Installation;
   key: string;
-  /** No webhook matches its movements. */
+  /** The account whose movements no webhook matches. */
   quiet: string;
   watched: string[];
   /** The webhooks of the watched accounts. */
   webhookIds: string[];
-  /** Its one webhook's receiver keeps when movements come in. */
+  /** The account of the webhook whose receiver keeps the times of receipt. */
   timed: string;
-  /** What Redis held when nothing had been done yet, in bytes. */
+  /** Memory that Redis used before anything was done, in bytes. */
   emptyRedis: number;
 }
 
-/** Starts an installation and fills it, past the importer: a million movements with their deliveries take a minute. */
+/** Starts an installation and fills its tables directly. A million movements with their deliveries take a minute. */
 export async function fillSite(size: Size): Promise<Site> {
   const installation = await startInstallation();
   const { customer, receiver, runtime } = installation;
@@ -101,7 +101,7 @@ async function subscribeTimes(
   return webhooks;
 }
 
-/** What Redis holds, in bytes. */
+/** Memory that Redis uses, in bytes. */
 export async function redisMemory({ runtime }: Installation): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await runtime.redis.info('memory'))?.[1]);
 }

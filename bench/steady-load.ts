@@ -13,10 +13,10 @@ export interface Subscriber {
   secret: string;
 }
 
-/** How many are made at the same time. */
+/** How many are created at the same time. */
 const AT_A_TIME = 8;
 
-/** Makes so many customers, each with one account and one webhook. @param path the receiver's; the account's id is appended. */
+/** Creates customers with one account and one webhook each. @param path on the receiver; the account's id is appended. */
 export async function subscribeAll(
   { call, customer, receiver }: Installation,
   count: number,
@@ -51,14 +51,14 @@ export async function subscribeAll(
   return all;
 }
 
-/** Nothing more is sent to them. */
+/** Deletes the webhooks, so that nothing more is sent to them. */
 export async function deleteAll({ call }: Installation, all: readonly Subscriber[]): Promise<void> {
   for (const { key, webhookId } of all) await call(key, 'DELETE', `/v1/webhooks/${webhookId}`);
 }
 
 /**
- * Single movements at a steady rate, one customer after the other, for as long as `goOn` says. The subscribers' paths begin with
- * /timed.
+ * Sends single movements at a steady rate, to the customers in turn, for as long as `goOn` returns true. The paths of the
+ * subscribers must begin with /timed.
  * @returns the milliseconds from the 202 to the receipt of each.
  * @throws when one is refused.
  */

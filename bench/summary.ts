@@ -8,7 +8,7 @@ export interface Spread {
   max: number;
 }
 
-/** One measured thing over all rounds. */
+/** One measurement over all rounds. */
 export interface Result {
   figure: string;
   /** The database server that it was measured on: 'MariaDB 10.11.14'. */
@@ -16,13 +16,13 @@ export interface Result {
   name: string;
   unit: string;
   rounds: number;
-  /** It is one percentile of the samples of all rounds, since a single round has too few. */
+  /** Set when it is one percentile of the samples of all rounds, because a single round has too few. */
   pooled?: true;
   value: Spread;
-  /** `ratio` is of the two values of one round each: what slows down the machine hits both. */
+  /** `ratio` compares the two values of each round, so that a slower machine slows both. */
   baseline?: { name: string; value: Spread; ratio: Spread };
   wanted?: Wanted;
-  /** Whether the median is as wanted; absent when nothing is wanted. */
+  /** Whether the median meets the target; absent without a target. */
   met?: boolean;
 }
 
@@ -34,8 +34,8 @@ export interface Report extends Machine {
 }
 
 /**
- * Brings the rounds of one figure together, by what was measured and what it is held against. A percentile for which there are
- * too few samples is left out.
+ * Combines the rounds of one figure, by what was measured and its baseline. A percentile for which there are too few samples is
+ * left out.
  */
 export function summarise(figure: string, server: string, rounds: readonly Round[]): Result[] {
   const keyOf = ({ name, baseline }: Round[number]) => JSON.stringify([name, baseline?.name]);
@@ -86,8 +86,8 @@ function read(
 }
 
 /**
- * The results of this run, with those that an earlier run of the same day has from other database servers. Rows of one figure
- * stand together.
+ * The results of this run, and those that an earlier run of the same day has from other database servers. They are grouped by
+ * figure.
  */
 export function mergeResults(earlier: readonly Result[], results: readonly Result[]): Result[] {
   const servers = new Set(results.map(({ server }) => server));

@@ -9,15 +9,15 @@ import type { Subscribed } from './load.ts';
 const ROWS = 1_000;
 const PAGE = 100_000;
 
-/** A webhook's settings that a copy takes over; its sealed secret opens for the copy as well. */
+/** A webhook's settings that a copy inherits. The sealed secret can be opened for the copy too. */
 const SETTINGS = 'title, endpoint, event, secret, encoding, hash_encoding, max_in_flight';
 
-/** What the importer and delivery runs keep of the customers' filters is read again. */
+/** Makes the importer and delivery runs read the customers' filters again. */
 const FILTERS_CHANGED = `
   UPDATE import_locks SET filters_version = filters_version + 1
   WHERE customer_id IN (SELECT customer_id FROM webhooks WHERE id IN (?))`;
 
-/** The rows that each webhook needs beside its own: it matches what is stored from now on. */
+/** Adds the other rows that each webhook needs. It matches movements that are stored from now on. */
 const COMPLETE = [
   `INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, previous_through, matched_after)
    SELECT w.id, w.customer_id, l.last_transaction_id, l.last_transaction_id, l.last_transaction_id
@@ -32,8 +32,8 @@ const COMPLETE = [
 ];
 
 /**
- * Webhooks like one that the API made, straight into the tables: one for each entry. Nothing may be imported meanwhile.
- * @param to whose they are, and the account whose movements they match.
+ * Copies a webhook that the API created, directly in the tables, once for each entry of `to`. Nothing may be imported meanwhile.
+ * @param to the customer of each copy, and the account whose movements it matches.
  * @returns their ids.
  */
 export async function copyWebhook(
@@ -58,7 +58,7 @@ export async function copyWebhook(
 }
 
 /**
- * What was stored past the importer counts as stored: imports, new webhooks and segments begin behind it.
+ * Makes movements that were inserted directly count as stored. Imports, new webhooks and segments begin after them.
  * @param customerIds default: all customers.
  */
 export async function advanceImportLocks(
@@ -75,7 +75,7 @@ export async function advanceImportLocks(
   );
 }
 
-/** storeHistory, for customers that the service works with afterwards. No webhook has matched these movements: see makePending. */
+/** Like storeHistory, but the movements count as stored. No webhook has matched them yet; see makePending. */
 export async function storeReadHistory(
   database: DataSource,
   owners: readonly Owner[],
@@ -85,12 +85,12 @@ export async function storeReadHistory(
   await advanceImportLocks(database, [...new Set(owners.map(({ customerId }) => customerId))]);
 }
 
-/** Until maintenance has made all segments that the stored movements fill: a hundred every 10 s. */
+/** Waits until maintenance has made all segments that the stored movements fill, a hundred every 10 s. */
 export async function segmentsMade(database: DataSource): Promise<void> {
   while ((await findWaiting(database)).length > 0) await pause(100);
 }
 
-/** As if these new webhooks had been made before their customers' first movement, and had matched none so far. */
+/** Changes new webhooks as if they had been created before their customers' first movement, and had matched none so far. */
 export async function rewind(database: DataSource, webhookIds: readonly string[]): Promise<void> {
   const statements = [
     'UPDATE webhook_filters SET from_id = 0 WHERE webhook_id IN (?)',
@@ -103,9 +103,9 @@ export async function rewind(database: DataSource, webhookIds: readonly string[]
 }
 
 /**
- * The movements that were stored past the importer since the webhooks last matched one become pending deliveries, as if one
- * chunk of an import had stored them. All of them are movements that the webhooks match.
- * @returns how many deliveries that are.
+ * Makes the movements that were inserted directly since the webhooks last matched one pending deliveries, as if one chunk of an
+ * import had stored them. The webhooks must match all of them.
+ * @returns the number of these deliveries.
  */
 export async function makePending(database: DataSource, webhookIds: readonly string[]): Promise<number> {
   const found = await database.query<{ webhook_id: string; count: string; newest: string }[]>(
@@ -126,15 +126,15 @@ export async function makePending(database: DataSource, webhookIds: readonly str
   return found.reduce((sum, { count }) => sum + Number(count), 0);
 }
 
-/** What the only attempt came to, as `deliveries` keeps it. */
+/** The result of the only attempt, as columns of `deliveries`. */
 const RESULTS = {
   delivered: "'delivered', 1, 'delivered', 200, NOW(6), 3, NULL",
   failed: "'pending', 1, 'failed', 500, NOW(6), 3, 'HTTP 500'",
 };
 
 /**
- * Each movement of the customer matched the webhook and has had one attempt. The cursor and the backlog move in one statement, at
- * the end: no delivery run ever finds something to send.
+ * Stores that each movement of the customer matched the webhook and has had one attempt. The cursor and the backlog move in one
+ * statement, at the end, so that no delivery run finds something to send.
  */
 async function storeResults(
   database: DataSource,
@@ -169,7 +169,7 @@ async function storeResults(
   );
 }
 
-/** All movements of the customer matched this new webhook, and were delivered to it. Its filter counts for those that come. */
+/** Stores that all movements of the customer matched this new webhook and were delivered. Its filter applies to later ones. */
 export async function storeDelivered(
   database: DataSource,
   { id }: Pick<Subscribed, 'id'>,
@@ -184,7 +184,7 @@ export async function storeDelivered(
   await storeResults(database, id, customerId, 'delivered');
 }
 
-/** The first attempt of each delivery of the webhook has failed, and the next one is due within ten hours, in two at the soonest. */
+/** Stores that the first attempt of each delivery has failed, and that the next one is due in 2 to 12 hours. */
 const WAIT = [
   `INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
    SELECT webhook_id, transaction_id, customer_id,
@@ -196,10 +196,10 @@ const WAIT = [
 ];
 
 /**
- * For each webhook all movements of the customer are pending, and none of them can be sent for the next hours: the first third is
- * paused, the circuit of the second is open, and of the last each delivery has failed once and waits for its next attempt.
- * The queue has heard of it.
- * @param webhooks made before the customer's first movement.
+ * Makes all movements of the customer pending for each webhook, in a way that none can be sent for the next two hours. The first
+ * third of the webhooks is paused, the circuit of the second third is open, and each delivery of the last third has failed once
+ * and waits for its next attempt. Then the webhooks are woken, so that their jobs are in the queue.
+ * @param webhooks created before the customer's first movement.
  */
 export async function storeBacklog(
   { runtime }: Installation,

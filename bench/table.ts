@@ -4,7 +4,7 @@ import type { Report, Result, Spread } from './summary.ts';
 const HEADING = ['', 'measured', 'baseline', 'ratio', 'wanted', 'met', 'server'];
 const NUMBERS = [1, 2, 3, 4];
 
-/** For a terminal: two lines a result, its numbers and what they are, under the name of its figure. */
+/** For a terminal: two lines per result, with its numbers and with their unit, under the name of its figure. */
 export function renderTerminal(report: Report): string[] {
   const rows = report.results.flatMap((result, at) => {
     const { name, baseline, server } = result;
@@ -60,7 +60,7 @@ export const showWanted = (wanted: NonNullable<Result['wanted']>): string =>
 
 export const showRatio = (ratio: Spread): string => showSpread(ratio, 2);
 
-/** As many digits as are worth something: 12,345 or 1.25. */
+/** Shows as many digits as are meaningful: 12,345 or 1.25. */
 function show(spread: Spread): string {
   const { median } = spread;
   return showSpread(spread, median >= 100 ? 0 : median >= 10 ? 1 : 2);

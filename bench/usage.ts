@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
-/** What Linux tells of a process in /proc; see proc(5). */
+/** The memory of a process, from Linux's /proc; see proc(5). */
 interface Memory {
-  /** The most it has had resident since it began, or since `forgetPeak`, in MB. */
+  /** Peak of resident memory since it began, or since `forgetPeak`, in MB. */
   peak: number;
-  /** What is resident now, in MB. */
+  /** Resident memory now, in MB. */
   now: number;
 }
 
@@ -15,7 +15,7 @@ export async function memoryOf(pid: number): Promise<Memory> {
   return { peak: megabytes('VmHWM'), now: megabytes('VmRSS') };
 }
 
-/** From now on the process's peak is counted anew. */
+/** Resets the peak of a process. */
 export const forgetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
 
 /** The clock ticks in which /proc counts: 100 a second on every platform that Node runs on. */

@@ -7,12 +7,12 @@ import { requireEqual, subscribe } from '../load.ts';
 import { deleteAll, type Subscriber, steadyLoad, subscribeAll } from '../steady-load.ts';
 import { makePending, rewind, storeReadHistory } from '../surroundings.ts';
 
-/** Single movements a second, to the healthy webhooks in turn. */
+/** Single movements per second, to the healthy webhooks in turn. */
 const RATE = 100;
 
 interface Shape {
   healthy: number;
-  /** Deliveries that one webhook has pending. */
+  /** Pending deliveries of the webhook with the backlog. */
   pending: number;
   /** Single movements of the run without the backlog: as many as a 99th percentile needs. */
   movements: number;
@@ -24,8 +24,8 @@ const SHAPES: Record<'smoke' | 'normal', Shape> = {
 };
 
 /**
- * One webhook with a large backlog, and 50 others that get single movements, each first alone and then beside the other: how
- * long a single movement waits from its 202 to its receipt, and how fast the backlog is sent. Each is its own baseline.
+ * What a webhook with a large backlog and 50 webhooks that get single movements cost each other. Measures how long a single
+ * movement waits from its 202 to its receipt, and how fast the backlog is sent. Baseline: each of the two alone.
  */
 export const backlog: Figure = {
   about: 'a backlog of 200,000 beside 50 webhooks that get single movements: what each costs the other',
@@ -87,12 +87,12 @@ async function round(
   ];
 }
 
-/** How often it is looked whether a backlog is sent. Milliseconds. */
+/** Milliseconds between two checks whether a backlog is sent. */
 const LOOK_EVERY = 20;
 
 /**
- * A new webhook for which every stored movement of the customer is pending, and that begins to send.
- * @returns `sent`: the seconds until all of it has a result.
+ * Creates a webhook for which every stored movement of the customer is pending, and starts sending.
+ * @returns `sent`: the seconds until everything is delivered.
  */
 async function startBacklog(
   installation: Installation,
@@ -133,7 +133,7 @@ async function untilSent(
   }
 }
 
-/** The next round makes new ones. */
+/** Deletes the webhooks with backlogs. The next round creates new ones. */
 async function deleteBacklogs({ call }: Installation, key: string): Promise<void> {
   const { webhooks } = (await call(key, 'GET', '/v1/webhooks')) as { webhooks: { id: number | string }[] };
   for (const { id } of webhooks) await call(key, 'DELETE', `/v1/webhooks/${id}`);

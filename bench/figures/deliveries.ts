@@ -14,7 +14,7 @@ import {
 import { makeMovements, toNdjson } from '../movements.ts';
 import { type Process, startProcess } from '../processes.ts';
 
-/** Webhooks that match every movement, and what is wanted of the two ratios. */
+/** Number of webhooks that match every movement, and the targets for the two ratios. */
 const SHAPES: {
   webhooks: number;
   movements: { smoke: number; normal: number };
@@ -26,9 +26,9 @@ const SHAPES: {
   { webhooks: 100, movements: { smoke: 10, normal: 400 }, wanted: { loop: 0.65 } },
 ];
 
-/** What a webhook may have in flight unless its owner says otherwise; the bare loop has as many for each. */
+/** Default `max_in_flight` of a webhook. The bare loop has as many in flight for each webhook. */
 const IN_FLIGHT = 16;
-/** Tried from 16 to 400: with more than this in flight in all, the baselines only become slower. */
+/** Most POSTs in flight in all, found by trying 16 to 400. With more, the baselines only become slower. */
 const MOST_IN_FLIGHT = { loop: 64, jobs: 200 };
 
 interface Shape {
@@ -49,10 +49,10 @@ interface Baselines {
 }
 
 /**
- * Deliveries per second, end to end: from the POST of the import until every result is committed. Two
- * baselines, to the same receiver, which store nothing: a bare undici loop that signs and posts the same bodies, and the
- * common design, one BullMQ job per delivery, from the first job added to the last POST received; its Redis keeps every job
- * that it has accepted, since the job is the only copy.
+ * Deliveries per second, end to end: from the POST of the import until every result is committed. Two baselines post to the
+ * same receiver and store nothing. One is a bare undici loop that signs and posts the same bodies. The other is the common
+ * design, one BullMQ job per delivery, measured from the first job added to the last POST received. Its Redis keeps every job
+ * that it has acknowledged, because the job is the only copy.
  */
 export const deliveries: Figure = {
   about:
@@ -127,7 +127,7 @@ async function round(installation: Installation, baselines: Baselines, shape: Sh
 
 const countOf = (webhooks: number) => `${webhooks} webhook${webhooks === 1 ? '' : 's'}`;
 
-/** @returns seconds until all of an import is delivered and that is committed. */
+/** @returns seconds until every delivery of an import is committed as delivered. */
 async function deliver(installation: Installation, shape: Shape, body: string): Promise<number> {
   const mark = await markDeliveries(
     installation,

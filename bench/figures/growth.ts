@@ -6,14 +6,14 @@ import { fillSite, PER_ACCOUNT, redisMemory, type Site, type Size } from '../sit
 
 interface Load {
   imports: number;
-  /** Movements; each is delivered to ten webhooks. */
+  /** Movements, each of which is delivered to ten webhooks. */
   deliveries: number;
   singles: number;
 }
 
-/** With more stored or pending, the same work takes as long as before, but for a tenth. */
+/** With more stored or pending, the same work should take nearly the same time. */
 const SAME: Size['wanted'] = { rate: { atLeast: 0.9 }, time: { atMost: 1.15 } };
-/** With many webhooks, some of the work is there for each of them: it may take 1.3 times as long. */
+/** With many webhooks, some of the work is done for each of them, so it may take 1.3 times as long. */
 const NEARLY_SAME: Size['wanted'] = { rate: { atLeast: 0.77 }, time: { atMost: 1.3 } };
 
 const SMALLEST: Size = {
@@ -39,7 +39,7 @@ const CROWDED: Size[] = [
   { ...SMALLEST, name: '1,000,000 pending deliveries of others', backlog: 1_000_000 },
 ];
 
-/** The first size is what the others are held against. */
+/** The first size is the baseline of the others. */
 const SIZES: Record<Scale, Size[]> = {
   smoke: [
     { ...SMALLEST, stored: 1_000 },
@@ -54,9 +54,9 @@ const LOADS: Record<'smoke' | 'normal', Load> = {
 };
 
 /**
- * The same work in installations that are filled differently, each against the smallest: rows/s of an import that no webhook
- * matches, deliveries/s from the POST of an import to committed results with ten deliveries a movement, and the median
- * time from the POST of a single movement to its receipt. And what Redis holds.
+ * The same work in installations of different sizes, each compared with the smallest. Measures rows/s of an import that no
+ * webhook matches, deliveries/s from the POST of an import to committed results with ten deliveries per movement, the median
+ * time from the POST of a single movement to its receipt, and the memory that Redis uses.
  */
 export const growth: Figure = {
   about: 'imports/s, deliveries/s and latency with more stored, more webhooks, and a million pending',
@@ -143,7 +143,7 @@ async function measure(site: Site, load: Load): Promise<Rates> {
   };
 }
 
-/** Single movements, each when the one before was received. @returns the milliseconds from POST to receipt. */
+/** Sends single movements, each after the previous one was received. @returns the milliseconds from POST to receipt. */
 async function latencyOf(
   { installation, key, timed, size }: Site,
   singles: number,

@@ -8,7 +8,7 @@ import { makeMovements, toNdjson } from '../movements.ts';
 const CHUNK = 1_000;
 const JSON_PIECE = 5_000;
 
-/** Webhooks that match every movement, and the part of the rate without webhooks that is wanted. */
+/** Number of webhooks that match every movement, and the wanted share of the rate without webhooks. */
 const MATCHING = [
   { webhooks: 2, wanted: { atLeast: 0.9 } },
   { webhooks: 100, wanted: { atLeast: 0.8 } },
@@ -16,7 +16,7 @@ const MATCHING = [
 
 type Movements = ReturnType<typeof makeMovements>;
 
-/** The ways in: the bodies that a client sends, one after the other. */
+/** How a client imports the movements: with these bodies, one after the other. */
 const WAYS = {
   'one NDJSON stream': {
     type: 'application/x-ndjson',
@@ -33,9 +33,9 @@ const WAYS = {
 type Way = keyof typeof WAYS;
 
 /**
- * Rows per second from the first POST of an import until all of it is stored. Baseline: one connection that does nothing but
- * insert the same rows into the same table. Then the same file once more, against the first time; and imports that 2 and 100
- * webhooks match, against the one without. These webhooks are paused: they match, and nothing is sent meanwhile.
+ * Rows per second from the first POST of an import until all of it is stored. Baseline: one connection that only inserts the
+ * same rows into the same table. Then the same file is imported again, compared with the first time. Then it is imported with
+ * 2 and 100 matching webhooks, compared with none. These webhooks are paused, so that they match and nothing is sent.
  */
 export const imports: Figure = {
   about: 'rows/s from the POST of an import to stored: against raw multi-row INSERTs, and with webhooks',
@@ -105,11 +105,11 @@ interface Client {
   customerId: string;
   key: string;
   accountId: string;
-  /** @returns seconds. @throws when something else was stored. */
+  /** @returns seconds. @throws when the counts differ from `expected`. */
   importAll(expected: Counts): Promise<number>;
 }
 
-/** A customer that sends one file in. */
+/** A customer that imports one file. */
 async function client({ call, customer }: Installation, way: Way, rows: number): Promise<Client> {
   const { api_key: key, accountId, customer: owner } = await customer();
   const { type, bodies } = WAYS[way];
@@ -137,7 +137,7 @@ async function client({ call, customer }: Installation, way: Way, rows: number):
         ids.push(String((answer.import as { id: number | string }).id));
       }
       const sums: Counts = { inserted: 0, duplicates: 0, deliveries: 0 };
-      // The last one is among the last to be done: waited for first, it saves asking for all the others over and over.
+      // The last import is among the last to finish. Waiting for it first saves polling all the others.
       for (const id of ids.reverse()) {
         const done = await untilDone(id);
         for (const name of ['inserted', 'duplicates', 'deliveries'] as const) sums[name] += done[name];
@@ -151,7 +151,7 @@ async function client({ call, customer }: Installation, way: Way, rows: number):
   };
 }
 
-/** @returns the seconds that one connection took for the same rows, of a customer of its own. */
+/** Inserts the same rows for a customer of its own. @returns the seconds that one connection took. */
 async function insertRaw({ customer, databaseUrl }: Installation, rowCount: number): Promise<number> {
   const { accountId, customer: owner } = await customer();
   const rows = makeMovements(rowCount, accountId, 'raw').map((m) => [
@@ -185,7 +185,7 @@ async function insertRaw({ customer, databaseUrl }: Installation, rowCount: numb
   return seconds;
 }
 
-/** Webhooks that match all movements of the customer, and send nothing. */
+/** Creates paused webhooks that match all movements of the customer. */
 async function subscribePaused(
   installation: Installation,
   { customerId, key, accountId }: Client,
@@ -201,7 +201,7 @@ async function subscribePaused(
   );
 }
 
-/** @throws when a webhook that was paused has sent something. */
+/** @throws when a paused webhook has sent something. */
 async function deleteWebhooks(installation: Installation, key: string): Promise<void> {
   const { call } = installation;
   requireEqual({ expected: 0, received: (await askReceiver(installation)).count });
@@ -210,8 +210,8 @@ async function deleteWebhooks(installation: Installation, key: string): Promise<
 }
 
 /**
- * Every round begins with empty tables: how they behave when they are full is a figure of its own. Ids go on from where they
- * were, as they do everywhere else.
+ * Empties the tables, so that every round begins in the same state; `growth` measures full tables. Ids continue from where
+ * they were, as in production.
  */
 async function emptyTables({ runtime }: Installation): Promise<void> {
   const { database } = runtime;

@@ -9,12 +9,12 @@ import { startRelay } from '../relay.ts';
 
 const SECOND = 1_000;
 
-/** Connections are given up before a server would, so that none is closed under a POST; more wait for a free one. */
+/** Closes idle connections before the server does, so that none is closed during a POST. More POSTs wait for a free connection. */
 const CLIENT = { connections: 256, keepAliveTimeout: 2 * SECOND, keepAliveMaxTimeout: 2 * SECOND };
 
 /**
- * Movements a second, for how long, and what is wanted of which percentile. At 100/s each round has the samples of a 99th
- * percentile, and five rounds those of a 99.9th.
+ * Movements per second, for how long, and the targets by percentile. At 100/s each round has enough samples for a 99th
+ * percentile, and five rounds have enough for a 99.9th.
  */
 const LOADS: { rate: number; seconds: number; wanted: Partial<Record<keyof typeof PERCENTILES, number>> }[] =
   [
@@ -26,10 +26,10 @@ const LOADS: { rate: number; seconds: number; wanted: Partial<Record<keyof typeo
 const PERCENTILES = { p50: 0.5, p99: 0.99, 'p99.9': 0.999 };
 
 /**
- * How long one movement takes from the moment at which it should be sent to its receipt, at a steady rate on a service that
- * does nothing else. The rate is kept whatever the answers do: a service that falls behind is seen to wait. Baseline: the
- * same POSTs to a server that adds a BullMQ job for each, which a worker signs and posts; its Redis keeps every job that it has
- * accepted, and nothing else is stored.
+ * How long one movement takes from the moment at which it should be sent to its receipt, at a steady rate on an otherwise idle
+ * service. The rate does not depend on the answers, so the delay of a service that falls behind is measured too. Baseline:
+ * the same POSTs to a server that adds a BullMQ job for each, which a worker signs and posts. Its Redis keeps every job that it
+ * has acknowledged, and nothing else is stored.
  */
 export const latency: Figure = {
   about: 'milliseconds from a movement in to its POST received, against a BullMQ job that is only posted',
@@ -78,9 +78,9 @@ export const latency: Figure = {
 interface Load {
   installation: Installation;
   dispatcher: Agent;
-  /** Who takes the POSTs. */
+  /** Where the POSTs are sent. */
   url: string;
-  /** The service's API key; without one the movements go to the baseline, which stores nothing. */
+  /** The service's API key. Without it, the movements go to the baseline, which stores nothing. */
   key?: string;
   accountId: string;
   rate: number;
@@ -90,7 +90,7 @@ interface Load {
 /**
  * Sends single movements at a steady rate.
  * @returns the milliseconds each took.
- * @throws when one is refused, or not received and (by the service) stored exactly once.
+ * @throws when one is refused, or is not received and (by the service) stored exactly once.
  */
 async function measure(load: Load): Promise<number[]> {
   const { installation, dispatcher, url, key, accountId, rate, seconds } = load;
@@ -126,7 +126,7 @@ async function measure(load: Load): Promise<number[]> {
   return waits;
 }
 
-/** Timers come up to a millisecond late, much of what is measured here: the last millisecond is waited for turn by turn. */
+/** Timers fire up to a millisecond late, which would distort the result. So the last milliseconds are spent polling the clock. */
 async function until(moment: number): Promise<void> {
   const wait = Math.floor(moment - monotonic()) - 1;
   if (wait > 0) await pause(wait);

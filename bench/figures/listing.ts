@@ -7,12 +7,12 @@ import { type Process, startProcess } from '../processes.ts';
 import { segmentsMade, storeReadHistory } from '../surroundings.ts';
 
 const ACCOUNTS = 10;
-/** Accounts of other customers, whose movements lie between. */
+/** Accounts of another customer, whose movements are stored between those of the first. */
 const FOREIGN_ACCOUNTS = 3;
 
 /**
- * Pages of 1,000 movements over HTTP, from one customer's million. Baseline: mysql2 with the best SQL for the page that we
- * know, and JSON.stringify of the same answer; no HTTP, no key, no check of the query, nothing that tells which SQL is best.
+ * Pages of 1,000 movements over HTTP, from a customer with a million. Baseline: mysql2 with the best SQL for the page that we
+ * know, and JSON.stringify of the same answer, without HTTP, authentication, validation or a choice between statements.
  */
 export const listing: Figure = {
   about:
@@ -72,7 +72,7 @@ interface Context {
   databaseUrl: string;
 }
 
-/** @throws when the service's answer is not what the SQL gives, to the byte. */
+/** @throws when the service's answer is not, byte for byte, that of the SQL. */
 async function checkEqual(context: Context, page: Page): Promise<void> {
   const served = (await serve(context, page)).toString();
   const { body } = await read(context, page, 1);
@@ -99,7 +99,7 @@ async function read({ baseline, databaseUrl }: Context, { find, sql, values }: P
   return answer;
 }
 
-/** Requests one after the other, of both sides in turn; fewer of those that take long. */
+/** Requests in a row of one side, before those of the other side; fewer of slow requests. */
 const AT_A_TIME = 10;
 const SLOW_AT_A_TIME = 2;
 
@@ -145,7 +145,7 @@ async function round(context: Context, pages: Pages, turns: number): Promise<Mea
   const { deep, numbered } = pages;
   const known = numbered(FIRST_DAY);
   await againstFirst(deep.name, 1.2, AT_A_TIME, () => deep);
-  // Its place is remembered since it was first read, as that of the next page is for who reads one after the other.
+  // The page offset cache has known its place since it was first read. A client that reads page after page has the same benefit.
   await againstFirst(`${known.name}, when the one before was read`, 3, AT_A_TIME, () => known);
   await againstFirst(`${known.name}, asked for first`, 3, SLOW_AT_A_TIME, () => numbered(anotherDay()));
   return measured;
@@ -153,13 +153,13 @@ async function round(context: Context, pages: Pages, turns: number): Promise<Mea
 
 let daysBefore = 0;
 
-/** A day before all movements that was not asked for yet: the same pages, of a listing that the service has not seen. */
+/** A day before all movements that was not used yet: the pages are the same, but the service has not cached their places. */
 function anotherDay(): string {
   daysBefore += 1;
   return new Date(Date.parse(FIRST_DAY) - daysBefore * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** The median milliseconds of each of two, measured by turns. */
+/** Measures two things in alternation. @returns the median milliseconds of each. */
 async function alternate(
   turns: number,
   one: () => Promise<number[]>,

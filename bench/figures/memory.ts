@@ -9,16 +9,16 @@ import { forgetPeak, memoryOf } from '../usage.ts';
 const ROLES = ['api', 'importer', 'delivery 1', 'maintenance'];
 const BLOCK = 1_000;
 
-/** Of ten movements the last is equal to the one before, if nothing but its content tells it apart. */
+/** Without a unique_id, the content of every tenth movement is equal to that of the one before. */
 const EQUAL_EVERY = 10;
 
-/** A webhook matches one movement in so many; the rest is only stored, so that the figure does not take all day. */
+/** A webhook matches one movement in so many. The rest is only stored, to keep the run short. */
 const NOTIFIED_EVERY = 10;
 
 /**
- * The most memory that each process has resident while one NDJSON body of a million movements comes in, is stored, and a
- * tenth of it is delivered to a webhook: once with a unique_id in each movement, once without any, which is when the importer
- * has to count equal ones. The client makes the body as it is read and never holds it.
+ * Peak resident memory of each process while one NDJSON body of a million movements is received and stored, and a tenth of it
+ * is delivered to a webhook. It is measured once with a unique_id in each movement, and once without, where the importer has to
+ * count equal movements. The client generates the body while it is sent, and never holds all of it.
  */
 export const memory: Figure = {
   about: 'peak memory of each process while one NDJSON stream of 1,000,000 movements goes in',
@@ -83,7 +83,7 @@ async function stream(
   );
 }
 
-/** The body, a thousand lines at a time. */
+/** Generates the body, a thousand lines at a time. */
 function* lines(rows: number, notified: string, quiet: string, withId: boolean): Generator<string> {
   const template = makeMovements(BLOCK, quiet, 'memory');
   for (let first = 0; first < rows; first += BLOCK) {

@@ -5,16 +5,16 @@ import { requireEqual } from '../load.ts';
 import { deleteAll, type Subscriber, steadyLoad, subscribeAll } from '../steady-load.ts';
 import { makePending, storeReadHistory } from '../surroundings.ts';
 
-/** Who lives beside the healthy webhooks. */
+/** Numbers of healthy webhooks and of those beside them. */
 interface Neighbourhood {
   healthy: number;
   hanging: number;
-  /** Webhooks that have `backlog` pending deliveries each. */
+  /** Webhooks with `backlog` pending deliveries each. */
   huge: number;
   backlog: number;
 }
 
-/** Single movements a second. In 20 s they are as many as a 99th percentile needs. */
+/** Single movements per second. In 20 s they are as many as a 99th percentile needs. */
 const RATE = 50;
 const SECONDS = { smoke: 2, normal: 20 };
 
@@ -22,8 +22,8 @@ const SECONDS = { smoke: 2, normal: 20 };
 const HANGING_BACKLOG = 100;
 
 /**
- * How long a healthy webhook waits, from the 202 of a single movement to its receipt, beside bad neighbours. Baseline: the
- * same movements at the same rate without them. Milliseconds.
+ * Milliseconds that a healthy webhook waits from the 202 of a single movement to its receipt, beside webhooks that hang or have
+ * a backlog. Baseline: the same movements at the same rate without them.
  */
 const figure = (about: string, sizes: { normal: Neighbourhood; smoke: Neighbourhood }): Figure => ({
   about,
@@ -77,7 +77,7 @@ async function round(
   ];
 }
 
-/** Endpoints that hang and backlogs that are being sent, all at work before this resolves. */
+/** Starts the webhooks that hang or have a backlog, and resolves when they are at work. */
 async function startBadNeighbours(
   installation: Installation,
   { hanging, huge, backlog }: Neighbourhood,

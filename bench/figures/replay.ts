@@ -6,10 +6,10 @@ import { askReceiver, requireEqual, subscribe } from '../load.ts';
 import { storeDelivered, storeReadHistory } from '../surroundings.ts';
 
 const FEW = 10;
-/** Replays of each round, of both webhooks in turn. */
+/** Replays of each webhook per round. The two webhooks alternate. */
 const REPLAYS = { smoke: 2, normal: 25 };
 
-/** A paused webhook with nothing but delivered deliveries. */
+/** A paused webhook whose deliveries are all delivered. */
 interface Delivered {
   key: string;
   webhookId: string;
@@ -18,8 +18,8 @@ interface Delivered {
 }
 
 /**
- * How long POST /v1/webhooks/:id/replay takes until its 202, for all deliveries of a webhook that has a million. Baseline: one
- * that has ten. Both are paused, so that nothing is sent; their deliveries were put straight into the tables.
+ * How long POST /v1/webhooks/:id/replay takes until its 202, for all deliveries of a webhook that has a million. Baseline: a
+ * webhook that has ten. Both are paused, so that nothing is sent. Their deliveries are inserted directly into the tables.
  */
 export const replay: Figure = {
   about: 'milliseconds until a replay of 1,000,000 deliveries is accepted, against a replay of ten',
@@ -70,7 +70,7 @@ async function fill(installation: Installation, size: number): Promise<Delivered
   return { key, webhookId: webhook.id, first: row?.first ?? '', last: row?.last ?? '' };
 }
 
-/** @returns milliseconds until the 202. @throws when the replay is refused, or is not one of all deliveries. */
+/** @returns milliseconds until the 202. @throws when the replay is refused, or does not cover all deliveries. */
 async function replayAll(
   { call, runtime }: Installation,
   { key, webhookId, first, last }: Delivered,
@@ -86,7 +86,7 @@ async function replayAll(
     [webhookId, first, last],
   );
   requireEqual({ expected: 1, 'replays of all deliveries': Number(stored?.count) });
-  // Each replay is the only one of its webhook.
+  // So each replay is the only one of its webhook.
   await runtime.database.query('DELETE FROM replays WHERE webhook_id = ?', [webhookId]);
   return took;
 }

@@ -6,13 +6,13 @@ import { addAccount, markDeliveries, requireEqual, subscribe, untilDelivered } f
 import { makePending, storeReadHistory } from '../surroundings.ts';
 import { cpuOf } from '../usage.ts';
 
-/** Delivery processes. A smoke run tries out whether several work together. */
+/** Numbers of delivery processes. A smoke run only checks that two work together. */
 const PROCESSES = { smoke: [2], normal: [1, 2, 4] };
 
-/** With 16 POSTs in flight each they would allow 51,200 a second: neither they nor the 20 ms are what is measured. */
+/** With 16 POSTs in flight each, they allow 51,200 deliveries/s in spite of the 20 ms, so they do not limit the result. */
 const WEBHOOKS = 64;
 
-/** An installation with so many delivery processes. */
+/** An installation with this number of delivery processes. */
 interface Site {
   processes: number;
   installation: Installation;
@@ -22,9 +22,9 @@ interface Site {
 }
 
 /**
- * Deliveries per second with 1, 2 and 4 delivery processes, to receivers that take 20 ms: 64 webhooks have the same backlog, all
- * of it due, until every result is committed. Baseline: one process. The processor time of each process beside
- * it tells what stops the growth.
+ * Deliveries per second with 1, 2 and 4 delivery processes, to receivers that take 20 ms. 64 webhooks have the same backlog, all
+ * of it due, which is sent until every result is committed. Baseline: one process. The processor time of each process shows
+ * what limits the growth.
  */
 export const scaleOut: Figure = {
   about: 'deliveries/s with 1, 2 and 4 delivery processes and receivers that take 20 ms; where it stops',
@@ -51,7 +51,7 @@ export const scaleOut: Figure = {
   },
 };
 
-/** 64 paused webhooks, with which nothing happens until they are made active. */
+/** Starts an installation with 64 webhooks and no movements. */
 async function fill(processes: number): Promise<Site> {
   const installation = await startInstallation({ deliveries: processes });
   const { customer, receiver } = installation;
@@ -67,7 +67,7 @@ async function fill(processes: number): Promise<Site> {
   return { processes, installation, key, customerId: owner.id, webhookIds };
 }
 
-/** Each webhook gets a backlog of so many; measured from when they are made active. */
+/** Gives each webhook a backlog of `pending` deliveries, and measures from the moment at which they become active. */
 async function deliverAll(site: Site, pending: number) {
   const { processes, installation, key, customerId, webhookIds } = site;
   const { pids, receiver, runtime } = installation;
@@ -80,7 +80,7 @@ async function deliverAll(site: Site, pending: number) {
   const total = pending * WEBHOOKS;
   await setStatus('paused');
   const mark = await markDeliveries(installation, webhookIds);
-  // An account of its own for each round, since the history begins with the same unique_id.
+  // A new account for each round, because each history begins with the same unique_id.
   const accountId = await addAccount(installation, key);
   await storeReadHistory(database, [{ customerId, accountId }], pending);
   requireEqual({ expected: total, pending: await makePending(database, webhookIds) });
@@ -110,7 +110,7 @@ async function deliverAll(site: Site, pending: number) {
   };
 }
 
-/** Have nothing to do here. */
+/** Roles with nothing to do here. */
 const IDLE = ['api', 'maintenance'];
 
 function show(processes: number, rate: number, one: number | undefined): Measured[] {

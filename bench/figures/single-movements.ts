@@ -7,7 +7,7 @@ import type { Orders, Sent } from '../single-client.ts';
 import { type Subscriber, subscribeAll } from '../steady-load.ts';
 import { cpuOf } from '../usage.ts';
 
-/** Requests at a time. */
+/** Requests in flight. */
 const CONNECTIONS = 64;
 
 const SIZES = {
@@ -18,7 +18,7 @@ const SIZES = {
 const RELAY_PATH = '/relay';
 const BASELINE = 'a BullMQ job per movement that is only posted';
 
-/** So many customers, each with an account, a webhook and an API key of its own. */
+/** Customers, each with an account, a webhook and an API key of its own. */
 interface Group {
   subscribers: Subscriber[];
   movements: number;
@@ -31,10 +31,10 @@ interface Context {
 }
 
 /**
- * One movement per POST /v1/imports, 64 requests at a time, from the first request to the last notification received: movements
- * per second with 1, 20 and 1,000 customers, the time to the 202, and what the database server spends on each. Baseline: the
- * same requests to a server that adds a BullMQ job for each, whose worker signs and posts it; its Redis keeps every job that
- * it has accepted, and nothing else is stored.
+ * One movement per POST /v1/imports, 64 requests at a time, from the first request to the last notification received. Measures
+ * movements per second with 1, 20 and 1,000 customers, the time to the 202, and the processor time of the database server per
+ * movement. Baseline: the same requests to a server that adds a BullMQ job for each, which a worker signs and posts. Its Redis
+ * keeps every job that it has acknowledged, and nothing else is stored.
  */
 export const singleMovements: Figure = {
   about: 'movements/s that come one per request, from request to subscriber, against a BullMQ job for each',
@@ -109,7 +109,7 @@ interface Taken {
   waits: number[];
 }
 
-/** @returns with `cpu`: seconds of the database server's processors, where it runs on this machine. */
+/** @returns with `cpu`: processor seconds of the database server; null unless it runs on this machine. */
 async function measureService(
   context: Context,
   { subscribers, movements }: Group,
@@ -124,7 +124,7 @@ async function measureService(
     secrets: Object.fromEntries(subscribers.map(({ path, secret }) => [path, secret])),
     orders: { origin: installation.url, accounts: subscribers, movements },
   });
-  // Until the last result is committed: it belongs to what a movement costs, and the baseline comes next.
+  // Wait until the last result is committed: it is part of what a movement costs, and must not overlap the baseline.
   while ((await countStored(runtime, webhookIds)).delivered - before.delivered < movements) await pause(5);
   const cpuAfter = await cpu();
   const after = await countStored(runtime, webhookIds);
@@ -151,7 +151,7 @@ function measureRelay({ relay, ...context }: Context, { subscribers, movements }
   );
 }
 
-/** @throws when a movement is refused, is not received exactly once, or is not signed rightly. */
+/** @throws when a movement is refused, is not received exactly once, or has a wrong signature. */
 async function measure(
   { installation, client }: Context,
   { secrets, orders }: { secrets: Record<string, string>; orders: Omit<Orders, 'connections' | 'run'> },
@@ -173,7 +173,7 @@ async function measure(
   return { seconds: (lastAt - startedAt) / 1_000, waits };
 }
 
-/** What the customers of these webhooks have stored, and what their webhooks have matched and delivered. */
+/** Counts what the customers of these webhooks have stored, and what these webhooks have matched and delivered. */
 async function countStored({ database }: Installation['runtime'], webhookIds: readonly string[]) {
   const [row] = await database.query<{ added: string; matched: string; delivered: string }[]>(
     `SELECT SUM(l.movements) AS added, SUM(b.matched_count) AS matched, SUM(c.delivered_count) AS delivered
