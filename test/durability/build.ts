@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Compiles the product as it stands into a new directory inside the repository, where node_modules is found.
- * @returns the directory, to be deleted when the run is over.
+ * Compiles the product into a new directory inside the repository, so that node_modules is found.
+ * @returns the directory, which is to be deleted after the run.
  */
 export async function buildProduct(announce: (line: string) => void): Promise<string> {
   const parent = join(ROOT, 'dist-chaos');
@@ -25,7 +25,7 @@ export async function buildProduct(announce: (line: string) => void): Promise<st
       },
     );
   } catch (error) {
-    // What has a wrong type is compiled all the same; `npm run check` is there to complain about it.
+    // tsc compiles in spite of type errors. `npm run check` reports those.
     announce(
       `tsc: ${String(error instanceof Error && 'stdout' in error ? error.stdout : error).slice(0, 500)}`,
     );

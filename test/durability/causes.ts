@@ -5,23 +5,24 @@ import type { Receipt } from './receipts.ts';
 const SECOND = 1_000;
 
 /**
- * How long before and after a fault a POST may have been answered without its result being committed, milliseconds. What
- * is not here can be no cause: Redis decides who works, and MySQL alone what has been delivered; a deadlock's victim tries again.
+ * Milliseconds before and after a fault in which a POST may have been answered without its result being committed. null for a
+ * fault that causes no duplicates: Redis only decides which process works, while results are in MySQL; the victim of a deadlock
+ * tries again.
  */
 function reachOf(kind: FaultKind): { before: number; after: number } | null {
   if (kind === 'kill delivery') return { before: 3 * SECOND, after: SECOND };
   if (kind === 'stop delivery') return { before: 3 * SECOND, after: 2 * SECOND };
   if (kind.startsWith('mysql') || kind === 'both away') return { before: 3 * SECOND, after: 3 * SECOND };
   if (kind === 'kill connections') return { before: 3 * SECOND, after: 3 * SECOND };
-  // A lease looks over, or given by a later clock.
+  // A lease seems to have expired, or was taken by a clock that was ahead.
   if (kind === 'clock jump') return { before: 3 * SECOND, after: 5 * SECOND };
   if (kind.startsWith('receiver') || kind === 'kill receivers') return { before: SECOND, after: SECOND };
   return null;
 }
 
 /**
- * The fault because of which a POST that had been answered well was sent again, or null when there is none.
- * @param affected whether a fault of receivers was one of this webhook's.
+ * The fault that explains why a POST was sent again after a successful answer, or null when there is none.
+ * @param affected whether a fault of receivers affected this webhook.
  */
 export function causeOf(
   answered: Pick<Receipt, 'at' | 'answeredAt'>,

@@ -1,22 +1,22 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where Debian's package libfaketime puts it, by architecture. */
+/** The library of Debian's package libfaketime, by architecture. */
 const LIBRARIES = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`,
 );
 
-/** The clock of MySQL and of all roles. The receivers and the judge keep the true one. */
+/** The clock of MySQL and of all roles. The receivers and the judge use the real time. */
 export interface Clock {
-  /** False where libfaketime is not installed: then it never jumps. */
+  /** False if libfaketime is not installed. Then the clock never jumps. */
   canJump: boolean;
-  /** For the processes that shall live by it. */
+  /** Environment of the processes that use this clock. */
   env: Record<string, string>;
-  /** From now on it is so many seconds ahead of the true time. */
+  /** Sets the clock this many seconds ahead of the real time. */
   set(offsetSeconds: number): void;
 }
 
-/** @param directory where the file lies by which the processes are told. */
+/** @param directory for the file that sets the clock of the processes. */
 export function createClock(directory: string): Clock {
   const library = LIBRARIES.find(existsSync);
   const file = join(directory, 'clock');
@@ -33,7 +33,7 @@ export function createClock(directory: string): Clock {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: file,
       FAKETIME_CACHE_DURATION: '1',
-      // A clock that is set changes the time of day; what measures durations goes on evenly.
+      // Setting a real clock changes only the time of day. The monotonic clock continues.
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     },
     set,

@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same throws. */
+/** Repeatable random numbers: the same seed gives the same ones. */
 export interface Dice {
   /** In [0, 1). */
   next(): number;

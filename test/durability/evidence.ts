@@ -2,7 +2,7 @@ import type { RowDataPacket } from 'mysql2/promise';
 import type { RecordedDelivery, StoredMovement } from './judge.ts';
 import type { Installation } from './service.ts';
 
-/** What MySQL holds at the end of a run; ids as strings. */
+/** Reads what MySQL holds at the end of a run, with ids as strings. */
 export async function readTables({
   sql,
 }: Pick<Installation, 'sql'>): Promise<{ stored: StoredMovement[]; recorded: RecordedDelivery[] }> {

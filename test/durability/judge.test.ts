@@ -36,7 +36,7 @@ const fault = (kind: InjectedFault['kind'], start: number): InjectedFault => ({
   note: '',
 });
 
-/** Two movements, told to an ordered webhook; the second, a debit, to another one too. */
+/** Two movements, both delivered to an ordered webhook. The second, a debit, is delivered to another one too. */
 const evidence = () => ({
   sent: new Map([
     ['u1', { customerId: '1', accountId: '1', dc: 'Credit' as const, acknowledged: true }],

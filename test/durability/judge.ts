@@ -14,14 +14,14 @@ export interface StoredMovement {
   uniqueId: string;
 }
 
-/** A row of `deliveries`. One that was never attempted has none. */
+/** A row of `deliveries`. A delivery that was never attempted has none. */
 export interface RecordedDelivery {
   webhookId: string;
   transactionId: string;
   status: string;
 }
 
-/** Everything a run leaves behind that can be held against everything else. */
+/** Everything a run leaves behind, to be compared with each other. */
 export interface Evidence {
   sent: ReadonlyMap<string, Sent>;
   stored: readonly StoredMovement[];
@@ -31,11 +31,11 @@ export interface Evidence {
   receipts: readonly Receipt[];
   pollers: readonly PollerRecord[];
   faults: readonly InjectedFault[];
-  /** Whether a fault of receivers was one of this webhook's. */
+  /** Whether a fault of receivers affected this webhook. */
   affected: (fault: InjectedFault, webhookId: string) => boolean;
 }
 
-/** Counts, and for what must not be, the cases one by one. */
+/** Counts, and each case of what must not happen. */
 export interface Verdict {
   sent: number;
   acknowledged: number;
@@ -106,11 +106,11 @@ function judgeStored({ sent, stored }: Evidence, findings: Findings): void {
 interface Expected {
   webhookId: string;
   transactionId: string;
-  /** As it is recorded; undefined: it has no row. */
+  /** The recorded status; undefined if there is no row. */
   status: string | undefined;
 }
 
-/** @returns what has to be delivered, by its `webhook-id`: for each webhook the stored movements that match it. */
+/** @returns the expected deliveries by their `webhook-id`: for each webhook, the stored movements that match it. */
 function judgeMatches({ stored, webhooks, recorded }: Evidence, findings: Findings): Map<string, Expected> {
   const statuses = new Map(
     recorded.map(({ webhookId, transactionId, status }) => [messageOf(webhookId, transactionId), status]),
@@ -188,7 +188,7 @@ function judgeReceipts(
   return { delivered, explained };
 }
 
-/** A receiver that is killed between its answer and the line about it leaves only the arrival behind. */
+/** A receiver that is killed after its answer and before it has written that down leaves only the line of the arrival. */
 const wasKilledAnswering = ({ mode, at }: Receipt, faults: Evidence['faults']): boolean =>
   mode === 'well' &&
   faults.some(({ kind, start, end }) => kind === 'kill receivers' && at >= start - 1_000 && at <= end);

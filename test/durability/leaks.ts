@@ -6,9 +6,9 @@ import { MARKER } from './load/movements.ts';
 import type { Installation } from './service.ts';
 
 /**
- * Looks for secrets, and for what movements say, in all that Redis holds, in every command it was ever given (its append-only
- * files), and in every log.
- * @returns what was found where, without the secret itself.
+ * Searches for secrets and for the content of movements: in everything that Redis holds, in every command that it was ever given
+ * (its append-only files), and in every log.
+ * @returns what was found and where, without the secret itself.
  */
 export async function findLeaks({
   directory,
@@ -57,6 +57,6 @@ async function readKey(redis: Redis, key: string): Promise<unknown> {
     case 'stream':
       return redis.xrange(key, '-', '+');
     default:
-      return null; // It has gone meanwhile.
+      return null; // The key is gone by now.
   }
 }

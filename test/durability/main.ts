@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { FAULT_KINDS, type FaultKind, makePlan } from './plan.ts';
 import { run } from './run.ts';
 
-/** `npm run chaos -- --minutes N --seed S --only FAULT[,FAULT]`: breaks things for N minutes, and judges what came of it. */
+/** `npm run chaos -- --minutes N --seed S --only FAULT[,FAULT]`: injects faults for N minutes, and checks the result. */
 
 const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--drain SECONDS] [--keep] [--plan]
   faults: ${FAULT_KINDS.join(', ')}`;

@@ -26,18 +26,18 @@ export const FAULT_KINDS = [
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** One fault to come. */
+/** One planned fault. */
 export interface PlannedFault {
   /** Seconds after the load began. */
   at: number;
   kind: FaultKind;
   /** Which of the processes of a role, or which third of the receivers; from 0. */
   which: number;
-  /** How long it lasts; 0: a moment. */
+  /** Seconds that it lasts; 0 for a moment. */
   seconds: number;
 }
 
-/** What a fault happens to: two faults never have the same subject at the same time. */
+/** What a fault affects. Two faults never have the same subject at the same time. */
 export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>): string[] {
   if (kind === 'both away') return ['redis', 'mysql'];
   if (kind.startsWith('redis')) return ['redis'];
@@ -49,7 +49,7 @@ export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>
   return [`${kind.slice(kind.indexOf(' ') + 1)} ${which}`];
 }
 
-/** Seconds, for a run of `minutes`: what is long in the issue (20 s, 60 s) is scaled down in a short one. */
+/** Seconds that faults last. The long ones (20 s, 60 s) are shorter in a short run. */
 export interface Lengths {
   stopped: number;
   away: number;
@@ -62,8 +62,8 @@ export const lengthsFor = (minutes: number): Lengths =>
 const isLong = (kind: FaultKind) => kind.endsWith('away') || kind.endsWith('frozen');
 
 /**
- * The faults of a run, in their order. Every kind comes once before one comes again, in an order of chance; they overlap
- * where their subjects allow it. The last fifth of a minute is left for the load to go on undisturbed.
+ * Plans the faults of a run, in order. Every kind is used once, in random order, before one is used again. Faults overlap if
+ * they have different subjects. In the last 12 s there is only load.
  * @param gap seconds between the beginnings of two faults, on average.
  */
 export function makePlan({
@@ -86,21 +86,21 @@ export function makePlan({
   let round = 0;
   for (let at = 3; at < end; at += gap * (0.3 + 1.4 * dice.next())) {
     if (bag.length === 0) {
-      // Servers that are away for a minute would else fill half of the run.
+      // Outages of a minute come only in every third round. Otherwise they would fill half of the run.
       bag = dice.shuffle(kinds.filter((kind) => !isLong(kind) || round % 3 === 0 || kinds.length < 4));
       round += 1;
     }
     const fault = throwFault(dice, bag, at, lengths, busyUntil);
     if (fault === null || fault.at + fault.seconds > end) continue;
     bag.splice(bag.indexOf(fault.kind), 1);
-    // A server that was away needs some seconds until all is up again; another fault at once would hide this one.
+    // After an outage it takes some seconds until everything runs again. Another fault in that time would hide this one.
     for (const subject of subjectsOf(fault)) busyUntil.set(subject, at + fault.seconds + 4);
     plan.push(fault);
   }
   return plan;
 }
 
-/** The first kind in the bag whose subjects are free, or null. */
+/** A fault of the first kind in the bag whose subjects are free, or null. */
 function throwFault(
   dice: Dice,
   bag: readonly FaultKind[],

@@ -12,18 +12,18 @@ export interface Receipt {
   at: number;
   /** `well`, or how the receiver misbehaved. */
   mode: string;
-  /** What was wrong with its signature or hash; empty: genuine. */
+  /** What was wrong with its signature or hash; empty if it is genuine. */
   fault: string;
-  /** When a whole answer with status 200 had been handed to the network; null: never. */
+  /** When a complete answer with status 200 had been passed to the network; null if never. */
   answeredAt: number | null;
 }
 
-/** A line when a POST has come, before anything is answered, and one when the answer is out. */
+/** The line for a POST that was received, written before it is answered, and the line for its answer, written when it is sent. */
 export const arrivalLine = (number: string, receipt: Omit<Receipt, 'answeredAt'>): string =>
   `A\t${number}\t${JSON.stringify(receipt)}\n`;
 export const answerLine = (number: string, at: number): string => `F\t${number}\t${at}\n`;
 
-/** What the receivers have written, in order of arrival. A line that a SIGKILL cut off is left out. */
+/** Reads what the receivers have written, in order of arrival. A line that a SIGKILL cut off is left out. */
 export function readReceipts(file: string): Receipt[] {
   const receipts = new Map<string, Receipt>();
   for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) {

@@ -12,5 +12,5 @@ export const RECEIVER_MODES = [
 ] as const;
 export type ReceiverMode = (typeof RECEIVER_MODES)[number];
 
-/** Modes in which a sender may have read the status line 200, and may just as well not. */
+/** Modes in which a sender may or may not have read the status line 200. */
 export const ANSWERS_HALF: ReadonlySet<string> = new Set<ReceiverMode>(['drips', 'floods', 'resets']);

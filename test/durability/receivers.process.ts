@@ -6,8 +6,8 @@ import { answerLine, arrivalLine } from './receipts.ts';
 import type { ReceiverMode } from './receiver-modes.ts';
 
 /**
- * All receivers of a run: a process of its own, with a port for each webhook, so that one can refuse connections while
- * the others answer. Everything that comes is on the disk before it is answered.
+ * All receivers of a run, in one process. Each webhook has a port, so that one receiver can refuse connections while the others
+ * answer. Every POST is written to a file before it is answered.
  */
 
 export interface ReceiverSpec {
@@ -27,10 +27,10 @@ interface Receiver {
   mode: ReceiverMode | 'well';
 }
 
-/** A receiver does something with what it gets, for up to so many milliseconds: a fault then finds more in flight. */
+/** A receiver takes up to this many milliseconds to answer, so that faults find more POSTs in flight. */
 const WORK = 30;
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
-/** The status line is out after 5 s, and the deadline of 15 s is over before the whole answer is. */
+/** Milliseconds per byte: the status line is sent after 5 s, but the whole answer only after the deadline of 15 s. */
 const DRIP_EVERY = 300;
 const FLAP_EVERY = 1_500;
 
@@ -62,7 +62,7 @@ async function change(receiver: Receiver, mode: Receiver['mode']): Promise<void>
     server.close();
     for (const socket of sockets) socket.resetAndDestroy();
   } else if (!server.listening) await listen(receiver);
-  // Whoever was left hanging is let go, as when a stuck process is restarted.
+  // Closes connections that were left hanging, as when a stuck process is restarted.
   if (mode === 'well') for (const socket of sockets) socket.destroy();
 }
 
@@ -132,7 +132,7 @@ function answer(mode: Receiver['mode'], response: ServerResponse, number: string
   }
 }
 
-/** One byte of the text after the other; without a text, interim answers for as long as the sender listens. */
+/** Sends the text byte by byte; without a text, interim answers for as long as the sender is connected. */
 function repeat(socket: Socket | null, every: number, text: string | null): void {
   let sent = 0;
   const timer = setInterval(() => {
@@ -169,5 +169,5 @@ process.on('message', async (message: ToReceivers) => {
   }
   process.send?.('done');
 });
-// A run that was killed leaves no receivers behind.
+// So a run that was killed leaves no receivers behind.
 process.on('disconnect', () => process.exit());

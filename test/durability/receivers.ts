@@ -6,9 +6,9 @@ import type { ReceiverSpec, ToReceivers } from './receivers.process.ts';
 
 /** The process of the receivers, as a run sees it. */
 export interface Receivers {
-  /** Resolves when it is so. */
+  /** Resolves when the receivers have changed. */
   change(webhookIds: string[], mode: ReceiverMode | 'well'): Promise<void>;
-  /** SIGKILL, and after `seconds` a new one at the same ports, which behaves. */
+  /** Sends SIGKILL, and after `seconds` starts a new process on the same ports, whose receivers answer well. */
   kill(seconds: number): Promise<void>;
   end(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function startReceivers(file: string, specs: ReceiverSpec[]): Promi
 }
 
 async function tell(child: ChildProcess, message: ToReceivers): Promise<void> {
-  if (!child.connected) return; // Killed meanwhile: the next one behaves anyway.
+  if (!child.connected) return; // It was killed. The receivers of the next process answer well anyway.
   const settled = new AbortController();
   const { signal } = settled;
   const done = Promise.race([once(child, 'message', { signal }), once(child, 'exit', { signal })]);

@@ -16,22 +16,22 @@ export interface RunResult {
   left: Left;
   leaks: readonly string[];
   verdict: Verdict;
-  /** Processes that ended although nobody had killed them. */
+  /** Processes that ended without having been killed. */
   ownEnds: readonly string[];
-  /** Processes that did not end in good order when they were asked to. */
+  /** Processes that did not end cleanly on SIGTERM. */
   badEnds: readonly string[];
   clockCanJump: boolean;
 }
 
 export interface Outcome {
   clean: boolean;
-  /** The one table, in Markdown. */
+  /** In Markdown. */
   table: string;
-  /** What must not be, case by case; empty when clean. */
+  /** Each case of what must not happen; empty when clean. */
   findings: string[];
 }
 
-/** Puts a run into its table, and says whether all that must be 0 is 0. */
+/** Renders the table of a run, and checks that every count is 0 that must be. */
 export function outcomeOf(result: RunResult): Outcome {
   const { verdict, clientRecord, pollerRecords, left, leaks, ownEnds, badEnds } = result;
   const explained = [...verdict.explained.values()].reduce((sum, count) => sum + count, 0);

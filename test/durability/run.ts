@@ -19,23 +19,23 @@ const CLIENTS_PER_CUSTOMER = 2;
 
 export interface RunOptions {
   seed: number;
-  /** How long the load lasts; mending and judging come on top. */
+  /** How long the load lasts. Repairing and checking come on top. */
   minutes: number;
   kinds: readonly FaultKind[];
   /** Seconds between the beginnings of two faults, on average. */
   gap: number;
   /** Movements per second, of all customers together. */
   rate: number;
-  /** Seconds that everything may take to be delivered when all is mended. */
+  /** Seconds that all deliveries may take after everything is repaired. */
   drainLimit: number;
-  /** Keeps the directory of the run, with logs and data, whatever comes of it. */
+  /** Keeps the directory of the run, with logs and data, whatever the result. */
   keep: boolean;
   announce: (line: string) => void;
-  /** Aborted: the run ends early, and leaves no process behind. */
+  /** When it is aborted, the run ends early and leaves no process behind. */
   signal: AbortSignal;
 }
 
-/** One run: load and faults together, then mending, waiting and the judgement. */
+/** Runs load and faults together, repairs everything, waits until all is delivered, and checks the result. */
 export async function run(options: RunOptions): Promise<Outcome> {
   const { announce, signal, keep } = options;
   const installation = await startInstallation({ customers: CUSTOMERS, announce });
@@ -120,14 +120,17 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   });
 }
 
-/** Each fault at its time, whatever the others are doing. @returns all, when the last has been mended and the load's time is over. */
+/**
+ * Injects each fault at its time, regardless of the others.
+ * @returns all faults, when the last one is repaired and the time of the load is over.
+ */
 async function injectAll(
   installation: Installation,
   plan: readonly PlannedFault[],
   { seed, minutes, announce, signal }: RunOptions,
 ): Promise<InjectedFault[]> {
   const begun = performance.now();
-  setMaxListeners(0, signal); // One for each fault that is still to come.
+  setMaxListeners(0, signal); // Each fault that is still to come adds one.
   const dice = createDice(seed + 1);
   const waitUntil = (seconds: number) =>
     sleep(Math.max(0, seconds * SECOND - (performance.now() - begun)), undefined, { signal });

@@ -9,15 +9,15 @@ import { prepareRedis } from '../../src/embedded/redis.ts';
 
 const START_LIMIT = 60_000;
 
-/** A Redis or MySQL of the run's own, with the settings of the embedded ones, which nobody restarts but the run itself. */
+/** A Redis or MySQL of the run, with the settings of the embedded servers. Only the run itself restarts it. */
 export interface ChaosServer {
   url: string;
   password: string;
-  /** Starts it where it is not running, and resolves when it answers. */
+  /** Starts it if it is not running, and resolves when it answers. */
   start(): Promise<void>;
-  /** SIGKILL, and waits for its end. */
+  /** Sends SIGKILL and waits until it has ended. */
   kill(): Promise<void>;
-  /** SIGSTOP: connections stand, and nothing answers. */
+  /** Sends SIGSTOP: connections stay open, and nothing answers. */
   freeze(): void;
   thaw(): void;
 }
@@ -77,7 +77,7 @@ function control(
     const launched = spawn(file, args, {
       env: { PATH, HOME, LC_ALL: 'C', ...env },
       stdio: ['ignore', output, output],
-      // Ctrl-C is for the run, which ends its servers itself.
+      // Ctrl-C must reach only the run, which ends its servers itself.
       detached: true,
     });
     closeSync(output);

@@ -25,7 +25,7 @@ const ROLES = [
   ['maintenance 0', 'maintenance'],
 ] as const;
 
-/** The whole service, each part a process of its own, and those who use it. */
+/** The whole service, with a process for each part, and its customers and receivers. */
 export interface Installation {
   directory: string;
   url: string;
@@ -37,9 +37,9 @@ export interface Installation {
   receiptsFile: string;
   customers: Customer[];
   webhooks: ChaosWebhook[];
-  /** For faults, the passing of time and the judge; connects anew when MySQL was away. */
+  /** For faults, settle.ts and the judge. Reconnects after MySQL was unreachable. */
   sql: Pool;
-  /** Texts that must be nowhere but in MySQL, with what they are. */
+  /** Texts that may be nowhere but in MySQL, with their names. */
   secrets: Map<string, string>;
   /** Ends every process of the run; `remove` also its directory. */
   end(remove: boolean): Promise<void>;
@@ -140,7 +140,7 @@ export async function startInstallation({
   }
 }
 
-/** The product's command line, in the run's own build. @returns the one JSON document that it prints. */
+/** Runs the product's command line, from the build of this run. @returns the JSON document that it prints. */
 async function runCli(product: string, env: Record<string, string>, args: string[]): Promise<unknown> {
   const { PATH = '', HOME = '' } = process.env;
   const main = join(product, 'src', 'cli', 'main.js');
@@ -150,7 +150,7 @@ async function runCli(product: string, env: Record<string, string>, args: string
   return JSON.parse(stdout);
 }
 
-/** Each with two accounts. */
+/** Creates customers with two accounts each. */
 async function createCustomers(
   cli: (args: string[]) => Promise<unknown>,
   url: string,
@@ -181,7 +181,7 @@ async function createCustomers(
   return customers;
 }
 
-/** Waits until a role says that it runs. @throws with its log when it ends instead: there is nothing to be tested then. */
+/** Waits until a role reports that it is running. @throws with its log when it ends instead. */
 async function running(role: Supervised): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {
     const said = await readFile(role.log, 'utf8');
@@ -192,7 +192,7 @@ async function running(role: Supervised): Promise<void> {
   throw new Error(`${role.name} does not say that it runs`);
 }
 
-/** Resolves when the address answers 2xx; a minute is enough for any start. */
+/** Waits until the address answers 2xx. @throws when it does not within about a minute. */
 export async function answering(url: string): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {
     const ok = await fetch(url, { signal: AbortSignal.timeout(5_000) }).then(

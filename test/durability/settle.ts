@@ -6,8 +6,8 @@ const SECOND = 1_000;
 const LOOK_EVERY = 2 * SECOND;
 
 /**
- * Time passes: what waits for its next attempt is due, and circuits close. The schedule is hours long, and is not what a fault
- * run is about; nothing else is touched.
+ * Makes all retries due and ends the time of open circuits, as if hours had passed. A fault run does not test the schedule.
+ * Nothing else is changed.
  */
 const LET_TIME_PASS = [
   'UPDATE retries SET due_at = NOW(6) WHERE due_at > NOW(6)',
@@ -19,13 +19,13 @@ const LEFT = `
     (SELECT COALESCE(SUM(GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0)), 0)
      FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id) AS deliveries`;
 
-/** What is still to be done; nothing of it when a run has come to its end. */
+/** Unfinished imports and pending deliveries; 0 at the end of a run. */
 export interface Left {
   imports: number;
   deliveries: number;
 }
 
-/** Mends whatever a fault may have left broken. */
+/** Repairs whatever a fault may have left broken. */
 export async function heal({
   clock,
   mysql,
@@ -49,15 +49,16 @@ export async function heal({
 }
 
 /**
- * Waits until every import is done and no delivery is pending any more, letting time pass meanwhile.
- * @returns what was left when `limit` seconds were over.
+ * Waits until every import is done and no delivery is pending, making retries due meanwhile.
+ * @returns what is left, at the latest after `limit` seconds.
  */
 export async function drainAll({ sql }: Installation, limit: number, signal: AbortSignal): Promise<Left> {
   const end = performance.now() + limit * SECOND;
   for (;;) {
     const left = await readLeft(sql);
     if ((left.imports === 0 && left.deliveries === 0) || performance.now() > end) return left;
-    for (const statement of LET_TIME_PASS) await sql.query(statement).catch(() => {}); // A deadlock: next time.
+    // After a deadlock, the next round tries again.
+    for (const statement of LET_TIME_PASS) await sql.query(statement).catch(() => {});
     await sleep(LOOK_EVERY, undefined, { signal });
   }
 }

@@ -4,7 +4,7 @@ import { run } from './run.ts';
 
 const MINUTE = 60_000;
 
-/** Everything that `npm run chaos` does, with outages of seconds instead of a minute. Its servers are its own. */
+/** Everything that `npm run chaos` does, with outages of seconds instead of a minute. It starts its own servers. */
 it(
   'loses nothing, and repeats nothing without a cause, while every part is killed, stopped and cut off',
   async ({ signal }) => {

@@ -5,24 +5,24 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 const RESTART_AFTER = 1_000;
 const END_LIMIT = 12_000;
 
-/** So long a start waits for MySQL and Redis; one that found them away for all of it ends, and says so. */
+/** How long a start waits for MySQL and Redis. If they stay unreachable, the process ends and says so. */
 const START_PATIENCE = 60_000;
 
-/** A process that is started again about a second after it has ended, as systemd or Docker would. */
+/** A process that is started again about a second after it has ended, as systemd or Docker would do. */
 export interface Supervised {
   name: string;
-  /** The file that takes what it writes. */
+  /** The file with its output. */
   log: string;
-  /** How often it ended without having been killed by us, or having waited in vain to start, and how. */
+  /** Each time it ended and how, except when we killed it or a start gave up waiting. */
   readonly ownEnds: readonly string[];
   kill(): void;
   stop(): void;
   cont(): void;
-  /** SIGTERM, SIGKILL after 12 s; not started again. @returns how it ended. */
+  /** Sends SIGTERM, and SIGKILL after 12 s. It is not started again. @returns how it ended. */
   end(): Promise<string>;
 }
 
-/** @param args what Node is given: the program, and its arguments. */
+/** @param args arguments of Node: the program, and its own arguments. */
 export function supervise(
   name: string,
   args: readonly string[],

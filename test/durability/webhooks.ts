@@ -1,4 +1,4 @@
-/** A customer of the run, with what it alone knows. */
+/** A customer of the run, with its secrets. */
 export interface Customer {
   id: string;
   apiKey: string;
@@ -6,7 +6,7 @@ export interface Customer {
   accountIds: readonly [string, string];
 }
 
-/** A webhook of the run, made over the API. */
+/** A webhook of the run, created over the API. */
 export interface ChaosWebhook {
   id: string;
   sort: string;
@@ -19,7 +19,7 @@ export interface ChaosWebhook {
   accountId: string | null;
 }
 
-/** One of every sort for each customer. The limit is above what the load brings, so that it is caught up with. */
+/** Each customer has one webhook of every sort. The rate limit is above the rate of the load, so that a backlog shrinks. */
 const SORTS = [
   { sort: 'all', event: 'NEW_TRANSACTION', fields: {} },
   { sort: 'debit', event: 'NEW_DEBIT', fields: {} },
@@ -57,7 +57,7 @@ export async function createWebhooks(
   return webhooks;
 }
 
-/** Whether a movement is to be sent to this webhook, by the specification and not by the product's code. */
+/** Whether a movement matches this webhook. Follows the specification and uses none of the product's code. */
 export function matches(
   webhook: Pick<ChaosWebhook, 'event' | 'accountId'> & { customer: { id: string } },
   movement: { customerId: string; accountId: string; dc: 'Debit' | 'Credit' },

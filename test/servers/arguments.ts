@@ -11,7 +11,7 @@ export interface Command {
 
 /**
  * Server names and `--node` come first, in any order. The first argument that is neither begins those for vitest.
- * @throws {Error} of one line that names what there is.
+ * @throws {Error} with one line that names the choices.
  */
 export function parseCommand(args: readonly string[]): Command {
   const names: ServerName[] = [];

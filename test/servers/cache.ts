@@ -8,8 +8,8 @@ import { claim, DataDirInUseError, release } from '../../src/embedded/ownership.
 const SYSTEM = '/var/cache/ledgerbell-servers';
 
 /**
- * The folders that may hold what was installed, the one to install into first. TEST_SERVERS_CACHE names another one.
- * What root has installed is there for everybody.
+ * The folders that may hold installed servers, first the one to install into. TEST_SERVERS_CACHE names another one. Servers
+ * that root has installed are available to all users.
  */
 export function cacheFolders(): [string, ...string[]] {
   const { TEST_SERVERS_CACHE } = process.env;
@@ -18,15 +18,15 @@ export function cacheFolders(): [string, ...string[]] {
   return [join(homedir(), '.cache', 'ledgerbell-servers'), SYSTEM];
 }
 
-/** The folder of what was installed under this name, or null. */
+/** The folder that was installed under this name, or null. */
 export function findInstalled(name: string, folders: readonly string[] = cacheFolders()): string | null {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;
 }
 
 /**
- * The folder `name` of the cache. Where it is missing, `build` fills an empty folder that gets its name when `build` is done:
- * a folder of that name is complete. Of several processes one builds, and the others wait.
- * @param build Its first argument is the folder to fill, its second the path that folder has at the end.
+ * The folder `name` of the cache. If it is missing, `build` fills an empty folder, which is renamed when `build` is done. So a
+ * folder of that name is complete. If several processes need it, one builds and the others wait.
+ * @param build Its first argument is the folder to fill, its second the path of that folder when it is complete.
  */
 export async function installOnce(
   name: string,

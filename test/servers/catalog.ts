@@ -1,17 +1,17 @@
-/** A server that the suite can run on, and where Debian has it. */
+/** A server that the suite can run on, and its Debian packages. */
 export interface ServerPackage {
-  /** Which of the two servers of the product it takes the place of. */
+  /** Which of the product's two servers it replaces. */
   role: 'mysql' | 'redis';
   product: 'MySQL' | 'MariaDB' | 'Redis' | 'Valkey';
   /** What its version begins with. */
   version: string;
   suite: string;
   packages: readonly string[];
-  /** What the embedded servers look for in PATH: Debian's programs of these names. */
+  /** Debian's programs that `src/embedded/` looks for in PATH. */
   programs: readonly string[];
-  /** Programs that those start. */
+  /** Programs that those programs start. */
   helpers?: readonly string[];
-  /** Options for `programs`, after all others: they are not where they were compiled for. */
+  /** Last options of `programs`, which are not in the directory that they were compiled for. */
   options?: (home: string) => readonly string[];
 }
 

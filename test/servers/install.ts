@@ -17,10 +17,10 @@ interface Progress {
 }
 
 /**
- * Brings one of the servers to this Debian machine, in a folder of its own: nothing else on the machine changes but for
- * debootstrap, which is installed where it is missing. Installing needs root, using it does not.
- * @returns the folder; its `bin` holds the programs, for PATH.
- * @throws {Error} of one line, or with the last lines of what debootstrap said.
+ * Installs one of the servers on this Debian machine, in a folder of its own. Nothing else on the machine changes, except that
+ * debootstrap is installed if it is missing. Installing needs root, using the server does not.
+ * @returns the folder. Its `bin` has the programs, for PATH.
+ * @throws {Error} with one line, or with the last lines of debootstrap's output.
  */
 export function installServer(name: ServerName, { announce, signal }: Progress): Promise<string> {
   const server: ServerPackage = SERVERS[name];
@@ -65,7 +65,7 @@ async function proxySettings(): Promise<Record<string, string>> {
   return found;
 }
 
-/** In namespaces of its own, where these are allowed: what it mounts and starts is gone when it is, however it ends. */
+/** Runs debootstrap in its own namespaces, if these are allowed: its mounts and processes then end with it in any case. */
 async function debootstrap(args: string[], env: Record<string, string>, signal: AbortSignal): Promise<void> {
   const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
   const allowed = await runCommand('unshare', [...apart.slice(1), 'true']);
@@ -73,7 +73,7 @@ async function debootstrap(args: string[], env: Record<string, string>, signal: 
   const child = spawn('env', [...(allowed.ok ? apart : []), 'debootstrap', '--variant=minbase', ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own, so that all of it can be ended.
+    // A process group of its own, so that it can be killed as a whole.
     detached: true,
   });
   let output = '';
@@ -94,8 +94,8 @@ async function debootstrap(args: string[], env: Record<string, string>, signal: 
 }
 
 /**
- * Programs that run on this machine as it is, with its files and users: each starts with the loader and the libraries
- * that it was installed with, which are newer than the machine's own. This needs neither chroot nor root.
+ * Adds programs that run directly on this machine, with its files and users. Each starts with the loader and the libraries that
+ * it was installed with, which are newer than the machine's own. This needs neither chroot nor root.
  */
 async function addPrograms(server: ServerPackage, folder: string, home: string): Promise<void> {
   const bin = join(folder, 'bin');

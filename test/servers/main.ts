@@ -12,9 +12,9 @@ import { installNode } from './node.ts';
 import { checkProducts } from './products.ts';
 
 /**
- * `npm run test:on -- mysql-9 valkey-9 --node 24 …`: runs the suite on these servers and this Node, which are installed
- * where they are missing. What follows goes to vitest, whose exit code is this script's. A server whose address is in
- * TEST_DATABASE_URL or TEST_REDIS_URL is used as it is.
+ * `npm run test:on -- mysql-9 valkey-9 --node 24 …`: runs the suite on these servers and this Node, and installs what is
+ * missing. The other arguments go to vitest, whose exit code is this script's. A server whose address is in TEST_DATABASE_URL
+ * or TEST_REDIS_URL is used as it is.
  */
 
 const announce = (line: string) => console.error(line);

@@ -10,7 +10,7 @@ export function parseSources(text: string): string[] {
   for (const line of lines) {
     const field = /^([A-Za-z-]+):(.*)$/.exec(line);
     const oneLine = /^\s*deb\s+(?:\[[^\]]*\]\s*)?(\S+)/.exec(line);
-    // A field of deb822 goes on in the lines that begin with a space.
+    // A field of deb822 continues in the lines that begin with a space.
     inAddresses = field === null ? inAddresses && /^\s+\S/.test(line) : field[1]?.toLowerCase() === 'uris';
     if (inAddresses) addresses.push(...(field?.[2] ?? line).trim().split(/\s+/));
     else if (oneLine?.[1] !== undefined) addresses.push(oneLine[1]);
@@ -19,7 +19,7 @@ export function parseSources(text: string): string[] {
   return [...new Set(usable.map((address) => address.replace(/\/+$/, '')))];
 }
 
-/** Whether this is the `InRelease` of a suite of Debian itself. A third party calls itself something else. */
+/** Whether this is the `InRelease` of a suite of Debian itself. Third parties name another origin. */
 export function isDebianRelease(text: string, suite: string): boolean {
   const names = [...text.matchAll(/^(?:Suite|Codename):\s*(.+)$/gm)].map(([, name]) => name?.trim());
   return /^Origin:\s*Debian$/m.test(text) && names.includes(suite);
@@ -40,7 +40,7 @@ function readSources(): string {
 /**
  * The first mirror among this machine's apt sources that has this suite of Debian.
  * @param env The environment of wget, for a proxy.
- * @throws {Error} of one line when there is none.
+ * @throws {Error} with one line when there is none.
  */
 export async function findMirror(suite: string, env: Record<string, string>): Promise<string> {
   const mirrors = parseSources(readSources());

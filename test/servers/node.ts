@@ -4,15 +4,15 @@ import { lastLines, runCommand } from '../../src/embedded/command.ts';
 import { installOnce } from './cache.ts';
 
 /**
- * A Node of this major version, from npm's registry, beside the machine's own. An installed one stays as it is.
+ * Installs a Node of this major version from npm's registry, beside the machine's own. One that is installed stays as it is.
  * @returns the folder of the program `node`, for PATH.
- * @throws {Error} with the last lines of what npm said.
+ * @throws {Error} with the last lines of npm's output.
  */
 export async function installNode(
   major: string,
   { announce, signal }: { announce: (line: string) => void; signal: AbortSignal },
 ): Promise<string> {
-  // The package `node` holds no program: a script of its own, which npm may refuse to run, installs this one.
+  // The package `node` has no program. Its install script, which npm may refuse to run, installs this package.
   const program = `node-${process.platform}-${process.arch}`;
   const home = await installOnce(
     `node-${major}`,

@@ -2,8 +2,8 @@ import { ask, tell } from '../embedded/clients.ts';
 import type { ServerPackage } from './catalog.ts';
 
 /**
- * What answers at these addresses, such as "MySQL 9.7.4 and Redis 7.0.15".
- * @throws {Error} of one line when one of them is not what was wanted.
+ * Names the servers at these addresses, such as "MySQL 9.7.4 and Redis 7.0.15".
+ * @throws {Error} with one line when one of them is not the wanted server.
  */
 export async function checkProducts(
   { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string },
@@ -22,13 +22,13 @@ export async function checkProducts(
   return `${products.mysql} and ${products.redis}`;
 }
 
-/** @param version of `SELECT VERSION()`, such as "9.7.4-2" and "10.11.18-MariaDB-0+deb12u1". */
+/** @param version the result of `SELECT VERSION()`, such as "9.7.4-2" and "10.11.18-MariaDB-0+deb12u1". */
 export function nameDatabase(version: string): string {
   const number = /^[\d.]+/.exec(version)?.[0] ?? version;
   return `${version.includes('MariaDB') ? 'MariaDB' : 'MySQL'} ${number}`;
 }
 
-/** @param info of `INFO server`. Valkey says in it which Redis it stands for, too. */
+/** @param info the answer to `INFO server`. Valkey's also has the version of Redis that it is compatible with. */
 export function nameRedis(info: string): string {
   const valueIn = (field: string) => new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   const valkey = valueIn('valkey_version');

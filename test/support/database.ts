@@ -10,7 +10,7 @@ export interface TestDatabase {
   readonly url: string;
 }
 
-/** A database of this test file's own, dropped at its end. Call it at the top of the file. */
+/** Creates a database for this test file, which is dropped at its end. Call it at the top of the file. */
 export function useDatabase({ migrated = true } = {}): TestDatabase {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const url = new URL(inject('databaseUrl'));

@@ -1,6 +1,6 @@
 import type { EndpointHealth } from '../../src/delivering/run/endpoint-health.ts';
 
-/** Of an endpoint that has always answered with 2xx. */
+/** The health of an endpoint that has always answered with 2xx. */
 export const healthy: EndpointHealth = {
   consecutiveFailures: 0,
   failingSince: null,

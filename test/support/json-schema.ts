@@ -44,8 +44,8 @@ const KEYWORDS = new Set<string>([
 ] satisfies (keyof JsonSchema)[]);
 
 /**
- * Where a value does not fit a schema, and why; empty when it fits.
- * @throws for a keyword that is not known here: it would else be passed over in silence.
+ * Lists where a value does not fit a schema, and why; empty when it fits.
+ * @throws for a keyword that is unknown here, which would otherwise be ignored silently.
  */
 export function disagreements(schema: JsonSchema, value: unknown, path = '$'): string[] {
   const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword));
@@ -92,7 +92,7 @@ function isOfType(type: NonNullable<JsonSchema['type']>, value: unknown): boolea
   }
 }
 
-/** Lengths count characters, not UTF-16 units (RFC 8259, as JSON Schema has it). */
+/** Lengths count characters, not UTF-16 units (RFC 8259, to which JSON Schema refers). */
 function faultsOfText({ minLength, maxLength, pattern }: JsonSchema, text: string, path: string): string[] {
   const length = [...text].length;
   return [

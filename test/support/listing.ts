@@ -10,7 +10,7 @@ export interface Listed {
   account: { id: string };
 }
 
-/** One page that must be there. @returns its rows, and where its Link leads to. */
+/** Reads a page, which must exist. @returns its rows, and the target of its Link. */
 export async function readPage(
   service: TestService,
   key: string,
@@ -28,7 +28,7 @@ export async function readPage(
   };
 }
 
-/** Follows Link from a page to the last one. @returns all rows, in the order of their coming. */
+/** Follows Link from a page to the last one. @returns all rows, in the order in which they were listed. */
 export async function readAll(service: TestService, key: string, path: string): Promise<Listed[]> {
   const all: Listed[] = [];
   for (let next: string | null = path; next !== null; ) {

@@ -2,7 +2,7 @@ import { MAX_INLINE } from '../../src/importing/inline-imports.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
-/** An account at a bank, as the API makes it. */
+/** Creates an account at a bank, over the API. */
 export async function createAccount(
   service: TestService,
   key: string,
@@ -31,12 +31,12 @@ export const movement = (accountId: string, fields: object = {}) => ({
   ...fields,
 });
 
-/** The body of an import that is too large to be stored at once: without an importer it stays queued. */
+/** The body of an import that is too large to be stored inline. Without an importer it stays queued. */
 export const largeImport = (accountId: string) => ({
   transactions: Array.from({ length: MAX_INLINE + 1 }, () => movement(accountId)),
 });
 
-/** Sends movements in and waits until the import is done. @returns the import. */
+/** Imports movements and waits until the import is done. @returns the import. */
 export async function importMovements(service: TestService, key: string, movements: object[]) {
   const { status, body } = await service.call('POST', '/v1/imports', {
     key,

@@ -8,29 +8,29 @@ const RESPONSE_CODES = { noerror: 0, servfail: 2, nxdomain: 3 } as const;
 
 type Failure = 'silence' | 'servfail' | 'nxdomain';
 
-/** What the server says about a name. */
+/** The records of a name. */
 export interface Zone {
-  /** IPv4 addresses, or how a question for them fails; none (NODATA) unless given. */
+  /** IPv4 addresses, or how a query for them fails. Default: none (NODATA). */
   a?: string[] | Failure;
   aaaa?: string[] | Failure;
-  /** Another name of this server, whose records the answer then holds too. */
+  /** Another name of this server, whose records are added to the answer. */
   cname?: string;
-  /** Seconds; 60 unless given. */
+  /** Seconds. Default: 60. */
   ttl?: number;
-  /** That of the IPv6 addresses, where it is another one. */
+  /** TTL of the IPv6 addresses. Default: `ttl`. */
   aaaaTtl?: number;
 }
 
 export interface NameServer {
   /** For `resolver.setServers`. */
   readonly address: string;
-  /** The questions that came in, as "a bank.example". */
+  /** The queries that were received, as "a bank.example". */
   readonly asked: string[];
-  /** What the server knows. A name that is not in it does not exist. */
+  /** The names of this server. All others do not exist. */
   readonly zones: Map<string, Zone | Failure>;
 }
 
-/** A real DNS server on a UDP socket on loopback, with no names, for each test file that uses it. */
+/** Starts a real DNS server for this test file, on a UDP socket on loopback. It has no names at first. */
 export function useNameServer(): NameServer {
   const socket = createSocket('udp4');
   const asked: string[] = [];

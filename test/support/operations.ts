@@ -8,9 +8,9 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly { in: string; name: string }[];
-  /** The schema of each content type it takes; null where the document has none. */
+  /** The schema of each content type it accepts; null if the document has none. */
   readonly bodies: ReadonlyMap<string, JsonSchema | null>;
-  /** The schema of each status it may answer with; null where the document has none. */
+  /** The schema of each status it may answer with; null if the document has none. */
   readonly answers: ReadonlyMap<number, JsonSchema | null>;
 }
 
@@ -30,7 +30,7 @@ interface Document {
   >;
 }
 
-/** All that the running service says it answers, in the order of the document: a route that is added later is in it. */
+/** Reads all operations from the running service, in the order of its document. So tests include routes that are added later. */
 export async function readOperations(service: TestService): Promise<Operation[]> {
   const { body } = await service.call('GET', '/openapi.json');
   const { paths } = body as Document;
@@ -54,7 +54,7 @@ export async function readOperations(service: TestService): Promise<Operation[]>
 }
 
 /**
- * What kind of object a path parameter names: the segment before it, `webhooks` for `/v1/webhooks/{id}/replay`.
+ * The collection of a path parameter: the segment before it, such as `webhooks` in `/v1/webhooks/{id}/replay`.
  * @throws when the path has no such parameter.
  */
 export function collectionOf(path: string, parameter: string): string {

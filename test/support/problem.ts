@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import type { Answer } from './service.ts';
 
 /**
- * Checks that an answer is an error in the one shape all of them have (RFC 9457).
- * @returns the paths of its problems, in their order.
+ * Checks that an answer is an error in the format of all errors (RFC 9457).
+ * @returns the paths of its validation issues, in order.
  */
 export function expectProblem({ status, headers, body }: Answer, expected: number): string[] {
   expect({ status, body }).toMatchObject({ status: expected, body: { status: expected } });
@@ -24,5 +24,5 @@ export function expectProblem({ status, headers, body }: Answer, expected: numbe
   return errors.map(({ path }) => path);
 }
 
-/** What differs between two answers that should tell the same is in neither of these. */
+/** For comparing errors: without the request id, which differs between equal answers. */
 export const withoutRequestId = ({ status, body: { request_id: _, ...body } }: Answer) => ({ status, body });

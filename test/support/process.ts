@@ -9,7 +9,7 @@ export interface ServiceProcess {
   child: ChildProcess;
   /** What it has written to stdout and stderr so far. */
   readonly said: string;
-  /** Where its API answers; waits until it says so. */
+  /** The URL of its API. Waits until the process prints it. */
   url(): Promise<string>;
   /** Sends a signal and waits for the end. @returns the exit code, null when the signal itself ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
@@ -17,7 +17,7 @@ export interface ServiceProcess {
   ended(): Promise<number | null>;
 }
 
-/** The service as a process of its own, with nothing in its environment but PATH, HOME and what is given. */
+/** Starts the service as a process. Of this process's environment it gets only PATH and HOME. */
 export function startServiceProcess(env: Record<string, string>, args: string[] = []): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Answer } from './service.ts';
 
-/** One request as `fetch` will not send it: any Host header, a body in chunks without a length, from another local address. */
+/** Sends a request that `fetch` cannot send: with any Host header, a chunked body without a length, or another local address. */
 export async function send(
   url: string,
   {
@@ -21,7 +21,7 @@ export async function send(
 ): Promise<Answer> {
   const outgoing = request(url, { method, headers, localAddress: from });
   const answered = once(outgoing, 'response');
-  // A server that has refused may close before it has been sent everything.
+  // A server that has refused the request may close the connection before everything is sent.
   outgoing.on('error', () => {});
   Readable.from(body).pipe(outgoing);
   const [response] = await answered;
@@ -35,7 +35,7 @@ export async function send(
   };
 }
 
-/** Bytes as they are, to a server; what it answers until it closes. */
+/** Sends raw bytes to a server. @returns what it answers until it closes the connection. */
 export async function sendBytes(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

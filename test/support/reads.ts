@@ -9,7 +9,7 @@ const COUNTERS = `
 const sumOf = (counters: readonly { Value: string }[]): number =>
   counters.reduce((sum, { Value }) => sum + Number(Value), 0);
 
-/** Does `work` in one transaction. @returns what it gives, and how many entries of tables and indexes MySQL looked at for it. */
+/** Runs `work` in one transaction. @returns its result, and how many entries of tables and indexes MySQL read for it. */
 export async function watchReads<T>(
   database: DataSource,
   work: (sql: Sql) => Promise<T>,
@@ -27,12 +27,12 @@ export async function watchReads<T>(
   }
 }
 
-/** The same for work that takes connections, and makes its transactions, itself. @param url of the database. */
+/** Like watchReads, for work that takes connections and begins transactions itself. @param url of the database. */
 export async function watchOwnReads<T>(
   url: string | undefined,
   work: (database: DataSource) => Promise<T>,
 ): Promise<{ result: T; read: number }> {
-  // All of it goes over the one connection whose counters are read.
+  // Everything uses the one connection whose counters are read.
   const database = createDataSource(url ?? '', { poolSize: 1 });
   await database.initialize();
   try {

@@ -12,21 +12,21 @@ export interface Received {
   at: number;
 }
 
-/** Answers one POST; without one, 200. */
+/** Answers one POST. A path without it answers 200. */
 export type Answering = (received: Received, response: ServerResponse, request: IncomingMessage) => void;
 
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
-  /** How many POSTs were being answered at once, at most. */
+  /** The most POSTs that were being answered at the same time. */
   readonly peak: number;
-  /** What came to one path. */
+  /** The POSTs to one path. */
   at(path: string): Received[];
   /** Sets how a path answers from now on. */
   answer(path: string, answering: Answering): void;
 }
 
-/** A real HTTP server on loopback that keeps what comes in, with a path for each webhook of a test. */
+/** Starts a real HTTP server on loopback that keeps what it receives. Each webhook of a test has its own path. */
 export function useReceiver(): Receiver {
   const received: Received[] = [];
   const answers = new Map<string, Answering>();

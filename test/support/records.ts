@@ -3,7 +3,7 @@ import type { LeasedRecord } from '../../src/delivering/record-results.ts';
 import type { AttemptResult, RunRecord } from '../../src/delivering/run/types.ts';
 import type { TestService } from './service.ts';
 
-/** The leases of webhooks whose lease is free, whoever had it before. */
+/** Takes the leases of webhooks, whichever run had them before. @throws when one is held. */
 export async function leaseAll({ runtime }: TestService, webhookIds: readonly string[]): Promise<Lease[]> {
   const rows = await runtime.database.query<
     { webhook_id: string; lease_token: string; lease_writes: number }[]
@@ -40,7 +40,7 @@ export const success = (transactionId: number, fields: Partial<AttemptResult> = 
   ...fields,
 });
 
-/** One attempt that was answered 500, to be repeated in an hour. */
+/** One attempt that was answered 500, to be retried in an hour. */
 export const failure = (transactionId: number, fields: Partial<AttemptResult> = {}): AttemptResult =>
   success(transactionId, {
     status: 'pending',
@@ -52,7 +52,7 @@ export const failure = (transactionId: number, fields: Partial<AttemptResult> = 
     ...fields,
   });
 
-/** What a run records that has got to the newest of its results. */
+/** The record of a run whose cursor is at the newest of these results. */
 export function recordOf(
   lease: Lease,
   results: readonly AttemptResult[],

@@ -1,6 +1,6 @@
 import { reservePort } from './reserved-port.ts';
 
-/** Reserves a port between two, says which, and keeps it until it is killed. */
+/** Reserves a port in a range, prints it, and keeps it until this process is killed. */
 const [from, to] = process.argv.slice(2).map(Number) as [number, number];
 console.log(
   await reservePort([[from, to]]).then(

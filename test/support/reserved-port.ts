@@ -9,29 +9,29 @@ const [FIRST, LAST] = [10_000, 65_535];
 /** From and to; both included. */
 export type PortRange = readonly [from: number, to: number];
 
-/** The ports that the system gives to outgoing connections, and to those who listen on port 0. */
+/** The ports that the system gives to outgoing connections, and to servers that listen on port 0. */
 export function readEphemeralPorts(): PortRange {
   try {
     const text = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8');
     const [from = 0, to = 0] = text.trim().split(/\s+/).map(Number);
     return [from, to];
   } catch {
-    // What IANA suggests, and macOS and the BSDs do.
+    // The range that IANA suggests, and that macOS and the BSDs use.
     return [49_152, 65_535];
   }
 }
 
 /**
- * A port of 127.0.0.1 for a server that is started later, or is stopped and started again. It is not one that the system
- * gives away, and until this process ends no other process gets it from here.
- * @param ranges where it is looked for.
- * @throws when none is free there.
+ * Reserves a port of 127.0.0.1 for a server that is started later, or is stopped and started again. The system does not give
+ * it to outgoing connections, and until this process ends, this function gives it to no other process.
+ * @param ranges where to search.
+ * @throws when no port in them is free.
  */
 export async function reservePort(
   ranges: readonly PortRange[] = beside(readEphemeralPorts()),
 ): Promise<number> {
   const ports = ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i));
-  // Begun anywhere: processes that begin at the same moment would else try the same ports.
+  // Starts at a random port. Processes that start at the same time would otherwise try the same ports.
   const start = Math.floor(Math.random() * ports.length);
   for (const port of [...ports.slice(start), ...ports.slice(0, start)]) {
     if (await tryToReserve(port)) return port;
@@ -50,7 +50,7 @@ function beside([from, to]: PortRange): PortRange[] {
   return usable;
 }
 
-/** The UDP port of the same number is the reservation: the system gives it to one process, for as long as that lives. */
+/** The UDP port of the same number is the reservation: the system gives it to one process, until that process ends. */
 async function tryToReserve(port: number): Promise<boolean> {
   const reservation = createSocket('udp4');
   const server = createServer();

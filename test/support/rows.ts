@@ -4,7 +4,7 @@ const TABLES =
   `accounts banks imports import_parts import_errors transactions webhooks webhook_filters webhook_backlogs
   webhook_cursors deliveries retries attempts replays`.split(/\s+/);
 
-/** How many rows every table has that a request could write to: equal before and after one that was refused. */
+/** Counts the rows of every table that a request could write to. A request that is refused must not change them. */
 export async function countRows({ runtime }: TestService): Promise<Record<string, string>> {
   const columns = TABLES.map((table) => `(SELECT COUNT(*) FROM ${table}) AS ${table}`);
   const [counts] = await runtime.database.query<Record<string, string>[]>(`SELECT ${columns.join(', ')}`);

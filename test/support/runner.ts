@@ -6,11 +6,11 @@ import type { TestService } from './service.ts';
 
 export interface TestRunner extends Runner {
   poster: Poster;
-  /** The jobs that its runs left behind. */
+  /** The jobs that its runs added. */
   wakes: { webhookId: string; delay: number }[];
 }
 
-/** Runners whose runs the test starts itself: no worker competes with them, and nobody wakes them. Ended with the file. */
+/** Runners whose runs the test starts itself: no worker competes with them, and nothing wakes them. Stopped after the file. */
 export function useRunners(service: TestService) {
   const made: TestRunner[] = [];
   afterAll(async () => {

@@ -17,9 +17,9 @@ export interface Answer {
 export interface TestService {
   readonly url: string;
   readonly runtime: Runtime;
-  /** A customer of its own, with an API key that sees all its accounts. */
+  /** Creates a customer with an API key for all its accounts. */
   customer(name?: string): Promise<NewCustomer>;
-  /** One request; an object body is sent as JSON, a string as it is. */
+  /** Sends one request. An object body is sent as JSON, a string as it is. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
@@ -30,7 +30,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-/** The service on a database and queues of this test file's own. Call it at the top of the file. */
+/** Starts the service on a database and queues of this test file's own. Call it at the top of the file. */
 export function useService({
   roles = ROLES,
   config = {},

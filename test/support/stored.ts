@@ -1,6 +1,6 @@
 import type { Sql, WriteResult } from '../../src/database/transaction.ts';
 
-/** Movements as an import stores them, and their matches, written by SQL alone. */
+/** Stores movements and their matches as an import does, with SQL only. @returns the ids of the movements. */
 export async function storeMovements(
   sql: Sql,
   { customerId, accountId }: { customerId: string; accountId: string },
@@ -38,7 +38,7 @@ export async function storeMovements(
   return ids;
 }
 
-/** What an import adds to the backlogs: the newest filter of each webhook decides. */
+/** Adds to the backlogs what an import would add. The newest filter of each webhook decides. */
 const MATCH = `
   UPDATE webhook_backlogs b JOIN (
     SELECT f.webhook_id, MAX(t.id) AS last, COUNT(*) AS movements
@@ -61,13 +61,13 @@ export interface Recorded {
   response?: string | null;
 }
 
-/** The moment at which recorded attempts have begun; each takes 250 ms. */
+/** When recorded attempts began. Each took 250 ms. */
 export const ATTEMPTED_AT = '2026-02-01 12:00:00';
 
 /**
- * Writes what a delivery run would have recorded: the deliveries, their failed attempts, those that are due again in 2030, and
- * the webhook's numbers.
- * @param sentThrough where its cursor stands then; default: at the newest of these.
+ * Writes what a delivery run would have recorded: the deliveries, their failed attempts, their retries (pending ones are due in
+ * 2030), and the webhook's counts.
+ * @param sentThrough where its cursor is afterwards. Default: at the newest of these deliveries.
  */
 export async function recordDeliveries(
   sql: Sql,

@@ -3,7 +3,7 @@ import type { TestService } from './service.ts';
 import { storeMovements } from './stored.ts';
 import { subscribe } from './webhooks.ts';
 
-/** Nobody listens there. */
+/** Nothing listens on this port. */
 export const NOWHERE = 'http://127.0.0.1:9/';
 
 export interface Subscriber {
@@ -13,11 +13,11 @@ export interface Subscriber {
   /** Its first webhook. */
   webhook: { id: string; customerId: string };
   webhookIds: string[];
-  /** Stores movements of its account as an import does; nobody is woken for them. @returns their ids. */
+  /** Stores movements of its account as an import does, but wakes no webhook. @returns their ids. */
   store(movements: number | Parameters<typeof storeMovements>[2], accountId?: string): Promise<string[]>;
 }
 
-/** A customer with an account and webhooks for it. @param fields of one webhook each. */
+/** Creates a customer with an account and webhooks. @param fields of one webhook each. Default: one webhook. */
 export async function createSubscriber(
   service: TestService,
   endpoint = NOWHERE,

@@ -1,6 +1,6 @@
 /**
- * Waits until `probe` gives something other than undefined, null or false, asking again and again.
- * @throws after `timeout` milliseconds; `what` then says what did not come.
+ * Calls `probe` again and again until it gives something other than undefined, null or false.
+ * @throws after `timeout` milliseconds; `what` then says what did not happen.
  */
 export async function until<T>(
   what: string,

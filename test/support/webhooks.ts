@@ -13,7 +13,7 @@ export const webhook = (fields: object = {}) => ({
   ...fields,
 });
 
-/** A webhook for all movements of the customer, made over the API. */
+/** Creates a webhook for all movements of the customer, over the API. */
 export async function subscribe(service: TestService, key: string, endpoint: string, fields: object = {}) {
   const { status, body } = await service.call('POST', '/v1/webhooks', {
     key,
@@ -23,7 +23,7 @@ export async function subscribe(service: TestService, key: string, endpoint: str
   return body.webhook as { id: string; secret: string };
 }
 
-/** Delivery workers of the test's own, ended with the file. */
+/** Delivery workers that the test starts itself. Stopped after the file. */
 export function useDeliveryWorkers(service: TestService) {
   const running: Role[] = [];
   afterAll(async () => {
@@ -47,7 +47,7 @@ export interface DeliveryRow {
   due_at: Date | null;
 }
 
-/** A movement that matches beyond the cursor and has no row is pending, and due since it was stored. */
+/** A matching movement after the cursor that has no row is pending, and due since it was stored. */
 const DELIVERIES = `
   SELECT CONCAT(d.webhook_id, '-', d.transaction_id) AS id, d.transaction_id, d.status, d.attempts,
     COALESCE(r.failures, 0) AS failures, r.due_at
@@ -63,13 +63,13 @@ const DELIVERIES = `
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = c.webhook_id AND d.transaction_id = t.id)
   ORDER BY transaction_id`;
 
-/** The deliveries of a webhook, by movement; those that were never attempted with them. */
+/** The deliveries of a webhook in the order of their movements, with those that were never attempted. */
 export async function deliveriesOf({ runtime }: TestService, webhookId: string): Promise<DeliveryRow[]> {
   const rows = await runtime.database.query<(DeliveryRow & { attempts: unknown; failures: unknown })[]>(
     DELIVERIES,
     [webhookId, webhookId],
   );
-  // Numbers of a UNION are of different types on MySQL and MariaDB.
+  // Numbers of a UNION have different types on MySQL and MariaDB.
   return rows.map((row) => ({ ...row, attempts: Number(row.attempts), failures: Number(row.failures) }));
 }
 
@@ -90,7 +90,7 @@ const ATTEMPTS = `
   FROM deliveries WHERE webhook_id = ?
   ORDER BY transaction_id, number`;
 
-/** The attempts of a webhook, in order: those of each delivery, its last one too. */
+/** All attempts of a webhook, in order, with the last one of each delivery. */
 export async function attemptsOf({ runtime }: TestService, webhookId: string): Promise<AttemptRow[]> {
   const rows = await runtime.database.query<(AttemptRow & { transaction_id: string })[]>(ATTEMPTS, [
     webhookId,

@@ -5,18 +5,18 @@ import type { TestService } from './service.ts';
 import { recordDeliveries } from './stored.ts';
 import { deliveriesOf, webhook } from './webhooks.ts';
 
-/** What a customer is to have. */
+/** What to create for a customer. */
 export interface WorldPlan {
-  /** In every text of it. */
+  /** Part of all its texts. */
   mark: string;
   accounts: number;
-  /** Of each account, at least. */
+  /** At least this many for each account. */
   movements: number;
-  /** Rows of a file that could not be read. */
+  /** Rows of a file that are rejected. */
   issues: number;
-  /** Beside one for all accounts, one for each, and one that was for all before it was for the first. */
+  /** In addition to one for all accounts, one for each account, and one that was for all accounts and then for the first. */
   webhooks: { event: string; status: string; encoding: string }[];
-  /** How deliveries have ended, over and over; pending: never attempted. */
+  /** The status of the deliveries, repeated for all of them; pending ones were never attempted. */
   outcomes: ('pending' | 'delivered' | 'failed')[];
 }
 
@@ -40,13 +40,13 @@ export const worldPlan = (mark: string): fc.Arbitrary<WorldPlan> =>
     }),
   });
 
-/** Ids by the name of their collection in a path of the API; deliveries by webhook. */
+/** Ids by the name of their collection in the API's paths. Deliveries are in the order of their webhooks. */
 export type Objects = Record<
   'accounts' | 'banks' | 'webhooks' | 'deliveries' | 'imports' | 'apikeys',
   string[]
 >;
 
-/** Its ids in a collection. @throws when a path names one that is not made here. */
+/** The ids in a collection. @throws for a collection that is not created here. */
 export function idsOf(objects: Objects, collection: string): string[] {
   const ids: string[] | undefined = (objects as Record<string, string[]>)[collection];
   if (ids === undefined) throw new Error(`test/support/world.ts makes no ${collection}: add it there`);
@@ -57,16 +57,16 @@ export interface World {
   customer: NewCustomer['customer'];
   /** Sees all accounts. */
   key: string;
-  /** Sees the first account alone. */
+  /** Sees only the first account. */
   limitedKey: string;
-  /** All objects; and those of them that the limited key sees. */
+  /** All objects, and those that the limited key sees. */
   all: Objects;
   limited: Objects;
-  /** What nobody else may ever read: keys, secrets and the mark. */
+  /** Texts that no other customer may ever read: keys, secrets and the mark. */
   secrets: string[];
 }
 
-/** A customer with accounts, movements, webhooks, deliveries with attempts, imports with errors, and keys. Needs an importer. */
+/** Creates a customer with accounts, movements, webhooks, deliveries, attempts, imports, errors and keys. Needs an importer. */
 export async function createWorld(service: TestService, plan: WorldPlan): Promise<World> {
   const { database } = service.runtime;
   const { mark } = plan;
@@ -115,7 +115,7 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
   );
   await importMovements(service, key, rows);
   await importMovements(service, limited.apikey, [movement(first, { unique_id: `${mark} dar` })]);
-  // From now on it is for one account, and those of the others are still pending.
+  // From now on it matches one account. Deliveries for the others are still pending.
   await service.call('PATCH', `/v1/webhooks/${narrowed}`, { key, body: { account: first } });
   const faulty = `${JSON.stringify({ [mark]: 1 })}\n`.repeat(plan.issues);
   const answer = await service.call('POST', '/v1/imports', {
@@ -131,7 +131,7 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
   return { customer, key, limitedKey: limited.apikey, all, limited: own, secrets };
 }
 
-/** What delivery runs, ops and time would have left in these tables. */
+/** Writes what delivery runs, operators and time would have left in these tables. */
 async function leaveTraces(
   service: TestService,
   customerId: string,
@@ -168,7 +168,7 @@ async function leaveTraces(
   await database.query('UPDATE imports SET error = ? WHERE id IN (?)', [mark, all.imports]);
 }
 
-/** The ids of a customer's objects; with fewer than all its accounts, those that a key limited to these sees. */
+/** The ids of a customer's objects. With only some of its accounts, those that a key limited to these accounts sees. */
 async function findObjects(
   service: TestService,
   customerId: string,

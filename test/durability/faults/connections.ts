@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 
-/** Asked more often, innodb_trx goes on telling the same. */
+/** Milliseconds between two refreshes of innodb_trx. Queried more often, it gives the same rows. */
 const INNODB_TRX_REFRESH = 120;
 
 const WAITING = `
   SELECT trx_mysql_thread_id AS id FROM information_schema.innodb_trx
   WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id <> CONNECTION_ID()`;
 
-/** What the product's transactions touch late, so that holding it stops them half-way. */
+/** What to lock: rows that the product's transactions touch late, so that locking them stops the transactions half-way. */
 export type Hold = 'import' | 'delivery';
 
-/** A chunk has stored its movements when it comes to the accounts. */
+/** A chunk has already stored its movements when it updates the accounts. */
 const HOLD_ACCOUNTS = 'SELECT id FROM accounts ORDER BY id FOR UPDATE';
 
 /** Movements that are about to be delivered. */
@@ -19,7 +19,7 @@ const NEXT_MOVEMENTS = `
   SELECT c.webhook_id, t.id, c.customer_id FROM webhook_cursors c JOIN transactions t ON t.customer_id = c.customer_id
   WHERE c.webhook_id IN (?) AND t.id > c.sent_through LIMIT 2000`;
 
-/** A batch of results has taken its cursor when it comes to the rows of its deliveries: it waits for who has these. */
+/** A batch of results has already locked its cursor when it inserts its deliveries. It then waits for the lock on these rows. */
 const TAKE_ROWS = `
   INSERT IGNORE INTO deliveries
     (webhook_id, transaction_id, customer_id, status, attempts, outcome, started_at, duration_ms) VALUES ?`;
@@ -31,8 +31,8 @@ export interface HoldOptions {
 }
 
 /**
- * For so many seconds stops transactions of the product half-way and kills their connections.
- * @returns how many.
+ * Stops transactions of the product half-way and kills their connections, for this many seconds.
+ * @returns the number of killed connections.
  */
 export async function killConnections({ sql, seconds, webhookIds }: HoldOptions): Promise<number> {
   let killed = 0;
@@ -50,8 +50,9 @@ export async function killConnections({ sql, seconds, webhookIds }: HoldOptions)
 const MOST_WAITING = 3_000;
 
 /**
- * Does something to a process at the moment in which a transaction of the product is half-way, and then lets that go on. If
- * none comes within 3 s, or MySQL is away, it is done all the same.
+ * Calls `act` while a transaction of the product is half-way, and then lets the transaction continue. If none begins within
+ * 3 s, or MySQL is unreachable, `act` is called anyway.
+ * @returns what was found half-way, for the log.
  */
 export async function actHalfWay(
   hold: Hold,
@@ -82,13 +83,13 @@ const BALLAST = [
 ];
 const BALLAST_ROWS = 1_500;
 
-/** As many in a row as the product tries again at once: none of them may cost anything but time. */
+/** As many in a row as the product retries immediately, so that they cost nothing but time. */
 const DEADLOCKS = 3;
 
 /**
- * For so many seconds takes locks that the product takes too, in the opposite order, with a transaction heavier than any of
- * the product's: InnoDB rolls back the one that has changed less.
- * @returns how many deadlocks that made, in which the product's transaction was the one rolled back.
+ * For this many seconds, takes locks that the product takes too, in the opposite order. Its transaction changes more rows than
+ * any of the product's, and InnoDB rolls back the transaction that has changed fewer.
+ * @returns the number of deadlocks in which the product's transaction was rolled back.
  */
 export async function makeDeadlocks(of: Hold, { sql, seconds, webhookIds }: HoldOptions): Promise<number> {
   for (const statement of BALLAST) await sql.query(statement);
@@ -99,20 +100,20 @@ export async function makeDeadlocks(of: Hold, { sql, seconds, webhookIds }: Hold
       Array.from({ length: BALLAST_ROWS }, () => [1]),
     ]);
     if ((await stopHalfWay(holder, of, webhookIds)).length === 0) return;
-    // What the transaction that waits for us has locked before.
+    // Locked before by the transaction that waits for us.
     await holder.query(`SELECT * FROM ${of === 'import' ? 'import_locks' : 'webhook_cursors'} FOR UPDATE`);
     made += 1;
   });
   return made;
 }
 
-/** Holds what the product needs until it waits for it. @returns the connections that wait; none if nothing came. */
+/** Holds what the product needs until a transaction waits for it. @returns the waiting connections; empty if there were none. */
 async function stopHalfWay(
   holder: PoolConnection,
   hold: Hold,
   webhookIds: readonly string[],
 ): Promise<number[]> {
-  if (!(await take(holder, hold, webhookIds))) return []; // All is delivered: nobody will wait.
+  if (!(await take(holder, hold, webhookIds))) return []; // Nothing to hold, so nothing will wait.
   for (let looks = 0; looks < 10; looks += 1) {
     await sleep(INNODB_TRX_REFRESH);
     const [waiting] = await holder.query<(RowDataPacket & { id: number })[]>(WAITING);
@@ -143,7 +144,7 @@ async function take(holder: PoolConnection, hold: Hold, webhookIds: readonly str
   return rows.length > 0;
 }
 
-/** Does it again and again, each time in a transaction that is rolled back. */
+/** Repeats `work`, each time in a transaction that is rolled back. */
 async function repeat(
   sql: Pool,
   seconds: number,
@@ -156,7 +157,7 @@ async function repeat(
       await holder.beginTransaction();
       await work(holder);
     } catch (error) {
-      // Rolled back ourselves, or the one to be killed had gone already: the next time.
+      // Our transaction was rolled back, or the connection to be killed had already ended. The next round tries again.
       if (!isRetryableLockError(error)) throw error;
     } finally {
       await holder.rollback().catch(() => {});

@@ -14,14 +14,14 @@ const HOUR_SECONDS = 3_600;
 
 /** A fault as it happened. */
 export interface InjectedFault extends PlannedFault {
-  /** Milliseconds since 1970, from the first moment until all was up again. */
+  /** Milliseconds since 1970, from the start of the fault until everything was running again. */
   start: number;
   end: number;
-  /** What it met, where that can be counted. */
+  /** What it affected, if that can be counted. */
   note: string;
 }
 
-/** Does to the installation what was planned, and mends it when the time is over. */
+/** Injects a planned fault into the installation, and repairs it when its time is over. */
 export async function inject(
   installation: Installation,
   fault: PlannedFault,
@@ -115,7 +115,7 @@ function role({ roles }: Installation, kind: string, which: number) {
   return found;
 }
 
-/** Every third webhook: of each customer some, of each sort some. */
+/** Every third webhook: some of each customer and some of each sort. */
 export const thirdOf = ({ webhooks }: Pick<Installation, 'webhooks'>, third: number): string[] =>
   webhooks.filter((_, index) => (index + Math.floor(index / 6)) % 3 === third).map(({ id }) => id);
 

@@ -4,10 +4,10 @@ import { type Movement, makeMovements } from './movements.ts';
 
 const SECOND = 1_000;
 const REQUEST_TIMEOUT = 20 * SECOND;
-/** A key that is still "being received" after this long belongs to an upload that broke off. */
+/** An idempotency key that is still "being received" after this long belongs to an upload that broke off. */
 const STUCK_AFTER = 60 * SECOND;
 
-/** What the clients sent, by unique_id, and what came of it. */
+/** A movement that a client sent, and whether it was acknowledged. */
 export interface Sent {
   customerId: string;
   accountId: string;
@@ -16,15 +16,16 @@ export interface Sent {
 }
 
 export interface ClientRecord {
+  /** By unique_id. */
   sent: Map<string, Sent>;
   requests: number;
-  /** Sent again, because the answer was lost or was an error that passes. */
+  /** Requests that were sent again, because the answer was lost or the error was retryable. */
   resent: number;
-  /** Status codes of answers other than 202, with how often each came. */
+  /** Answers other than 202, by status or error code, with how often each was given. */
   refusals: Map<string, number>;
   /** Answers that a correct request must never get. */
   wrong: string[];
-  /** Idempotency keys for which 409 was answered for a minute. */
+  /** Idempotency keys that were answered 409 for a minute. */
   stuckKeys: string[];
 }
 
@@ -41,7 +42,7 @@ interface Upload {
   type: string;
   body: string;
   key: string | null;
-  /** Sent in pieces over this many milliseconds; 0: at once. */
+  /** Milliseconds over which the body is sent in parts; 0 sends it as a whole. */
   slowly: number;
 }
 
@@ -55,11 +56,11 @@ export interface ClientOptions {
   rate: number;
   dice: Dice;
   record: ClientRecord;
-  /** Aborted: the upload in hand is still brought to its end, and then no more is sent. */
+  /** When it is aborted, the current upload is completed, and then no more is sent. */
   stopping: AbortSignal;
 }
 
-/** A client that sends movements in, and sends again, with the same key and body, what was not acknowledged. */
+/** Imports movements, and sends what was not acknowledged again, with the same key and body. */
 export async function runClient(options: ClientOptions): Promise<void> {
   const { name, accountIds, customerId, rate, dice, record, stopping } = options;
   let made = 0;
@@ -82,7 +83,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     });
     const upload = toUpload(dice, movements, `${name}-${first}`, large);
     if (await sendUntilAcknowledged(options, upload)) for (const sent of inHand) sent.acknowledged = true;
-    // A statement that is sent in a second time, as a new import, must change nothing.
+    // Importing a statement a second time must change nothing.
     if (earlier !== null && dice.whole(1, 15) === 1) {
       await sendUntilAcknowledged(options, { ...earlier, key: null });
     }
@@ -105,7 +106,7 @@ function toUpload(dice: Dice, movements: readonly Movement[], key: string, large
   };
 }
 
-/** @returns false when it was refused for good, which is on record then. */
+/** @returns false when it was refused for good, which is then recorded. */
 async function sendUntilAcknowledged(options: ClientOptions, upload: Upload): Promise<boolean> {
   const { record, dice } = options;
   const begun = performance.now();
@@ -128,7 +129,7 @@ async function sendUntilAcknowledged(options: ClientOptions, upload: Upload): Pr
   }
 }
 
-/** @returns the status, or the code of the error that took its place. */
+/** @returns the status, or the code of the error if there was no answer. */
 async function send({ url, apiKey }: ClientOptions, { type, body, key, slowly }: Upload): Promise<string> {
   try {
     const response = await fetch(`${url}/v1/imports`, {
@@ -143,7 +144,7 @@ async function send({ url, apiKey }: ClientOptions, { type, body, key, slowly }:
       ...(slowly === 0 ? {} : { duplex: 'half' }),
     });
     const answer = await response.text();
-    // An answer that broke off counts as lost, whatever its status line said.
+    // An answer that broke off counts as lost, whatever its status.
     if (response.status === 202 && !('import' in JSON.parse(answer))) return 'not an import';
     return String(response.status);
   } catch (error) {

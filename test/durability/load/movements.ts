@@ -1,6 +1,6 @@
 import type { Dice } from '../dice.ts';
 
-/** Stands in every description; whatever else holds it has been told of customers' movements. */
+/** Part of every description. Wherever else it is found, the content of movements has leaked. */
 export const MARKER = 'EFTGÖNDERENMÜŞTERİ';
 
 export interface Movement {
@@ -10,7 +10,7 @@ export interface Movement {
   [field: string]: string | null;
 }
 
-/** Movements with ids of their own, which also begin each description, so that a notification tells of which one it is. */
+/** Movements with unique_ids, which also begin each description, so that a notification can be traced to its movement. */
 export function makeMovements(
   dice: Dice,
   {

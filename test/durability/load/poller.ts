@@ -13,7 +13,7 @@ export interface PollerRecord {
   customerId: string;
   /** unique_id of every movement seen, by id. */
   seen: Map<string, string>;
-  /** New movements that came behind later ones, or ids that did not ascend within a listing. */
+  /** New movements that appeared after later ones, or ids that were not ascending within a listing. */
   disorder: string[];
   /** Answers that a correct request must never get. */
   wrong: string[];
@@ -29,9 +29,9 @@ export const newPollerRecord = (customerId: string): PollerRecord => ({
 });
 
 /**
- * A client that lists all there is, page by page along `Link`, and from then on asks for what is new with `after`, the last
- * date_readed it has seen.
- * @param stopping aborted: one more listing is brought to its end, and then it is over.
+ * Lists all movements page by page, following `Link`, and from then on lists new ones with `after`, the last date_readed it has
+ * seen.
+ * @param stopping when it is aborted, one more listing is read to its end.
  */
 export async function runPoller(
   { url, apiKey, every }: { url: string; apiKey: string; every: number },
@@ -67,7 +67,7 @@ export async function runPoller(
   }
 }
 
-/** @returns null when the page could not be had and must be asked for again. */
+/** @returns null when the page could not be read and must be requested again. */
 async function readPage(
   url: string,
   apiKey: string,
