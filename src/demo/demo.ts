@@ -87,9 +87,7 @@ async function runSteps(
 
   const webhookIds: string[] = [];
   for (const subscriber of subscribers) webhookIds.push(await customer.subscribe(subscriber, accountIds));
-  screen.done(
-    `${webhookIds.length} webhooks, each with a receiver of its own; one receiver fails its first two calls`,
-  );
+  screen.done(`${webhookIds.length} webhooks, each with a receiver of its own; one receiver fails two calls`);
 
   const file = renderNdjson(movements, accountIds);
   const first = await send(customer, file, signal);

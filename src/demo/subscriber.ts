@@ -28,8 +28,8 @@ export async function startSubscriber(subscription: Subscription): Promise<Subsc
 
   const { url, close } = await startReceiver({ port: 0, host: '127.0.0.1' }, ({ headers, body }) => {
     calls += 1;
-    if (subscription.failsAtFirst && calls === 1) return OUT_OF_ORDER;
-    if (subscription.failsAtFirst && calls === 2) return 'drop';
+    if (subscription.failsTwice && calls === 2) return OUT_OF_ORDER;
+    if (subscription.failsTwice && calls === 3) return 'drop';
     const { problem, hash } = checkNotification(headers, body, secrets, Date.now());
     if (problem !== null || hash !== 'verified') {
       problems.push(problem ?? 'The hash was not checked.');

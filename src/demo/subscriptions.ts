@@ -5,14 +5,14 @@ export interface Subscription {
   /** The `ref` of one account in examples/accounts.json; null: all. */
   accountRef: string | null;
   encoding: 'json' | 'form';
-  /** Whether its receiver fails at first: a 500, then a connection that is dropped. */
-  failsAtFirst: boolean;
+  /** Whether its receiver fails two calls: the second gets a 500, the third a connection that is dropped. */
+  failsTwice: boolean;
 }
 
 export const SUBSCRIPTIONS: readonly Subscription[] = [
-  { title: 'Everything', event: 'NEW_TRANSACTION', accountRef: null, encoding: 'json', failsAtFirst: false },
-  { title: 'Debits only', event: 'NEW_DEBIT', accountRef: null, encoding: 'json', failsAtFirst: true },
-  { title: 'One account', event: 'NEW_TRANSACTION', accountRef: '2', encoding: 'form', failsAtFirst: false },
+  { title: 'Everything', event: 'NEW_TRANSACTION', accountRef: null, encoding: 'json', failsTwice: false },
+  { title: 'Debits only', event: 'NEW_DEBIT', accountRef: null, encoding: 'json', failsTwice: true },
+  { title: 'One account', event: 'NEW_TRANSACTION', accountRef: '2', encoding: 'form', failsTwice: false },
 ];
 
 /** Whether a movement matches a webhook. Follows the API's contract and uses none of the product's code. */

@@ -7,7 +7,7 @@ const subscription = {
   event: 'NEW_DEBIT',
   accountRef: null,
   encoding: 'json',
-  failsAtFirst: true,
+  failsTwice: true,
 } as const;
 const movement = (id: string) => ({
   id,
