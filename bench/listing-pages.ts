@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { encodeCursor } from '../src/listing/cursor.ts';
+import { encodeCursor } from '../src/http/cursor.ts';
 import { FIRST_DAY, type Owner } from './history.ts';
 
 const PER_PAGE = 1_000;
@@ -87,7 +87,7 @@ export async function choosePages(
     first,
     deep: {
       name: 'a deep page by Link',
-      path: `${first.path}&cursor=${encodeCursor(deep)}`,
+      path: `${first.path}&cursor=${encodeCursor(deep, 't1')}`,
       sql: `${OF_CUSTOMER} AND t.id > ? AND t.date_issue >= ? ${END}`,
       values: [customerId, deep, FIRST_DAY],
     },

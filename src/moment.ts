@@ -6,6 +6,9 @@ const MINUTE = 60_000;
 /** The offset may begin with a space, because an unescaped "+" in a URL is decoded as one. */
 const SHAPE = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,6})?\s?([ +-]\d{2}(?::?\d{2})?|Z)?$/;
 
+export const MOMENT_RULE =
+  'must be a moment that exists, written YYYY-MM-DD HH:mm:ss, with an offset such as +03 if it is not the service’s';
+
 /**
  * Parses `YYYY-MM-DD HH:mm:ss` with an optional offset ("+03", "+03:00", "Z"). Without an offset `zone` applies. A `date_readed`
  * is accepted exactly as the API returns it. Fractions of a second are dropped, which loses no movements because `after` is

@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
 import { readJson } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
 import { invalid } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
 import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
 import { createAccount as storeAccount } from './add-account.ts';
@@ -11,16 +10,17 @@ import { AccountView, viewAccount } from './view.ts';
 
 /** POST /v1/accounts */
 export const createAccount = ({ config, database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Accounts',
+      scope: 'admin',
       summary: 'Add an account',
       description:
         'The bank is named by bank_id, or by its name in bank; a name that is new is added to your banks.',
       body: { 'application/json': NewAccount },
       answer: { schema: v.object({ account: AccountView }), description: 'The account.' },
       problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
-    }),
+    },
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'add accounts with a key that sees all.');

@@ -1,24 +1,35 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
-import { describe } from '../http/openapi.ts';
+import { readQuery } from '../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../http/paging.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
+import { findBanks } from './banks.ts';
 import { BankView } from './view.ts';
 
-/** Index: banks_name. */
-const BANKS = 'SELECT id, name FROM banks WHERE customer_id = ? ORDER BY id';
-
-type Bank = v.InferOutput<typeof BankView>;
+const Query = v.strictObject(paging('b1', MAX_PER_PAGE));
 
 /** GET /v1/banks */
 export const listBanks = ({ database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Accounts',
+      scope: 'read',
       summary: 'List your banks',
+      description: 'The oldest first. The header Link, rel="next", leads to the next page.',
+      query: pagingParameters(MAX_PER_PAGE),
       answer: {
         schema: v.object({ banks: v.array(BankView) }),
-        description: 'The banks of your accounts, by id.',
+        description: 'One page of the banks of your accounts.',
       },
-    }),
-    async (c) => c.json({ banks: await database.query<Bank[]>(BANKS, [c.get('caller').customerId]) }),
+      problems: ['invalid'],
+    },
+    async (c) => {
+      const { per_page, cursor = '0' } = readQuery(c, Query);
+      const found = await findBanks(database, c.get('caller').customerId, {
+        after: cursor,
+        limit: per_page + 1,
+      });
+      const banks = cutPage(c, 'b1', found, per_page);
+      return c.json({ banks: banks.map(({ id, name }) => ({ id: Number(id), name })) });
+    },
   );

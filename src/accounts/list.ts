@@ -1,50 +1,66 @@
-import { type DataSource, In } from 'typeorm';
+import { And, type DataSource, In, MoreThan } from 'typeorm';
 import * as v from 'valibot';
 import { Account } from '../database/entities/account.ts';
-import { type Caller, createHandlers, maySee } from '../http/environment.ts';
-import { readId } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
+import { type Caller, maySee } from '../http/environment.ts';
+import { readId, readQuery } from '../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../http/paging.ts';
 import { notFound } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { AccountView, viewAccount } from './view.ts';
 
-function findAccounts(database: DataSource, { customerId, accountIds }: Caller): Promise<Account[]> {
+const Query = v.strictObject(paging('a1', MAX_PER_PAGE));
+
+function findAccounts(
+  database: DataSource,
+  { customerId, accountIds }: Caller,
+  { after, limit }: { after: string; limit: number },
+): Promise<Account[]> {
+  const behind = MoreThan(after);
   return database.getRepository(Account).find({
-    where: { customerId, ...(accountIds === 'all' ? {} : { id: In([...accountIds]) }) },
+    where: { customerId, id: accountIds === 'all' ? behind : And(behind, In([...accountIds])) },
     relations: { bank: true },
     order: { id: 'ASC' },
+    take: limit,
   });
 }
 
 /** GET /v1/accounts */
 export const listAccounts = ({ config, database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Accounts',
+      scope: 'read',
       summary: 'List your accounts',
+      description: 'The oldest first. The header Link, rel="next", leads to the next page.',
+      query: pagingParameters(MAX_PER_PAGE),
       answer: {
         schema: v.object({ accounts: v.array(AccountView) }),
-        description: 'All that the key may see.',
+        description: 'One page of those that the key may see.',
       },
-    }),
+      problems: ['invalid'],
+    },
     async (c) => {
-      const accounts = await findAccounts(database, c.get('caller'));
+      const { per_page, cursor = '0' } = readQuery(c, Query);
+      const found = await findAccounts(database, c.get('caller'), { after: cursor, limit: per_page + 1 });
+      const accounts = cutPage(c, 'a1', found, per_page);
       return c.json({ accounts: accounts.map((account) => viewAccount(account, config.zone)) });
     },
   );
 
 /** GET /v1/accounts/:id. The response is a list with this one account. */
 export const getAccount = ({ config, database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Accounts',
+      scope: 'read',
       summary: 'Look at an account',
       answer: {
         schema: v.object({ accounts: v.array(AccountView) }),
         description: 'A list of this one account.',
       },
       problems: ['not-found'],
-    }),
+    },
     async (c) => {
       const account = await findAccount(database, c.get('caller'), readId(c, 'account'));
       return c.json({ accounts: [viewAccount(account, config.zone)] });

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import type { Account } from '../database/entities/account.ts';
+import { IdView } from '../http/schemas.ts';
 import { formatMoment } from '../moment.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 
-export const BankView = v.object({ id: v.string(), name: v.string() });
+export const BankView = v.object({ id: IdView, name: v.string() });
 
 export const AccountView = v.object({
-  id: v.string(),
+  id: IdView,
   bank: BankView,
   title: v.string(),
   balance: v.nullable(v.string()),
@@ -19,8 +20,8 @@ export const AccountView = v.object({
 });
 
 export const viewAccount = (account: Account, zone: ZoneOffset) => ({
-  id: account.id,
-  bank: { id: account.bank.id, name: account.bank.name },
+  id: Number(account.id),
+  bank: { id: Number(account.bank.id), name: account.bank.name },
   title: account.title,
   balance: account.balance,
   currency: account.currency,

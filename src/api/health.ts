@@ -1,18 +1,16 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
-import { describe } from '../http/openapi.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { VERSION } from '../version.ts';
 
 /** GET /healthz: 200 while the process answers. */
 export const getHealth = () =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Health',
       summary: 'Whether the process is alive',
       answer: { schema: v.object({ status: v.literal('ok'), version: v.string() }), description: 'It is.' },
-      open: true,
-    }),
+    },
     (c) => c.json({ status: 'ok', version: VERSION }),
   );
 
@@ -27,16 +25,15 @@ const PROBE_TIMEOUT = 2_000;
 
 /** GET /readyz: 200 when MySQL, Redis and the schema are ready, else 503 that names what is not. */
 export const getReadiness = ({ database, redis }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Health',
       summary: 'Whether MySQL, Redis and the schema are ready',
       answer: {
         schema: Readiness,
         description: 'All are "ok". Otherwise 503 in the same shape, saying which is not.',
       },
-      open: true,
-    }),
+    },
     async (c) => {
       const [mysql, queue, migrations] = await Promise.all([
         probe(() => database.query('SELECT 1')),

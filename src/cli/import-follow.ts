@@ -12,7 +12,7 @@ const OUTAGE_LIMIT = 60 * SECOND;
 /** An import as the API shows it. Fields that are not named here are kept for --json. */
 export const ImportAnswer = v.object({
   import: v.looseObject({
-    id: v.string(),
+    id: v.number(),
     status: v.picklist(['queued', 'running', 'done', 'failed']),
     received: v.nullable(v.number()),
     inserted: v.number(),

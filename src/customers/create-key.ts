@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { inTransaction } from '../database/transaction.ts';
-import { createHandlers } from '../http/environment.ts';
 import { invalidIssues, readJson } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
+import { createRoute } from '../http/route.ts';
+import { IdView } from '../http/schemas.ts';
 import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
 import { createApiKey as storeApiKey } from './customers.ts';
@@ -12,23 +12,25 @@ const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 
 /** POST /v1/apikeys */
 export const createApiKey = ({ database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'API keys',
+      scope: 'admin',
       summary: 'Make an API key',
       description:
         'For all accounts, those added later included, or for a list of them: such a key sees these accounts, their movements and their webhooks alone. The key is shown in this answer only.',
       body: { 'application/json': NewApiKey },
       answer: {
-        schema: v.object({ apikey: v.object({ id: v.string(), apikey: v.string() }) }),
+        schema: v.object({ apikey: v.object({ id: IdView, apikey: v.string() }) }),
         description: 'The key.',
+        secret: true,
       },
       problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
-    }),
+    },
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'make API keys with a key that sees all.');
-      const { title, account } = await readJson(c, NewApiKey);
+      const { title, account, scopes } = await readJson(c, NewApiKey);
       const chosen = account === 'all' ? account : [...new Set(account)];
       if (account !== 'all') {
         const rows = await database.query<{ id: string }[]>(ACCOUNTS, [caller.customerId]);
@@ -40,9 +42,9 @@ export const createApiKey = ({ database }: Runtime) =>
         );
         if (issues.length > 0) throw invalidIssues(issues);
       }
-      const apikey = await inTransaction(database, (sql) =>
-        storeApiKey(sql, { customerId: caller.customerId, title, accountIds: chosen }),
+      const { id, apikey } = await inTransaction(database, (sql) =>
+        storeApiKey(sql, { customerId: caller.customerId, title, accountIds: chosen, scopes }),
       );
-      return c.json({ apikey });
+      return c.json({ apikey: { id: Number(id), apikey } });
     },
   );

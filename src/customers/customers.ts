@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { SecretBox } from '../database/secret-box.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { SCOPES, type Scope } from '../http/scopes.ts';
 
 /** Enough to recognise a key, but no help in guessing the rest: 4 of 32 random bytes. */
 const PREFIX_LENGTH = 9;
@@ -86,17 +87,24 @@ export async function createApiKey(
     customerId,
     title,
     accountIds,
-  }: { customerId: string; title: string; accountIds: 'all' | readonly string[] },
+    scopes = SCOPES,
+  }: {
+    customerId: string;
+    title: string;
+    accountIds: 'all' | readonly string[];
+    scopes?: readonly Scope[];
+  },
 ): Promise<{ id: string; apikey: string }> {
   const apikey = `lb_${randomBytes(32).toString('base64url')}`;
   const { insertId } = await sql.query<WriteResult>(
-    'INSERT INTO api_keys (customer_id, title, prefix, key_hash, all_accounts) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO api_keys (customer_id, title, prefix, key_hash, all_accounts, scopes) VALUES (?, ?, ?, ?, ?, ?)',
     [
       customerId,
       title,
       apikey.slice(0, PREFIX_LENGTH),
       createHash('sha256').update(apikey).digest(),
       accountIds === 'all' ? 1 : 0,
+      scopes.join(','),
     ],
   );
   const id = String(insertId);

@@ -1,10 +1,9 @@
 import * as v from 'valibot';
 import { inTransaction } from '../database/transaction.ts';
 import type { CallerCache } from '../http/caller-cache.ts';
-import { createHandlers } from '../http/environment.ts';
 import { readId } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
 import { notFound, Problem } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 
 const LOCK = 'SELECT id FROM api_keys WHERE id = ? AND customer_id = ? FOR UPDATE';
@@ -17,15 +16,16 @@ const DELETE = 'DELETE FROM api_keys WHERE id = ?';
 
 /** DELETE /v1/apikeys/:id */
 export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'API keys',
+      scope: 'admin',
       summary: 'Delete an API key',
       description:
         'From then on it is answered 401; a key may delete itself. Not while an import that was sent with it is under way.',
       answer: { schema: v.object({ status: v.literal('success') }), description: 'It is deleted.' },
       problems: ['forbidden', 'not-found', 'conflict'],
-    }),
+    },
     async (c) => {
       const { customerId, apiKeyId, accountIds } = c.get('caller');
       const id = readId(c, 'API key');

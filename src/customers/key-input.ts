@@ -1,8 +1,11 @@
 import * as v from 'valibot';
 import { Title } from '../http/input.ts';
+import { SCOPES } from '../http/scopes.ts';
 import { Id } from '../validation.ts';
 
 const MAX_ACCOUNTS = 1_000;
+
+const SCOPES_RULE = `must be a list of ${SCOPES.join(', ')}`;
 
 const RULE = 'must be "all", or a list of the ids of your accounts';
 
@@ -19,5 +22,13 @@ export const NewApiKey = v.strictObject({
       ),
     ],
     RULE,
+  ),
+  scopes: v.optional(
+    v.pipe(
+      v.array(v.picklist(SCOPES, SCOPES_RULE), SCOPES_RULE),
+      v.minLength(1, SCOPES_RULE),
+      v.transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope))),
+    ),
+    [...SCOPES],
   ),
 });

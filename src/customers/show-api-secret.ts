@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
-import { describe } from '../http/openapi.ts';
+import { createRoute } from '../http/route.ts';
 import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
 import { readApiSecret } from './customers.ts';
@@ -9,14 +8,15 @@ export const ApiSettings = v.object({ api_secret: v.string() });
 
 /** GET /v1/settings/api */
 export const getApiSettings = (runtime: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Settings',
+      scope: 'admin',
       summary: 'Show the API secret',
       description: 'It is part of the hash in every notification.',
-      answer: { schema: ApiSettings, description: 'The secret.' },
+      answer: { schema: ApiSettings, description: 'The secret.', secret: true },
       problems: ['forbidden'],
-    }),
+    },
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'the API secret is for keys that see all.');

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { newestBefore } from './range.ts';
 import { lockSendable, type Sendable } from './request-redelivery.ts';
 
 /** The statuses that a delivery can be replayed from. */
@@ -11,11 +12,6 @@ const MAX_COUNTED = 1_000;
 
 /** Entries read for the count, where not all of a range match. */
 const MAX_ENTRIES = 5_000;
-
-/** Ids and date_readed grow together per customer, so each bound is one place in the index. */
-const NEWEST_BEFORE = (compare: '<' | '<=') => `
-  SELECT id FROM transactions FORCE INDEX (transactions_readed)
-  WHERE customer_id = ? AND date_readed ${compare} ? ORDER BY date_readed DESC, id DESC LIMIT 1`;
 
 const NEWEST = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
@@ -116,12 +112,12 @@ async function findRange(
   since: Date | string,
   until: Date | string | undefined,
 ): Promise<IdRange> {
-  const [before] = await sql.query<{ id: string }[]>(NEWEST_BEFORE('<'), [customerId, since]);
-  const [last] =
-    until === undefined
-      ? await sql.query<{ id: string }[]>(NEWEST, [customerId])
-      : await sql.query<{ id: string }[]>(NEWEST_BEFORE('<='), [customerId, until]);
-  return { position: before?.id ?? '0', untilId: last?.id ?? '0' };
+  const position = await newestBefore(sql, customerId, since, { inclusive: false });
+  if (until !== undefined) {
+    return { position, untilId: await newestBefore(sql, customerId, until, { inclusive: true }) };
+  }
+  const [newest] = await sql.query<{ id: string }[]>(NEWEST, [customerId]);
+  return { position, untilId: newest?.id ?? '0' };
 }
 
 /** If only failed deliveries are wanted, the dead letters are counted, which are few. Delivered ones lie between all the others. */

@@ -14,11 +14,12 @@ export interface FoundDelivery extends DeliveryRow {
   sent_through: string;
 }
 
-/** Indexes: the primary keys, one row of each. */
+const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
+  w.status AS webhook_status, c.sent_through`;
+
+/** Indexes: the primary keys, a row of each. */
 const FIND = `
-  SELECT w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
-    w.status AS webhook_status, c.sent_through
-  FROM webhooks w
+  SELECT ${FOUND_COLUMNS} FROM webhooks w
   JOIN webhook_cursors c ON c.webhook_id = w.id
   JOIN transactions t ON t.id = ? AND t.customer_id = w.customer_id
   LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
@@ -49,7 +50,33 @@ const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Calle
   caller.accountIds === 'all' ||
   (webhook_account !== null && maySee(caller, webhook_account) && maySee(caller, account_id));
 
-/** Whether a movement without an attempt is pending: it matches the webhook and lies beyond its cursor. */
+/** Indexes: webhooks_customer, and the primary keys of the others. */
+const FIND_OF_MOVEMENT = `
+  SELECT ${FOUND_COLUMNS} FROM transactions t
+  JOIN webhooks w ON w.customer_id = t.customer_id
+  JOIN webhook_cursors c ON c.webhook_id = w.id
+  LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
+  LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
+  WHERE t.id = ? AND t.customer_id = ? ORDER BY w.id`;
+
+/** Reads the deliveries of a movement that the caller may see, by webhook. */
+export async function findDeliveriesOf(
+  sql: Sql,
+  caller: Caller,
+  transactionId: string,
+): Promise<FoundDelivery[]> {
+  const rows = await sql.query<FoundDelivery[]>(FIND_OF_MOVEMENT, [transactionId, caller.customerId]);
+  const visible = rows.filter((row) => isVisible(row, caller));
+  const unattempted = visible.filter(({ status }) => status === null);
+  const pending = new Set<string>();
+  for (const found of unattempted) {
+    const { webhook_id: webhookId } = found;
+    if (await isPending(sql, { webhookId, transactionId }, found)) pending.add(webhookId);
+  }
+  return visible.filter(({ status, webhook_id }) => status !== null || pending.has(webhook_id));
+}
+
+/** Whether a delivery without a row is pending: its movement matches the webhook and lies beyond its cursor. */
 async function isPending(
   sql: Sql,
   { webhookId, transactionId }: DeliveryKey,

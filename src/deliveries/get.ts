@@ -1,15 +1,15 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
-import { describe } from '../http/openapi.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findDelivery, readAttempts, readDeliveryKey } from './find.ts';
 import { AttemptView, DeliveryView, viewAttempt, viewDelivery } from './view.ts';
 
 /** GET /v1/deliveries/:id */
 export const getDelivery = ({ database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Deliveries',
+      scope: 'read',
       summary: 'Look at a delivery and its attempts',
       description:
         'Its id is what follows msg_ in the header webhook-id: <webhook_id>-<transaction_id>. attempts counts the attempts, log has each.',
@@ -18,7 +18,7 @@ export const getDelivery = ({ database }: Runtime) =>
         description: 'The delivery, with its attempts in their order.',
       },
       problems: ['not-found'],
-    }),
+    },
     async (c) => {
       const key = readDeliveryKey(c);
       const delivery = await findDelivery(database, c.get('caller'), key);

@@ -1,45 +1,107 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
+import type { Sql } from '../database/transaction.ts';
+import { BEYOND_NEWEST, encodeCursor } from '../http/cursor.ts';
+import { type Caller, maySee } from '../http/environment.ts';
 import { readId, readQuery } from '../http/input.ts';
-import { linkNext } from '../http/next-page.ts';
-import { describe } from '../http/openapi.ts';
+import { linkNext, paging, pagingParameters } from '../http/paging.ts';
 import { invalid } from '../http/problem.ts';
-import { decodeCursor, encodeCursor } from '../listing/cursor.ts';
+import { createRoute } from '../http/route.ts';
+import { MOMENT_RULE, parseMoment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
+import { Id } from '../validation.ts';
 import { findWebhook } from '../webhooks/find.ts';
+import type { ZoneOffset } from '../zone-offset.ts';
 import { readPage } from './page.ts';
-import { PER_PAGE } from './scan.ts';
+import { newestBefore } from './range.ts';
 import { DeliveryView, LISTED_STATUSES, viewDelivery } from './view.ts';
 
-const Query = v.strictObject({
-  status: v.optional(v.picklist(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`)),
-  cursor: v.optional(v.string()),
-});
+const PER_PAGE = 100;
+
+const Query = (zone: ZoneOffset) => {
+  const moment = v.optional(
+    v.pipe(
+      v.string(),
+      v.check((text) => parseMoment(text, zone) !== null, MOMENT_RULE),
+      v.transform((text) => parseMoment(text, zone) ?? text),
+    ),
+  );
+  return v.strictObject({
+    status: v.optional(v.picklist(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`)),
+    account: v.optional(Id),
+    movement: v.optional(Id),
+    since: moment,
+    until: moment,
+    ...paging('m2', PER_PAGE),
+  });
+};
+
+type Query = v.InferOutput<ReturnType<typeof Query>>;
+
+const ID = { type: 'integer', minimum: 1 } as const;
 
 /** GET /v1/webhooks/:id/deliveries */
-export const listDeliveries = ({ database }: Runtime) =>
-  createHandlers(
-    describe({
+export const listDeliveries = ({ config, database }: Runtime) => {
+  const DeliveryQuery = Query(config.zone);
+  return createRoute(
+    {
       tag: 'Deliveries',
+      scope: 'read',
       summary: 'List the deliveries of a webhook',
-      description: `Newest movement first, ${PER_PAGE} a page. The header Link, rel="next", leads to older ones. Where few of very many match, a page may hold fewer, or none, and still have a next one.`,
+      description:
+        'Newest movement first. The header Link, rel="next", leads to older ones. Where few of very many match, a page may hold fewer than per_page, or none, and still have a next one.',
       query: {
-        status: { description: `One of ${LISTED_STATUSES.join(', ')}. Default: all.`, example: 'failed' },
-        cursor: { description: 'From a Link header.' },
+        status: {
+          description: 'Only deliveries of this status.',
+          example: 'failed',
+          schema: { type: 'string', enum: [...LISTED_STATUSES] },
+        },
+        account: { description: 'Only movements of this account.', schema: ID },
+        movement: { description: 'Only the delivery of this movement.', schema: ID },
+        since: { description: 'The earliest date_readed of the movement, inclusive.' },
+        until: { description: 'The latest date_readed of the movement, inclusive.' },
+        ...pagingParameters(PER_PAGE),
       },
       answer: { schema: v.object({ deliveries: v.array(DeliveryView) }), description: 'One page.' },
       problems: ['not-found', 'invalid'],
-    }),
+    },
     async (c) => {
       const caller = c.get('caller');
-      const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
-      const { status = null, cursor } = readQuery(c, Query);
-      const before = cursor === undefined ? null : decodeCursor(cursor, 'm2');
-      if (cursor !== undefined && before === null) {
-        throw invalid([{ path: 'cursor', message: 'must be taken from a Link header as it is' }]);
-      }
-      const page = await readPage(database, caller, { webhookId: webhook.id, status, before });
+      const { id: webhookId } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const query = readQuery(c, DeliveryQuery);
+      const bounds = await findBounds(database, caller.customerId, query);
+      const range = { webhookId, perPage: query.per_page, ...bounds };
+      const page = await readPage(database, narrow(caller, query.account), range, query.status ?? null);
       if (page.next !== null) linkNext(c, encodeCursor(page.next, 'm2'));
       return c.json({ deliveries: page.rows.map((row) => viewDelivery(row)) });
     },
   );
+};
+
+/** The movements that a page is taken from. @throws {Problem} 422 where since is later than until. */
+async function findBounds(
+  sql: Sql,
+  customerId: string,
+  { movement, since, until, cursor }: Query,
+): Promise<{ after: string; before: string }> {
+  if (since !== undefined && until !== undefined && since > until)
+    throw invalid([{ path: 'since', message: 'must not be later than until' }]);
+  const lower = [0n];
+  const upper = [BigInt(cursor ?? BEYOND_NEWEST)];
+  if (movement !== undefined) {
+    lower.push(BigInt(movement) - 1n);
+    upper.push(BigInt(movement) + 1n);
+  }
+  if (since !== undefined)
+    lower.push(BigInt(await newestBefore(sql, customerId, since, { inclusive: false })));
+  if (until !== undefined)
+    upper.push(BigInt(await newestBefore(sql, customerId, until, { inclusive: true })) + 1n);
+  const after = lower.reduce((one, other) => (one > other ? one : other));
+  const before = upper.reduce((one, other) => (one < other ? one : other));
+  return { after: String(after), before: String(before) };
+}
+
+/** As if the key were limited to the account that is asked for. An account that it may not see has no deliveries. */
+function narrow(caller: Caller, account: string | undefined): Caller {
+  if (account === undefined) return caller;
+  return { ...caller, accountIds: maySee(caller, account) ? [account] : [] };
+}

@@ -1,12 +1,9 @@
 import type { Sql } from '../database/transaction.ts';
 import type { Caller } from '../http/environment.ts';
 import { findAttempted } from './attempted.ts';
-import { type Found, PER_PAGE } from './scan.ts';
+import type { DeliveryRange, Found } from './scan.ts';
 import { findUnattempted } from './unattempted.ts';
 import { DELIVERY_COLUMNS, type DeliveryRow, type ListedStatus, statusOf } from './view.ts';
-
-/** Above every id, and still a number that a cursor may hold. */
-const NEWEST = '999999999999999999';
 
 export interface DeliveryPage {
   /** The newest movement first. */
@@ -16,31 +13,30 @@ export interface DeliveryPage {
 }
 
 /**
- * Reads a page of a webhook's deliveries, the newest movement first. Deliveries that had an attempt have rows. The others are
- * the matching movements beyond the webhook's cursor. Both are read in the order of an index and merged.
- * @param before the page begins below this movement; null: at the newest.
+ * Reads a page of a webhook's deliveries, newest movement first. Deliveries that had an attempt have rows. The others are the
+ * matching movements beyond the webhook's cursor. Both are read in the order of an index and merged.
+ * @param range the movements that the page is taken from. It begins at the newest of them.
  */
 export async function readPage(
   sql: Sql,
   caller: Caller,
-  { webhookId, status, before }: { webhookId: string; status: ListedStatus | null; before: string | null },
+  range: DeliveryRange,
+  status: ListedStatus | null,
 ): Promise<DeliveryPage> {
-  const position = before ?? NEWEST;
   const found: Found[] = [];
-  // The log comes first: a delivery that gets its first attempt in between is then found among the rows.
-  if (status === null || status === 'pending')
-    found.push(await findUnattempted(sql, caller, webhookId, position));
-  found.push(await findAttempted(sql, caller, { webhookId, status, before: position }));
-  // Below the point that either of them has reached, deliveries may be missing.
+  // The log is read first: a delivery that has its first attempt in between is found again among the rows.
+  if (status === null || status === 'pending') found.push(await findUnattempted(sql, caller, range));
+  found.push(await findAttempted(sql, caller, { ...range, status }));
+  // Below the id that one of them has reached, it is not known yet what the others have.
   const floor = found.reduce((most, { reached }) => (reached > most ? reached : most), 0n);
   const ids = [...new Set(found.flatMap((it) => it.ids))]
     .map(BigInt)
     .filter((id) => id >= floor)
     .sort((a, b) => (a < b ? 1 : -1));
-  const page = ids.slice(0, PER_PAGE);
+  const page = ids.slice(0, range.perPage);
   const last = page.at(-1);
-  const next = ids.length > PER_PAGE && last !== undefined ? last : floor > 0n ? floor : null;
-  const rows = await readRows(sql, webhookId, page.map(String));
+  const next = ids.length > range.perPage && last !== undefined ? last : floor > 0n ? floor : null;
+  const rows = await readRows(sql, range.webhookId, page.map(String));
   return {
     rows: rows.filter((row) => status === null || statusOf(row) === status),
     next: next === null ? null : String(next),

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
-import { describe } from '../http/openapi.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { wakeChangedWebhook } from '../webhooks/wake.ts';
 import { findDelivery, readDeliveryKey } from './find.ts';
@@ -10,9 +9,10 @@ import { DeliveryView, viewDelivery } from './view.ts';
 
 /** POST /v1/deliveries/:id/redeliver */
 export const redeliverDelivery = (runtime: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Deliveries',
+      scope: 'webhooks',
       summary: 'Send a notification again',
       description:
         'A delivery that is delivered or failed becomes pending again, with the same webhook-id and the whole schedule before it; one that is pending is due now. If its webhook is paused, it is sent when the webhook is active again; that of a disabled or deleted webhook is refused.',
@@ -22,7 +22,7 @@ export const redeliverDelivery = (runtime: Runtime) =>
         description: 'The delivery, pending.',
       },
       problems: ['not-found', 'webhook-disabled', 'webhook-deleted'],
-    }),
+    },
     async (c) => {
       const { database } = runtime;
       const caller = c.get('caller');

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
 import { readId, readJson } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
 import { invalid } from '../http/problem.ts';
-import { parseMoment } from '../moment.ts';
+import { createRoute } from '../http/route.ts';
+import { Count, IdView, Timestamp } from '../http/schemas.ts';
+import { MOMENT_RULE, parseMoment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from '../webhooks/find.ts';
 import { wakeChangedWebhook } from '../webhooks/wake.ts';
@@ -11,26 +11,23 @@ import type { ZoneOffset } from '../zone-offset.ts';
 import { createReplay, REPLAYABLE, type Replay } from './create-replay.ts';
 import { notSendable } from './sendable.ts';
 
-const MOMENT_RULE =
-  'must be a moment that exists, written YYYY-MM-DD HH:mm:ss, with an offset such as +03 if it is not the service’s';
-
 const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
 const Status = v.picklist(REPLAYABLE, STATUS_RULE);
 
 const ReplayView = v.object({
-  id: v.string(),
-  webhook_id: v.string(),
+  id: IdView,
+  webhook_id: IdView,
   status: v.array(v.picklist(REPLAYABLE)),
   matched: v.pipe(
-    v.nullable(v.number()),
+    v.nullable(Count),
     v.description('How many deliveries it finds now; null: more than a thousand.'),
   ),
-  created_at: v.string(),
+  created_at: Timestamp,
 });
 
 const viewReplay = ({ id, webhookId, statuses, matched, createdAt }: Replay) => ({
-  id,
-  webhook_id: webhookId,
+  id: Number(id),
+  webhook_id: Number(webhookId),
   status: statuses,
   matched,
   created_at: createdAt.toISOString(),
@@ -55,9 +52,10 @@ const Range = (zone: ZoneOffset) => {
 export const replayWebhook = (runtime: Runtime) => {
   const { config, database } = runtime;
   const ReplayRange = Range(config.zone);
-  return createHandlers(
-    describe({
+  return createRoute(
+    {
       tag: 'Deliveries',
+      scope: 'webhooks',
       summary: 'Send notifications of a webhook again',
       description:
         'Of the movements stored from since to until, both included: those whose delivery has failed, or, with status, those that were delivered. Accepted at once, however many there are; they become pending one after the other, carry the same webhook-id and have the whole schedule before them. If the webhook is paused they are sent when it is active again; for a disabled one a replay is refused.',
@@ -76,7 +74,7 @@ export const replayWebhook = (runtime: Runtime) => {
         'unsupported-media-type',
         'invalid',
       ],
-    }),
+    },
     async (c) => {
       const { customerId, accountIds } = c.get('caller');
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));

@@ -1,7 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import { MOST_RANGES, matchesFilter, readFilterRanges } from '../delivering/filter-ranges.ts';
 import { type Caller, maySee } from '../http/environment.ts';
-import { type Found, MOST_LOOKED_AT, PER_PAGE, scan } from './scan.ts';
+import { type DeliveryRange, type Found, MOST_LOOKED_AT, scan } from './scan.ts';
 
 interface Cursor {
   customer_id: string;
@@ -33,16 +33,16 @@ const HAVE_ROWS =
 export async function findUnattempted(
   sql: Sql,
   caller: Caller,
-  webhookId: string,
-  before: string,
+  { webhookId, after, before, perPage }: DeliveryRange,
 ): Promise<Found> {
   const [cursor] = await sql.query<Cursor[]>(CURSOR, [webhookId]);
   if (cursor === undefined) return { ids: [], reached: 0n };
   const { customer_id, sent_through, recorded_through, matched_through } = cursor;
   const last = BigInt(before) - 1n;
   const through = last < BigInt(matched_through) ? last : BigInt(matched_through);
-  if (through <= BigInt(sent_through)) return { ids: [], reached: 0n };
-  const ranges = await readFilterRanges(sql, webhookId, { after: sent_through, through: String(through) });
+  const start = BigInt(after) > BigInt(sent_through) ? after : sent_through;
+  if (through <= BigInt(start)) return { ids: [], reached: 0n };
+  const ranges = await readFilterRanges(sql, webhookId, { after: start, through: String(through) });
 
   const budget = { entries: MOST_LOOKED_AT };
   const ids: string[] = [];
@@ -56,13 +56,13 @@ export async function findUnattempted(
       const matching = entries.filter((it) => matchesFilter(filter, it) && maySee(caller, it.account_id));
       return withoutRows(sql, webhookId, recorded_through, matching);
     };
-    const found = await scan({ before: String(BigInt(throughId) + 1n), budget }, read, keep);
+    const found = await scan({ before: String(BigInt(throughId) + 1n), perPage, budget }, read, keep);
     ids.push(...found.ids);
     if (found.reached > 0n) return { ids, reached: found.reached };
-    if (ids.length > PER_PAGE) return { ids, reached: BigInt(fromId) + 1n };
+    if (ids.length > perPage) return { ids, reached: BigInt(fromId) + 1n };
   }
   const oldest = ranges.at(-1);
-  const more = ranges.length === MOST_RANGES && oldest !== undefined && oldest.fromId !== sent_through;
+  const more = ranges.length === MOST_RANGES && oldest !== undefined && oldest.fromId !== start;
   return { ids, reached: more ? BigInt(oldest.fromId) + 1n : 0n };
 }
 

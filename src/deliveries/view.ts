@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { formatDeliveryId } from '../delivering/delivery-id.ts';
+import { Count, IdView, Timestamp } from '../http/schemas.ts';
 
 /** The statuses that a listing can be limited to. */
 export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
@@ -7,25 +8,25 @@ export type ListedStatus = (typeof LISTED_STATUSES)[number];
 
 export const DeliveryView = v.object({
   id: v.pipe(v.string(), v.description('<webhook_id>-<transaction_id>')),
-  webhook_id: v.string(),
-  transaction_id: v.string(),
+  webhook_id: IdView,
+  transaction_id: IdView,
   status: v.pipe(
     v.picklist([...LISTED_STATUSES, 'cancelled']),
     v.description('cancelled: its webhook was deleted before it was delivered'),
   ),
-  attempts: v.number(),
-  due_at: v.nullable(v.string()),
-  created_at: v.string(),
-  finished_at: v.nullable(v.string()),
+  attempts: Count,
+  due_at: v.nullable(Timestamp),
+  created_at: Timestamp,
+  finished_at: v.nullable(Timestamp),
   last_error: v.nullable(v.string()),
 });
 
 export const AttemptView = v.object({
-  number: v.number(),
+  number: Count,
   outcome: v.picklist(['delivered', 'failed', 'throttled', 'gone', 'refused']),
-  status_code: v.nullable(v.number()),
-  started_at: v.string(),
-  duration_ms: v.number(),
+  status_code: v.nullable(Count),
+  started_at: Timestamp,
+  duration_ms: Count,
   error: v.nullable(v.string()),
   response: v.nullable(v.string()),
 });
@@ -61,8 +62,8 @@ export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
   const pending = status === 'pending' && !cancelled;
   return {
     id: formatDeliveryId({ webhookId: row.webhook_id, transactionId: row.transaction_id }),
-    webhook_id: row.webhook_id,
-    transaction_id: row.transaction_id,
+    webhook_id: Number(row.webhook_id),
+    transaction_id: Number(row.transaction_id),
     status: cancelled ? ('cancelled' as const) : status,
     attempts: row.attempts ?? 0,
     due_at: pending ? (row.due_at ?? row.created_at).toISOString() : null,

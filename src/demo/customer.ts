@@ -8,13 +8,14 @@ import type { Subscriber } from './subscriber.ts';
 
 const PER_PAGE = 1_000;
 
-const AccountAnswer = v.object({ account: v.object({ id: v.string() }) });
-const WebhookAnswer = v.object({ webhook: v.object({ id: v.string(), secret: v.string() }) });
+const Id = v.pipe(v.number(), v.transform(String));
+const AccountAnswer = v.object({ account: v.object({ id: Id }) });
+const WebhookAnswer = v.object({ webhook: v.object({ id: Id, secret: v.string() }) });
 const ListAnswer = v.object({
   transactions: v.array(
     v.object({
-      id: v.string(),
-      account_id: v.string(),
+      id: Id,
+      account_id: Id,
       dc: v.string(),
       amount: v.string(),
       date_issue: v.string(),

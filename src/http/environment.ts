@@ -1,5 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import { createFactory } from 'hono/factory';
+import type { Scope } from './scopes.ts';
 
 /** The customer and the API key that a request is made with. */
 export interface Caller {
@@ -7,6 +8,7 @@ export interface Caller {
   apiKeyId: string;
   /** The accounts that the key may see. */
   accountIds: 'all' | readonly string[];
+  scopes: readonly Scope[];
 }
 
 /** What middleware provides to the handlers. */

@@ -1,6 +1,7 @@
 import { describeRoute, resolver } from 'hono-openapi';
 import * as v from 'valibot';
 import { PROBLEMS, type ProblemName } from './problem.ts';
+import type { Scope } from './scopes.ts';
 
 const ProblemBody = v.object({
   type: v.string(),
@@ -44,40 +45,50 @@ const headersOf = (status: number) => ({
   ...(status === 429 || status === 503 ? refer('Retry-After') : {}),
 });
 
-interface Parameter {
+/** A parameter of a request. `schema` is JSON Schema; a string if it is left out. */
+export interface Parameter {
   description: string;
   example?: string;
+  schema?: Record<string, unknown>;
 }
 
 const parametersOf = (where: 'query' | 'header', parameters: Record<string, Parameter> = {}) =>
-  Object.entries(parameters).map(([name, { description, example }]) => ({
+  Object.entries(parameters).map(([name, { description, example, schema = { type: 'string' } }]) => ({
     in: where,
     name,
     description,
-    schema: { type: 'string' as const },
+    schema,
     ...(example === undefined ? {} : { example }),
   }));
 
-/**
- * Describes one route in /openapi.json.
- * @param route `answer` is the success. `problems` are the errors specific to this route: unless it is `open`, 401, 429 and
- * 503 are added.
- */
-export function describe(route: {
+export interface RouteDescription {
   tag: string;
   summary: string;
   description?: string;
-  answer: { status?: number; schema?: v.GenericSchema; description: string; media?: string };
+  /** The scope that an API key needs; left out where no key is needed. */
+  scope?: Scope;
+  /** What a success looks like. `secret`: it holds one, and must not be cached. */
+  answer: {
+    status?: number;
+    schema?: v.GenericSchema;
+    description: string;
+    media?: string;
+    secret?: boolean;
+  };
   body?: Record<string, v.GenericSchema | null>;
   query?: Record<string, Parameter>;
   headers?: Record<string, Parameter>;
+  /** The errors that are this route's own; every route with a scope also has 401, 403, 422, 429 and 503. */
   problems?: readonly ProblemName[];
-  open?: boolean;
-}) {
-  const { answer, body, query, headers: requestHeaders, problems = [], open = false } = route;
+}
+
+/** Describes one route in /openapi.json. */
+export function describe(route: RouteDescription) {
+  const { answer, body, query, headers: requestHeaders, problems = [], scope } = route;
+  const open = scope === undefined;
   const names: ProblemName[] = open
-    ? [...problems]
-    : ['unauthenticated', ...problems, 'too-many-requests', 'unavailable'];
+    ? [...problems, 'invalid']
+    : ['unauthenticated', 'forbidden', 'invalid', ...problems, 'too-many-requests', 'unavailable'];
   const headers = (status: number) => (open ? {} : { headers: headersOf(status) });
   const media = answer.media ?? 'application/json';
   return describeRoute({

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import { wakeWebhooks } from '../delivering/wake.ts';
 import { unknownKey } from '../http/authentication.ts';
-import { type ApiEnv, type Caller, createHandlers } from '../http/environment.ts';
+import type { ApiEnv, Caller } from '../http/environment.ts';
 import {
   check,
   invalidIssues,
@@ -16,8 +16,8 @@ import {
   requireMediaType,
   streamBytes,
 } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
 import { invalid, Problem } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
 import type { FormatName } from '../importing/formats/index.ts';
 import {
   createInlineImports,
@@ -50,9 +50,10 @@ export const createImport = (runtime: Runtime) => {
   const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
   const storeInline = createInlineImports({ database, wake, log });
   const findUnknownAccounts = createAccountCheck(database);
-  return createHandlers(
-    describe({
+  return createRoute(
+    {
       tag: 'Imports',
+      scope: 'import',
       summary: 'Send movements in',
       description:
         'Answered once the bytes are committed; storing and notifying follow, and of a small JSON body storing is often done by then. JSON is checked as a whole and refused as a whole. Of NDJSON each line stands for itself: see /v1/imports/{id}/errors. With Idempotency-Key the same request may be sent again for 24 h.',
@@ -70,7 +71,7 @@ export const createImport = (runtime: Runtime) => {
         description: 'Accepted. Location says where to follow it.',
       },
       problems: ['malformed', 'conflict', 'too-large', 'unsupported-media-type', 'invalid'],
-    }),
+    },
     async (c) => {
       const caller = c.get('caller');
       const idempotencyKey = scopeOf(caller, readIdempotencyKey(c));

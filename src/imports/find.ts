@@ -29,9 +29,13 @@ const visibleTo = ({ customerId, apiKeyId, accountIds }: Caller) => [
   apiKeyId,
 ];
 
-/** Reads the newest hundred imports, newest first. Index: imports_page. */
-export function findImports(sql: Sql, caller: Caller): Promise<ImportRow[]> {
-  return sql.query(`${VISIBLE} ORDER BY id DESC LIMIT 100`, visibleTo(caller));
+/** Reads imports, newest first. Index: imports_page. */
+export function findImports(
+  sql: Sql,
+  caller: Caller,
+  { before, limit }: { before: string; limit: number },
+): Promise<ImportRow[]> {
+  return sql.query(`${VISIBLE} AND id < ? ORDER BY id DESC LIMIT ?`, [...visibleTo(caller), before, limit]);
 }
 
 /** Reads an import. @throws {Problem} 404 when the caller cannot see it. */

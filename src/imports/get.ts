@@ -1,34 +1,48 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
-import { readId } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
+import { BEYOND_NEWEST } from '../http/cursor.ts';
+import { readId, readQuery } from '../http/input.ts';
+import { cutPage, paging, pagingParameters } from '../http/paging.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findImport, findImports } from './find.ts';
 import { ImportView, viewImport } from './view.ts';
 
+const PER_PAGE = 100;
+
+const Query = v.strictObject(paging('i1', PER_PAGE));
+
 /** GET /v1/imports */
 export const listImports = ({ database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Imports',
+      scope: 'read',
       summary: 'List your imports',
+      description: 'The newest first. The header Link, rel="next", leads to the next page.',
+      query: pagingParameters(PER_PAGE),
       answer: {
         schema: v.object({ imports: v.array(ImportView) }),
-        description: 'The newest hundred, newest first.',
+        description: 'One page.',
       },
-    }),
-    async (c) => c.json({ imports: (await findImports(database, c.get('caller'))).map(viewImport) }),
+      problems: ['invalid'],
+    },
+    async (c) => {
+      const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, Query);
+      const found = await findImports(database, c.get('caller'), { before: cursor, limit: per_page + 1 });
+      return c.json({ imports: cutPage(c, 'i1', found, per_page).map(viewImport) });
+    },
   );
 
 /** GET /v1/imports/:id */
 export const getImport = ({ database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Imports',
+      scope: 'read',
       summary: 'See how far an import is',
       answer: { schema: v.object({ import: ImportView }), description: 'The import.' },
       problems: ['not-found'],
-    }),
+    },
     async (c) =>
       c.json({ import: viewImport(await findImport(database, c.get('caller'), readId(c, 'import'))) }),
   );
@@ -37,9 +51,10 @@ const ERRORS = 'SELECT line, path, message FROM import_errors WHERE import_id = 
 
 /** GET /v1/imports/:id/errors */
 export const listImportErrors = ({ database }: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Imports',
+      scope: 'read',
       summary: 'List the rows of an import that could not be read',
       description: 'The other rows are stored. At most 10,000 issues are listed; rejected counts all.',
       answer: {
@@ -49,7 +64,7 @@ export const listImportErrors = ({ database }: Runtime) =>
         description: 'By line.',
       },
       problems: ['not-found'],
-    }),
+    },
     async (c) => {
       const { id } = await findImport(database, c.get('caller'), readId(c, 'import'));
       return c.json({ errors: await database.query<unknown[]>(ERRORS, [id]) });

@@ -1,24 +1,26 @@
 import * as v from 'valibot';
+import { Count, IdView, Timestamp } from '../http/schemas.ts';
 import type { ImportRow } from './find.ts';
 
 export const ImportView = v.object({
-  id: v.string(),
+  id: IdView,
   status: v.picklist(['queued', 'running', 'done', 'failed']),
   format: v.string(),
-  received: v.nullable(v.number()),
-  inserted: v.number(),
-  duplicates: v.number(),
-  rejected: v.number(),
-  deliveries: v.number(),
-  received_at: v.string(),
-  started_at: v.nullable(v.string()),
-  finished_at: v.nullable(v.string()),
+  received: v.nullable(Count),
+  inserted: Count,
+  duplicates: Count,
+  rejected: Count,
+  deliveries: Count,
+  received_at: Timestamp,
+  started_at: v.nullable(Timestamp),
+  finished_at: v.nullable(Timestamp),
   error: v.nullable(v.string()),
 });
 
 /** `received` is the number of rows. It is null until an NDJSON import has been read to its end. */
 export const viewImport = (it: ImportRow) => ({
   ...it,
+  id: Number(it.id),
   received_at: it.received_at.toISOString(),
   started_at: it.started_at?.toISOString() ?? null,
   finished_at: it.finished_at?.toISOString() ?? null,

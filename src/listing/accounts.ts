@@ -2,10 +2,10 @@ import type { Sql } from '../database/transaction.ts';
 
 /** An account as the API returns it with each of its movements. */
 export interface ListedAccount {
-  id: string;
+  id: number;
   title: string;
-  bank_id: string;
-  bank: { id: string; name: string };
+  bank_id: number;
+  bank: { id: number; name: string };
 }
 
 const ACCOUNTS = `
@@ -30,7 +30,7 @@ export async function readAccounts(
   return new Map(
     found.map(({ id, title, bank_id, bank_name }) => [
       id,
-      { id, title, bank_id, bank: { id: bank_id, name: bank_name } },
+      { id: Number(id), title, bank_id: Number(bank_id), bank: { id: Number(bank_id), name: bank_name } },
     ]),
   );
 }

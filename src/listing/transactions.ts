@@ -1,4 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
+import { type Caller, maySee } from '../http/environment.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { type ListedAccount, readAccounts } from './accounts.ts';
 import { conditions } from './conditions.ts';
@@ -8,18 +9,18 @@ import { type Place, seek } from './segments.ts';
 
 /** A movement as the API returns it. */
 export interface ListedTransaction {
-  id: string;
-  account_id: string;
+  id: number;
+  account_id: number;
   name: string | null;
   dc: 'Debit' | 'Credit';
-  code: string | null;
+  code: string;
   amount: string;
-  balance: string | null;
-  description: string | null;
+  balance: string;
+  description: string;
   date_issue: string;
   date_readed: string;
-  opponent_id: string | null;
-  opponent_iban: string | null;
+  opponent_id: string;
+  opponent_iban: string;
   unique_id: string;
   account: ListedAccount;
 }
@@ -30,9 +31,11 @@ export interface Page {
   next: string | null;
 }
 
-const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, t.description, t.date_issue,
+/** Only `name` may be null: what else the bank did not send is "", as in the notification. */
+const COLUMNS = `t.id, t.account_id, t.name, t.dc, COALESCE(t.code, '') AS code, t.amount, COALESCE(t.balance, '') AS balance,
+  COALESCE(t.description, '') AS description, t.date_issue,
   CONCAT(DATE_FORMAT(t.date_readed + INTERVAL ? MINUTE, '%Y-%m-%d %H:%i:%s'), ?) AS date_readed,
-  t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
+  COALESCE(t.opponent_id, '') AS opponent_id, COALESCE(t.opponent_iban, '') AS opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
 
 /**
  * Lists movements. The cost of a page depends on its rows and not on the position of the cursor, because both listings walk an
@@ -48,15 +51,34 @@ export async function listTransactions(
   const rows = await readPage(sql, listing, zone);
   const page = rows.slice(0, listing.perPage);
   const accounts = known ?? (await readAccounts(sql, listing.customerId, page));
-  // Changes the rows in place: copying a thousand of them costs as much as serialising them.
-  const transactions = page.flatMap((row) => {
-    const account = accounts.get(row.account_id);
-    return account === undefined ? [] : Object.assign(row, { account });
-  });
-  return { transactions, next: rows.length > listing.perPage ? (page.at(-1)?.id ?? null) : null };
+  const next = rows.length > listing.perPage ? (page.at(-1)?.id ?? null) : null;
+  const transactions = page.flatMap((row) => addAccount(row, accounts) ?? []);
+  return { transactions, next };
 }
 
-type Row = Omit<ListedTransaction, 'account'>;
+/** Reads one movement. @returns null when the caller cannot see it. Index: the primary key. */
+export async function findTransaction(
+  sql: Sql,
+  caller: Caller,
+  id: string,
+  zone: ZoneOffset,
+): Promise<ListedTransaction | null> {
+  const [row] = await sql.query<Row[]>(
+    `SELECT ${COLUMNS} FROM transactions t WHERE t.id = ? AND t.customer_id = ?`,
+    [zone.minutes, zone.text, id, caller.customerId],
+  );
+  if (row === undefined || !maySee(caller, row.account_id)) return null;
+  const accounts = await readAccounts(sql, caller.customerId, [row]);
+  return addAccount(row, accounts) ?? null;
+}
+
+function addAccount(row: Row, accounts: ReadonlyMap<string, ListedAccount>): ListedTransaction | undefined {
+  const account = accounts.get(row.account_id);
+  // Changes the row in place: copying a thousand of them costs as much as serialising them.
+  return account && Object.assign(row, { id: Number(row.id), account_id: account.id, account });
+}
+
+type Row = Omit<ListedTransaction, 'id' | 'account_id' | 'account'> & { id: string; account_id: string };
 
 /**
  * Reads a page, and one row more to know whether there is a next page.

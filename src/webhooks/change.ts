@@ -4,10 +4,10 @@ import { Webhook } from '../database/entities/webhook.ts';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { AddressGuard } from '../delivering/posting/address-guard.ts';
-import { type Caller, createHandlers } from '../http/environment.ts';
+import type { Caller } from '../http/environment.ts';
 import { readId, readJson } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
 import { notFound, Problem } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
 import { mayHavePendingOfOtherAccounts } from './foreign-backlog.ts';
@@ -19,16 +19,17 @@ import { wakeChangedWebhook } from './wake.ts';
 
 /** PATCH /v1/webhooks/:id */
 export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Webhooks',
+      scope: 'webhooks',
       summary: 'Change a webhook, pause it, or activate it',
       description:
         'Any field of its creation, and status. A paused webhook goes on matching movements: they are pending until it is active again. active also brings back a webhook that was disabled. That, and a new endpoint or headers, closes its circuit and forgets its failures. Pending deliveries are sent with the new settings; event and account decide about movements stored from then on.',
       body: { 'application/json': WebhookChange },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
       problems: ['malformed', 'forbidden', 'not-found', 'too-large', 'unsupported-media-type', 'invalid'],
-    }),
+    },
     async (c) => {
       const { database, secrets } = runtime;
       const caller = c.get('caller');
@@ -44,11 +45,10 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
         },
       );
       if (!changed) throw notFound('webhook');
-      // Whatever has changed, an active run ends, and the webhook is read again.
+      // An active run reads the webhook again.
       await wakeChangedWebhook(runtime, id);
-      return c.json({
-        webhook: viewWebhook(await database.getRepository(Webhook).findOneByOrFail({ id })),
-      });
+      const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
+      return c.json({ webhook: await viewWebhook(runtime, webhook) });
     },
   );
 

@@ -3,9 +3,8 @@ import { Webhook } from '../database/entities/webhook.ts';
 import { SEALED } from '../database/secret-box.ts';
 import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { createWebhookSecret } from '../delivering/posting/signature.ts';
-import { createHandlers } from '../http/environment.ts';
 import { readJson } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { NewWebhook } from './input.ts';
 import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
@@ -13,18 +12,24 @@ import { insertWebhook } from './store.ts';
 import { viewWebhook, WebhookView } from './view.ts';
 
 /** POST /v1/webhooks */
-export const createWebhook = ({ config, database, secrets }: Runtime, guard: AddressGuard) =>
-  createHandlers(
-    describe({
+export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
+  createRoute(
+    {
       tag: 'Webhooks',
+      scope: 'webhooks',
       summary: 'Subscribe to new movements',
       description:
         'Every movement stored from now on that matches is sent to the endpoint as a signed POST, and retried for about three days. The secret is shown in this answer only.',
       body: { 'application/json': NewWebhook },
-      answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, with its secret.' },
+      answer: {
+        schema: v.object({ webhook: WebhookView }),
+        description: 'The webhook, with its secret.',
+        secret: true,
+      },
       problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
-    }),
+    },
     async (c) => {
+      const { config, database, secrets } = runtime;
       const caller = c.get('caller');
       const input = await readJson(c, NewWebhook);
       const accountId = await requireAccount(database, caller, input.account);
@@ -47,6 +52,6 @@ export const createWebhook = ({ config, database, secrets }: Runtime, guard: Add
         },
       });
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
-      return c.json({ webhook: viewWebhook(webhook, secret) });
+      return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });
     },
   );

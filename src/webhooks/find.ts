@@ -1,4 +1,4 @@
-import { type DataSource, In, Not } from 'typeorm';
+import { type DataSource, In, MoreThan, Not } from 'typeorm';
 import { Webhook } from '../database/entities/webhook.ts';
 import type { Caller } from '../http/environment.ts';
 import { notFound } from '../http/problem.ts';
@@ -10,8 +10,15 @@ const visible = ({ customerId, accountIds }: Caller) => ({
   ...(accountIds === 'all' ? {} : { accountId: In([...accountIds]) }),
 });
 
-export function findWebhooks(database: DataSource, caller: Caller): Promise<Webhook[]> {
-  return database.getRepository(Webhook).find({ where: visible(caller), order: { id: 'ASC' } });
+/** Index: webhooks_customer. */
+export function findWebhooks(
+  database: DataSource,
+  caller: Caller,
+  { after, limit }: { after: string; limit: number },
+): Promise<Webhook[]> {
+  return database
+    .getRepository(Webhook)
+    .find({ where: { ...visible(caller), id: MoreThan(after) }, order: { id: 'ASC' }, take: limit });
 }
 
 /** @throws {Problem} 404. */

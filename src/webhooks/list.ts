@@ -1,23 +1,29 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
-import { describe } from '../http/openapi.ts';
+import { readQuery } from '../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../http/paging.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhooks } from './find.ts';
-import { viewWebhook, WebhookView } from './view.ts';
+import { viewWebhooks, WebhookView } from './view.ts';
+
+const Query = v.strictObject(paging('w1', MAX_PER_PAGE));
 
 /** GET /v1/webhooks */
-export const listWebhooks = ({ database }: Runtime) =>
-  createHandlers(
-    describe({
+export const listWebhooks = (runtime: Runtime) =>
+  createRoute(
+    {
       tag: 'Webhooks',
+      scope: 'read',
       summary: 'List your webhooks',
-      answer: {
-        schema: v.object({ webhooks: v.array(WebhookView) }),
-        description: 'All of them, the oldest first.',
-      },
-    }),
+      description: 'The oldest first. The header Link, rel="next", leads to the next page.',
+      query: pagingParameters(MAX_PER_PAGE),
+      answer: { schema: v.object({ webhooks: v.array(WebhookView) }), description: 'One page.' },
+      problems: ['invalid'],
+    },
     async (c) => {
-      const webhooks = await findWebhooks(database, c.get('caller'));
-      return c.json({ webhooks: webhooks.map((webhook) => viewWebhook(webhook)) });
+      const { per_page, cursor = '0' } = readQuery(c, Query);
+      const page = { after: cursor, limit: per_page + 1 };
+      const found = await findWebhooks(runtime.database, c.get('caller'), page);
+      return c.json({ webhooks: await viewWebhooks(runtime, cutPage(c, 'w1', found, per_page)) });
     },
   );

@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import { createHandlers } from '../http/environment.ts';
 import { readId } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
 import { deleteWebhook } from './store.ts';
@@ -10,15 +9,16 @@ import { wakeChangedWebhook } from './wake.ts';
 
 /** DELETE /v1/webhooks/:id */
 export const removeWebhook = (runtime: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Webhooks',
+      scope: 'webhooks',
       summary: 'Delete a webhook',
       description:
         'Nothing more is sent to it: its pending deliveries are shown as cancelled. Its log stays until retention.',
       answer: { schema: v.object({ status: v.literal('success') }), description: 'It is deleted.' },
       problems: ['not-found'],
-    }),
+    },
     async (c) => {
       const { database } = runtime;
       const { customerId } = c.get('caller');

@@ -3,10 +3,9 @@ import { Webhook } from '../database/entities/webhook.ts';
 import { SEALED } from '../database/secret-box.ts';
 import type { WriteResult } from '../database/transaction.ts';
 import { createWebhookSecret } from '../delivering/posting/signature.ts';
-import { createHandlers } from '../http/environment.ts';
 import { readId } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
 import { viewWebhook, WebhookView } from './view.ts';
@@ -20,18 +19,20 @@ const ROTATE = `
 
 /** POST /v1/webhooks/:id/rotate-secret */
 export const rotateWebhookSecret = (runtime: Runtime) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Webhooks',
+      scope: 'webhooks',
       summary: "Replace a webhook's secret",
       description:
         'For 24 hours notifications carry two signatures, of the new secret and of the former. Of several rotations within that time only the last two secrets sign.',
       answer: {
         schema: v.object({ webhook: WebhookView }),
         description: 'The webhook, with its new secret, which is shown in this answer only.',
+        secret: true,
       },
       problems: ['not-found'],
-    }),
+    },
     async (c) => {
       const { database, secrets } = runtime;
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
@@ -44,6 +45,6 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
       // Makes an active delivery run sign with the new secret.
       await wakeChangedWebhook(runtime, id);
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
-      return c.json({ webhook: viewWebhook(webhook, secret) });
+      return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });
     },
   );

@@ -2,18 +2,18 @@ import * as v from 'valibot';
 import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { createPoster } from '../delivering/posting/post.ts';
 import { buildSample } from '../delivering/posting/sample.ts';
-import { createHandlers } from '../http/environment.ts';
 import { readId } from '../http/input.ts';
-import { describe } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
 
 /** POST /v1/webhooks/:id/test */
 export const sendSample = ({ database, secrets }: Runtime, guard: AddressGuard) =>
-  createHandlers(
-    describe({
+  createRoute(
+    {
       tag: 'Webhooks',
+      scope: 'webhooks',
       summary: 'Send a sample notification',
       description:
         'One POST, now, whatever the status of the webhook, with the header webhook-test: true and made-up values. It is not tried again, is in no log, and changes nothing about the webhook. The answer comes when the endpoint has answered, at most 15 s later.',
@@ -25,7 +25,7 @@ export const sendSample = ({ database, secrets }: Runtime, guard: AddressGuard) 
         description: 'What the endpoint answered, or why there was no answer.',
       },
       problems: ['not-found'],
-    }),
+    },
     async (c) => {
       const { id, event } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       const request = await buildSample(database, secrets, { webhookId: id, event, now: new Date() });

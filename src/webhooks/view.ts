@@ -1,37 +1,94 @@
 import * as v from 'valibot';
 import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS, type Webhook } from '../database/entities/webhook.ts';
+import { Count, IdView, Timestamp } from '../http/schemas.ts';
+import type { Runtime } from '../runtime.ts';
+import { readStandings, type Standing } from './standing.ts';
 
-/** A webhook as the API shows it. `secret` is there only in the answers that create or rotate it. */
+const Health = v.object({
+  circuit: v.pipe(
+    v.picklist(['closed', 'open', 'half_open']),
+    v.description(
+      'open: nothing is sent until open_until. half_open: one POST probes whether the endpoint has recovered.',
+    ),
+  ),
+  open_until: v.nullable(Timestamp),
+  consecutive_failures: Count,
+  failing_since: v.nullable(Timestamp),
+  last_error: v.pipe(
+    v.nullable(v.string()),
+    v.description('What went wrong at the last attempt; null when it succeeded.'),
+  ),
+});
+
+/** A webhook as the API shows it. */
 export const WebhookView = v.object({
-  id: v.string(),
+  id: IdView,
   title: v.string(),
-  endpoint: v.string(),
+  endpoint: v.pipe(v.string(), v.url()),
   event: v.picklist(WEBHOOK_EVENTS),
-  account: v.pipe(v.string(), v.description('"all", or the id of an account')),
+  account: v.pipe(v.union([v.literal('all'), IdView]), v.description('"all", or the id of an account')),
   status: v.picklist(['active', 'paused', 'disabled']),
   status_reason: v.nullable(v.string()),
-  secret: v.optional(v.string()),
+  secret: v.pipe(v.optional(v.string()), v.description('Only in the answer to its creation or rotation.')),
   encoding: v.picklist(ENCODINGS),
   hash_encoding: v.picklist(HASH_ENCODINGS),
   ordered: v.boolean(),
-  rate_limit: v.nullable(v.number()),
-  max_in_flight: v.number(),
-  created_at: v.string(),
+  rate_limit: v.nullable(Count),
+  max_in_flight: Count,
+  header_names: v.pipe(
+    v.array(v.string()),
+    v.description('Of its custom headers. Their values are not shown.'),
+  ),
+  health: Health,
+  deliveries: v.object({ pending: Count, delivered: Count, failed: Count }),
+  created_at: Timestamp,
 });
 
-export const viewWebhook = (webhook: Webhook, secret?: string) => ({
-  id: webhook.id,
+type WebhookView = v.InferOutput<typeof WebhookView>;
+
+/** Webhooks with how they stand now, in their order. */
+export async function viewWebhooks(
+  { database, secrets }: Pick<Runtime, 'database' | 'secrets'>,
+  webhooks: readonly Webhook[],
+): Promise<WebhookView[]> {
+  const standings = await readStandings(
+    database,
+    secrets,
+    webhooks.map(({ id }) => id),
+  );
+  return webhooks.flatMap((webhook) => {
+    const standing = standings.get(webhook.id);
+    return standing === undefined ? [] : [view(webhook, standing)];
+  });
+}
+
+/** @param secret shown in this answer only. */
+export async function viewWebhook(
+  runtime: Pick<Runtime, 'database' | 'secrets'>,
+  webhook: Webhook,
+  secret?: string,
+): Promise<WebhookView> {
+  const [only] = await viewWebhooks(runtime, [webhook]);
+  if (only === undefined) throw new Error(`webhook ${webhook.id} has no cursor`);
+  return secret === undefined ? only : { ...only, secret };
+}
+
+const view = (webhook: Webhook, { headerNames, health, deliveries }: Standing): WebhookView => ({
+  id: Number(webhook.id),
   title: webhook.title,
   endpoint: webhook.endpoint,
   event: webhook.event,
-  account: webhook.accountId ?? 'all',
-  status: webhook.status,
+  account: webhook.accountId === null ? 'all' : Number(webhook.accountId),
+  // A deleted webhook is never shown.
+  status: webhook.status as WebhookView['status'],
   status_reason: webhook.statusReason,
-  ...(secret === undefined ? {} : { secret }),
   encoding: webhook.encoding,
   hash_encoding: webhook.hashEncoding,
   ordered: webhook.ordered,
   rate_limit: webhook.rateLimit,
   max_in_flight: webhook.maxInFlight,
+  header_names: headerNames,
+  health,
+  deliveries,
   created_at: webhook.createdAt.toISOString(),
 });

@@ -29,6 +29,7 @@ export const createCustomerCommand = (context: CommandContext) =>
           `  API key     ${made.api_key}  (shown only now; sent in the header Authentication)`,
           `  API secret  ${made.api_secret}  (for the hash in every notification)`,
         ];
-        context.terminal.answer(options.json, made, lines.join('\n'));
+        const customer = { ...made.customer, id: Number(made.customer.id) };
+        context.terminal.answer(options.json, { ...made, customer }, lines.join('\n'));
       });
     });

@@ -14,11 +14,11 @@ export const listCustomersCommand = (context: CommandContext) =>
       withInstallation(context, async ({ database }) => {
         const { zone } = context.readConfig();
         const customers = (await listCustomers(database)).map(({ id, name, created_at }) => ({
-          id,
+          id: Number(id),
           name,
           created_at: formatMoment(created_at, zone),
         }));
-        const rows = customers.map(({ id, name, created_at }) => [id, name, created_at]);
+        const rows = customers.map(({ id, name, created_at }) => [String(id), name, created_at]);
         const text =
           rows.length === 0
             ? 'There are no customers yet. Make one with: npm run cli -- customers create --name NAME'

@@ -30,12 +30,12 @@ export const createKeyCommand = (context: CommandContext) =>
       const { customer: customerId, account: accountIds } = options;
       await withInstallation(context, async ({ database }) => {
         await requireCustomer(database, customerId);
-        const apikey = await inTransaction(database, async (sql) => {
+        const { id, apikey } = await inTransaction(database, async (sql) => {
           if (accountIds !== undefined) await requireAccounts(sql, customerId, accountIds);
           return createApiKey(sql, { customerId, title, accountIds: unique(accountIds) ?? 'all' });
         });
-        const text = `API key ${apikey.id} of customer ${customerId} (shown only now)\n  ${apikey.apikey}`;
-        context.terminal.answer(options.json, { apikey }, text);
+        const text = `API key ${id} of customer ${customerId} (shown only now)\n  ${apikey}`;
+        context.terminal.answer(options.json, { apikey: { id: Number(id), apikey } }, text);
       });
     });
 

@@ -50,7 +50,13 @@ export const replayCommand = (context: CommandContext) =>
         if (replay === 'deleted') throw new Failure(NO_WEBHOOK);
         const { id, statuses, matched, createdAt } = replay;
         if (matched !== 0) await notifyService(redisUrl, webhookId, context.terminal.note);
-        const answer = { id, webhook_id: webhookId, status: statuses, matched, created_at: createdAt };
+        const answer = {
+          id: Number(id),
+          webhook_id: Number(webhookId),
+          status: statuses,
+          matched,
+          created_at: createdAt,
+        };
         const count = matched === null ? 'More than a thousand' : formatCount(matched);
         const when = status === 'paused' ? ' They are sent when the webhook is active again.' : '';
         const text = `${count} ${options.status} notifications of webhook ${webhookId} are sent again.${when}`;

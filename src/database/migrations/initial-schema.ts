@@ -41,8 +41,11 @@ const STATEMENTS = [
     prefix VARCHAR(16) NOT NULL,
     key_hash BINARY(32) NOT NULL,
     all_accounts TINYINT NOT NULL DEFAULT 1,
+    scopes VARCHAR(64) NOT NULL,
+    last_used_at DATETIME(6) NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     UNIQUE KEY api_keys_hash (key_hash),
+    KEY api_keys_page (customer_id, id),
     CONSTRAINT api_keys_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 

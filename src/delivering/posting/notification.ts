@@ -50,14 +50,16 @@ export function buildBody(
     balance,
     currency,
     description,
-    account_id,
+    account_id: Number(account_id),
     account,
     bank,
     opponent_id: movement.opponent_id ?? '',
     opponent_iban: movement.opponent_iban ?? '',
     hash: movementHash({ dc, code, amount, balance, currency, description }, apiSecret, hashEncoding),
   };
-  return encoding === 'json' ? JSON.stringify(fields) : new URLSearchParams(fields).toString();
+  return encoding === 'json'
+    ? JSON.stringify(fields)
+    : new URLSearchParams({ ...fields, account_id }).toString();
 }
 
 const bodies = new WeakMap<NotifiedMovement, Map<string, string>>();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { encodeCursor } from '../../../src/listing/cursor.ts';
+import { encodeCursor } from '../../../src/http/cursor.ts';
 import type { JsonSchema } from '../../support/json-schema.ts';
 import { disagreements } from '../../support/json-schema.ts';
 import type { World } from '../../support/world.ts';

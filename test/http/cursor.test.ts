@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeCursor, encodeCursor } from '../../src/listing/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../src/http/cursor.ts';
 
 describe('a cursor', () => {
   it('leads back to the movement it was made of, and stands in a URL as it is', () => {

@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+import { readQuery } from '../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../http/paging.ts';
+import { createRoute } from '../http/route.ts';
+import { IdView, Timestamp } from '../http/schemas.ts';
+import { SCOPES } from '../http/scopes.ts';
+import { requireWholeKey } from '../http/whole-key.ts';
+import type { Runtime } from '../runtime.ts';
+import { findKeys, type StoredKey } from './keys.ts';
+
+const Query = v.strictObject(paging('k1', MAX_PER_PAGE));
+
+const KeyView = v.object({
+  id: IdView,
+  prefix: v.pipe(v.string(), v.description('How the key begins.')),
+  title: v.string(),
+  account: v.union([v.literal('all'), v.array(IdView)]),
+  scopes: v.array(v.picklist(SCOPES)),
+  created_at: Timestamp,
+  last_used_at: v.pipe(v.nullable(Timestamp), v.description('To the minute; null: never.')),
+});
+
+const viewKey = (key: StoredKey) => ({
+  id: Number(key.id),
+  prefix: key.prefix,
+  title: key.title,
+  account: key.accountIds === 'all' ? 'all' : key.accountIds.map(Number),
+  scopes: key.scopes,
+  created_at: key.createdAt.toISOString(),
+  last_used_at: key.lastUsedAt?.toISOString() ?? null,
+});
+
+/** GET /v1/apikeys */
+export const listApiKeys = ({ database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'API keys',
+      scope: 'admin',
+      summary: 'List your API keys',
+      description:
+        'The oldest first, without the keys themselves. The header Link, rel="next", leads to the next page.',
+      query: pagingParameters(MAX_PER_PAGE),
+      answer: { schema: v.object({ apikeys: v.array(KeyView) }), description: 'One page.' },
+    },
+    async (c) => {
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'list API keys with a key that sees all.');
+      const { per_page, cursor = '0' } = readQuery(c, Query);
+      const page = { after: cursor, limit: per_page + 1 };
+      const found = await findKeys(database, caller.customerId, page);
+      return c.json({ apikeys: cutPage(c, 'k1', found, per_page).map(viewKey) });
+    },
+  );

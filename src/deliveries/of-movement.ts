@@ -1,0 +1,28 @@
+import * as v from 'valibot';
+import { readId } from '../http/input.ts';
+import { notFound } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
+import { findTransaction } from '../listing/transactions.ts';
+import type { Runtime } from '../runtime.ts';
+import { findDeliveriesOf } from './find.ts';
+import { DeliveryView, viewDelivery } from './view.ts';
+
+/** GET /v1/transactions/:id/deliveries */
+export const listDeliveriesOfMovement = ({ config, database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Deliveries',
+      scope: 'read',
+      summary: 'List the deliveries of a movement',
+      description: 'Whom the movement was sent to, and what they answered: one delivery for each webhook.',
+      answer: { schema: v.object({ deliveries: v.array(DeliveryView) }), description: 'By webhook.' },
+      problems: ['not-found'],
+    },
+    async (c) => {
+      const caller = c.get('caller');
+      const id = readId(c, 'movement');
+      if ((await findTransaction(database, caller, id, config.zone)) === null) throw notFound('movement');
+      const deliveries = await findDeliveriesOf(database, caller, id);
+      return c.json({ deliveries: deliveries.map((row) => viewDelivery(row, row.webhook_status)) });
+    },
+  );

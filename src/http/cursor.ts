@@ -1,0 +1,21 @@
+/**
+ * Marks which list a cursor belongs to, so that a cursor of another list, or of a later version, is refused: t1 movements by id,
+ * m2 deliveries by movement (newest first), i1 imports (newest first), w1 webhooks, a1 accounts, b1 banks, k1 API keys by id.
+ */
+export type CursorKind = 't1' | 'm2' | 'i1' | 'w1' | 'a1' | 'b1' | 'k1';
+
+/** Behind every id, and still a number that a cursor may hold. */
+export const BEYOND_NEWEST = '999999999999999999';
+
+/** An opaque cursor: the list goes on behind this id. It grants nothing: the API key decides whose rows are shown. */
+export function encodeCursor(id: string, kind: CursorKind): string {
+  return Buffer.from(`${kind}:${id}`).toString('base64url');
+}
+
+/** @returns the id behind which to go on, or null when the text is not a cursor of this list. */
+export function decodeCursor(cursor: string, kind: CursorKind): string | null {
+  const prefix = `${kind}:`;
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const id = text.startsWith(prefix) ? text.slice(prefix.length) : '';
+  return /^\d{1,18}$/.test(id) && encodeCursor(id, kind) === cursor ? id : null;
+}

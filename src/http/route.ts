@@ -1,0 +1,26 @@
+import type { Handler } from 'hono';
+import { type ApiEnv, createHandlers, createMiddleware } from './environment.ts';
+import { describe, type RouteDescription } from './openapi.ts';
+import { invalid } from './problem.ts';
+import { requireScope } from './scopes.ts';
+
+/**
+ * A route: its entry in /openapi.json, its scope, and its handler. `app.get(path, ...createRoute(description, handler))`.
+ * Query parameters that the description does not name are refused: whoever sends one would think that it had an effect.
+ */
+export const createRoute = (description: RouteDescription, handler: Handler<ApiEnv>) =>
+  createHandlers(describe(description), admit(description), handler);
+
+/** @throws {Problem} 403 when the API key lacks the route's scope, 422 for an unknown query parameter. */
+const admit = ({ scope, query = {}, answer }: RouteDescription) =>
+  createMiddleware(async (c, next) => {
+    if (scope !== undefined) requireScope(c.get('caller'), scope);
+    if (c.req.url.includes('?')) {
+      const unknown = Object.keys(c.req.query()).find((name) => !Object.hasOwn(query, name));
+      if (unknown !== undefined)
+        throw invalid([{ path: unknown.slice(0, 100), message: 'is not a known query parameter' }]);
+    }
+    // Where an answer holds a secret, no cache on the way may keep it.
+    if (answer.secret) c.header('Cache-Control', 'no-store');
+    await next();
+  });
