@@ -79,7 +79,7 @@ describe('ledgerbell replay', () => {
     expect(await replay('--since', '2099-01-01', '--status', 'delivered')).toMatchObject({ matched: 0 });
     expect(await replay(...since)).toMatchObject({ status: ['failed'], matched: 0 });
     expect(await replay('--since', '2020-01-01 00:00:00+03', '--status', 'delivered')).toEqual({
-      id: expect.stringMatching(/^\d+$/),
+      id: expect.any(Number),
       webhook_id: webhookId,
       status: ['delivered'],
       matched: 2,

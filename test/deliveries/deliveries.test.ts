@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readPage } from '../../src/deliveries/page.ts';
+import { BEYOND_NEWEST } from '../../src/http/cursor.ts';
 import type { Caller } from '../../src/http/environment.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -163,12 +164,11 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
         const some = stored.slice(at, at + 1_000);
         await record(some.map((transactionId) => ({ transactionId, status: it })));
       }
-      const caller: Caller = { customerId, apiKeyId: '1', accountIds: 'all' };
-      const look = (before: string | null) =>
-        watchReads(service.runtime.database, (sql) =>
-          readPage(sql, caller, { webhookId: webhook, status, before }),
-        );
-      const { result, read } = await look(null);
+      const caller: Caller = { customerId, apiKeyId: '1', accountIds: 'all', scopes: ['read'] };
+      const range = { webhookId: webhook, after: '0', before: BEYOND_NEWEST, perPage: 100 };
+      const { result, read } = await watchReads(service.runtime.database, (sql) =>
+        readPage(sql, caller, range, status),
+      );
       expect(result.rows.length).toBe(100);
       // A page, one more for the next, and what lies before it: 2,000 others at most.
       expect(read).toBeLessThan(status === 'delivered' ? 6_000 : 1_500);
@@ -360,7 +360,7 @@ describe('POST /v1/webhooks/:id/replay', () => {
       202,
       {
         replay: {
-          id: expect.stringMatching(/^\d+$/),
+          id: expect.any(Number),
           webhook_id: webhook,
           status: ['failed'],
           matched: 2,

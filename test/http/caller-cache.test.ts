@@ -13,7 +13,12 @@ function makeCache() {
   const time = { now: 0 };
   const cache = createCallerCache(() => time.now);
   let reads = 0;
-  const caller = (apiKeyId: string): Caller => ({ customerId: '1', apiKeyId, accountIds: 'all' });
+  const caller = (apiKeyId: string): Caller => ({
+    customerId: '1',
+    apiKeyId,
+    accountIds: 'all',
+    scopes: ['read'],
+  });
   return {
     cache,
     time,

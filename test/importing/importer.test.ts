@@ -17,7 +17,7 @@ async function staged(rows: number, fields: (i: number) => object = () => ({})) 
   );
   const answer = await service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
   expect(answer.status).toBe(202);
-  return { key, customer, account, importId: answer.body.import.id as string };
+  return { key, customer, account, importId: String(answer.body.import.id) };
 }
 
 const newImporter = () => {

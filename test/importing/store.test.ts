@@ -20,7 +20,7 @@ async function runningImport(...webhooks: object[]) {
   const { key, customerId, accountId } = subscriber;
   const body = JSON.stringify(movement(accountId));
   const answer = await service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
-  const importId = answer.body.import.id as string;
+  const importId = String(answer.body.import.id);
   await query("UPDATE imports SET status = 'running' WHERE id = ?", importId);
   const chunk = (from: number, movements: Chunk['movements'], fields: Partial<Chunk> = {}): Chunk => ({
     customerId,

@@ -17,7 +17,7 @@ const LISTING: Listing = {
   perPage: 10,
 };
 const page = (first: string, next: string | null): Page => ({
-  transactions: [{ id: first } as ListedTransaction],
+  transactions: [{ id: Number(first) } as ListedTransaction],
   next,
 });
 

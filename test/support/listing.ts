@@ -7,7 +7,7 @@ export interface Listed {
   unique_id: string;
   date_issue: string;
   date_readed: string;
-  account: { id: string };
+  account: { id: number };
 }
 
 /** Reads a page, which must exist. @returns its rows, and the target of its Link. */
@@ -23,7 +23,12 @@ export async function readPage(
   const [, target] = /^<([^>]+)>; rel="next"$/.exec(link ?? '') ?? [];
   expect(target === undefined).toBe(link === null);
   return {
-    rows: body.transactions,
+    // As the database has them: a test says that the API shows integers.
+    rows: body.transactions.map((row: { id: number; account_id: number }) => ({
+      ...row,
+      id: String(row.id),
+      account_id: String(row.account_id),
+    })),
     next: target === undefined ? null : target.replace(service.url, ''),
   };
 }

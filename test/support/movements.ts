@@ -2,7 +2,7 @@ import { MAX_INLINE } from '../../src/importing/inline-imports.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
-/** Creates an account at a bank, over the API. */
+/** An account at a bank, as the API makes it; its id as the database has it. */
 export async function createAccount(
   service: TestService,
   key: string,
@@ -12,7 +12,7 @@ export async function createAccount(
     key,
     body: { bank: 'Garanti BBVA', title: 'Ana Hesap', currency: 'TRY', ...fields },
   });
-  return body.account;
+  return { ...body.account, id: String(body.account.id) };
 }
 
 /** A movement that the API accepts. */
@@ -46,7 +46,7 @@ export async function importMovements(service: TestService, key: string, movemen
   return importDone(service, key, body.import.id);
 }
 
-export function importDone(service: TestService, key: string, id: string) {
+export function importDone(service: TestService, key: string, id: string | number) {
   return until(`import ${id} done`, async () => {
     const { body } = await service.call('GET', `/v1/imports/${id}`, { key });
     return body.import.status === 'done' && body.import;

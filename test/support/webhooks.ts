@@ -13,14 +13,15 @@ export const webhook = (fields: object = {}) => ({
   ...fields,
 });
 
-/** Creates a webhook for all movements of the customer, over the API. */
+/** A webhook for all movements of the customer, made over the API; its id as the database has it. */
 export async function subscribe(service: TestService, key: string, endpoint: string, fields: object = {}) {
   const { status, body } = await service.call('POST', '/v1/webhooks', {
     key,
     body: webhook({ title: endpoint, endpoint, ...fields }),
   });
   if (status !== 200) throw new Error(`webhook refused: ${JSON.stringify(body)}`);
-  return body.webhook as { id: string; secret: string };
+  const { id, secret } = body.webhook as { id: number; secret: string };
+  return { id: String(id), secret };
 }
 
 /** Delivery workers that the test starts itself. Stopped after the file. */

@@ -94,7 +94,7 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
     });
     const answer = await service.call('POST', '/v1/webhooks', { key, body });
     secrets.push(answer.body.webhook.secret);
-    return answer.body.webhook.id as string;
+    return String(answer.body.webhook.id);
   };
   for (const account of ['all', ...accounts]) await subscribe({ account });
   const extra: string[] = [];
