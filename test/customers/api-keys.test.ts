@@ -13,10 +13,85 @@ const make = (key: string, body: unknown) => service.call('POST', '/v1/apikeys',
 const remove = (key: string, id: string) => service.call('DELETE', `/v1/apikeys/${id}`, { key });
 const accountsOf = async (key: string) => {
   const { status, body } = await service.call('GET', '/v1/accounts', { key });
-  return status === 200 ? body.accounts.map(({ id }: { id: string }) => id) : status;
+  return status === 200 ? body.accounts.map(({ id }: { id: number }) => String(id)) : status;
 };
 const countKeys = async () =>
   (await service.runtime.database.query<{ n: string }[]>('SELECT COUNT(*) AS n FROM api_keys'))[0]?.n;
+
+describe('the list of API keys', () => {
+  it('shows how each begins, what it may do, and when it was last used, but never the key', async () => {
+    const { api_key: key } = await service.customer();
+    const account = await createAccount(service, key);
+    const scopes = ['webhooks', 'read', 'read'];
+    const made = (await make(key, { title: 'Dar', account: [account.id], scopes })).body.apikey;
+    const { body } = await service.call('GET', '/v1/apikeys', { key });
+    expect(body.apikeys).toEqual([
+      {
+        id: expect.any(Number),
+        prefix: key.slice(0, 9),
+        title: 'First key',
+        account: 'all',
+        scopes: ['read', 'import', 'webhooks', 'admin'],
+        created_at: expect.any(String),
+        last_used_at: expect.any(String),
+      },
+      {
+        id: made.id,
+        prefix: made.apikey.slice(0, 9),
+        title: 'Dar',
+        account: [Number(account.id)],
+        scopes: ['read', 'webhooks'],
+        created_at: expect.any(String),
+        last_used_at: null,
+      },
+    ]);
+    expect(JSON.stringify(body)).not.toContain(made.apikey);
+    expectProblem(await service.call('GET', '/v1/apikeys', { key: made.apikey }), 403);
+  });
+
+  it('goes on where Link says, and has a last page', async () => {
+    const { api_key: key } = await service.customer();
+    for (const title of ['one', 'two']) await make(key, { title, account: 'all' });
+    const first = await service.call('GET', '/v1/apikeys?per_page=2', { key });
+    const [, next = ''] = /^<([^>]+)>; rel="next"$/.exec(first.headers.get('link') ?? '') ?? [];
+    const second = await service.call('GET', next, { key });
+    const titles = [first, second].map(({ body }) =>
+      body.apikeys.map(({ title }: { title: string }) => title),
+    );
+    expect(titles).toEqual([['First key', 'one'], ['two']]);
+    expect(second.headers.get('link')).toBeNull();
+  });
+});
+
+describe('the scopes of an API key', () => {
+  it.each([
+    ['read', 'POST', '/v1/webhooks'],
+    ['read', 'POST', '/v1/imports'],
+    ['read', 'POST', '/v1/accounts'],
+    ['import', 'GET', '/v1/transactions?starts=2026-01-01'],
+    ['import', 'DELETE', '/v1/webhooks/1'],
+    ['webhooks', 'GET', '/v1/settings/api'],
+    ['webhooks', 'POST', '/v1/apikeys'],
+    ['admin', 'GET', '/v1/webhooks'],
+  ])('%s alone does not allow %s %s', async (scope, method, path) => {
+    const { api_key: key } = await service.customer();
+    const { apikey } = (await make(key, { title: scope, account: 'all', scopes: [scope] })).body.apikey;
+    const refused = await service.call(method, path, {
+      key: apikey,
+      body: method === 'GET' ? undefined : {},
+    });
+    expectProblem(refused, 403);
+    expect(refused.body.detail).toContain('lacks the scope');
+  });
+
+  it('are refused where they are none', async () => {
+    const { api_key: key } = await service.customer();
+    for (const scopes of [[], ['write'], 'read', [1]]) {
+      const [path] = expectProblem(await make(key, { title: 'x', account: 'all', scopes }), 422) ?? [];
+      expect(path).toMatch(/^scopes/);
+    }
+  });
+});
 
 describe('API keys', () => {
   it('are made for all accounts or for some, and shown once', async () => {

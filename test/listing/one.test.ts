@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api'] });
+
+describe('GET /v1/transactions/:id', () => {
+  it('shows the movement as the listing does, and only to those who may see it', async () => {
+    const [{ api_key: key }, stranger] = [await service.customer(), await service.customer()];
+    const { id: accountId } = await createAccount(service, key);
+    await importMovements(service, key, [movement(accountId, { code: null, balance: null })]);
+    const { body } = await service.call('GET', '/v1/transactions?starts=2000-01-01', { key });
+    const [listed] = body.transactions;
+    expect(listed).toMatchObject({ id: expect.any(Number), code: '', balance: '', name: null });
+    const one = await service.call('GET', `/v1/transactions/${listed.id}`, { key });
+    expect([one.status, one.body]).toEqual([200, { transaction: listed }]);
+    expectProblem(await service.call('GET', `/v1/transactions/${listed.id}`, { key: stranger.api_key }), 404);
+    expectProblem(await service.call('GET', '/v1/transactions/999999999', { key }), 404);
+    expectProblem(await service.call('GET', '/v1/transactions/abc', { key }), 404);
+  });
+});
