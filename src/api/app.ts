@@ -19,6 +19,7 @@ import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { authenticate } from '../http/authentication.ts';
 import { createCallerCache } from '../http/caller-cache.ts';
 import type { ApiEnv } from '../http/environment.ts';
+import { idempotentRequests } from '../http/idempotent-requests.ts';
 import { RATE_LIMIT_HEADERS } from '../http/openapi.ts';
 import { answerError, notFound, Problem } from '../http/problem.ts';
 import { limitRate } from '../http/rate-limit.ts';
@@ -73,6 +74,12 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   const callers = createCallerCache();
   app.use('/v1/*', authenticate(runtime, callers));
   if (config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
+  // Imports store their keys themselves, with the import.
+  app.on(
+    'POST',
+    ['/v1/webhooks/*', '/v1/deliveries/*', '/v1/accounts', '/v1/apikeys', '/v1/settings/*'],
+    idempotentRequests(runtime),
+  );
   app.get('/v1/webhooks', ...listWebhooks(runtime));
   app.post('/v1/webhooks', ...createWebhook(runtime, guard));
   app.get('/v1/webhooks/:id', ...getWebhook(runtime));

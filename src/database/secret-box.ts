@@ -5,6 +5,7 @@ export const SEALED = {
   apiSecret: 'customer API secret',
   webhookSecret: 'webhook secret',
   webhookHeaders: 'webhook headers',
+  idempotentResponse: 'response to an idempotent request',
 } as const;
 
 /** Encrypts (seals) secrets before they are stored: AES-256-GCM (NIST SP 800-38D), with a new 96-bit nonce each time. */

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { Id, toValidationIssue, type ValidationIssue, wellFormed } from '../validation.ts';
@@ -84,10 +85,21 @@ export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGene
   }
 }
 
-/** Reads the whole body. @throws {Problem} 413 when it is larger than `limit`. */
+/** Bodies that have been read: middleware and the handler of a request read the same one. */
+const bodies = new WeakMap<Readable, Promise<Buffer>>();
+
+/** The whole body. @throws {Problem} 413. */
 export function readBytes(c: Context<ApiEnv>, limit: number): Promise<Buffer> {
   requireLength(c, limit);
   const { incoming } = c.env;
+  const known = bodies.get(incoming);
+  if (known !== undefined) return known;
+  const body = collectBytes(incoming, limit);
+  bodies.set(incoming, body);
+  return body;
+}
+
+function collectBytes(incoming: Readable, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let bytes = 0;

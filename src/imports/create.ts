@@ -1,9 +1,12 @@
-import { createHash } from 'node:crypto';
-import type { Context } from 'hono';
 import * as v from 'valibot';
 import { wakeWebhooks } from '../delivering/wake.ts';
 import { unknownKey } from '../http/authentication.ts';
-import type { ApiEnv, Caller } from '../http/environment.ts';
+import {
+  IDEMPOTENCY_KEY_PARAMETER,
+  keyReused,
+  readIdempotencyKey,
+  requestInProgress,
+} from '../http/idempotency-key.ts';
 import {
   check,
   invalidIssues,
@@ -16,7 +19,7 @@ import {
   requireMediaType,
   streamBytes,
 } from '../http/input.ts';
-import { invalid, Problem } from '../http/problem.ts';
+import { Problem } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { FormatName } from '../importing/formats/index.ts';
 import {
@@ -57,13 +60,13 @@ export const createImport = (runtime: Runtime) => {
       summary: 'Send movements in',
       description:
         'Answered once the bytes are committed; storing and notifying follow, and of a small JSON body storing is often done by then. JSON is checked as a whole and refused as a whole. Of NDJSON each line stands for itself: see /v1/imports/{id}/errors. With Idempotency-Key the same request may be sent again for 24 h.',
-      headers: {
-        'Idempotency-Key': {
-          description:
-            'Up to 255 printable ASCII characters. The same key with the same body leads to the same import; with another body it is a 422, and while the first request is being received a 409. See draft-ietf-httpapi-idempotency-key-header.',
-          example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+      query: {
+        format: {
+          description: 'The format, which the content type says as well.',
+          schema: { type: 'string', enum: ['json', 'ndjson'] },
         },
       },
+      headers: IDEMPOTENCY_KEY_PARAMETER,
       body: { [JSON_TYPE]: Movements, [NDJSON_TYPE]: null },
       answer: {
         status: 202,
@@ -74,7 +77,7 @@ export const createImport = (runtime: Runtime) => {
     },
     async (c) => {
       const caller = c.get('caller');
-      const idempotencyKey = scopeOf(caller, readIdempotencyKey(c));
+      const idempotencyKey = readIdempotencyKey(c);
       requireMediaType(c, [JSON_TYPE, NDJSON_TYPE]);
       readQuery(c, query(mediaType(c) === JSON_TYPE ? 'json' : 'ndjson'));
       const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
@@ -137,22 +140,6 @@ const inlineRow = ({
   error: null,
 });
 
-/** Accepts the quoted string of RFC 8941 that the draft for this header requires, and the bare text that most clients send. */
-function readIdempotencyKey(c: Context<ApiEnv>): string | null {
-  const key = c.req.header('idempotency-key');
-  if (key === undefined) return null;
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
-    throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }]);
-  }
-  return key;
-}
-
-/** An API key limited to accounts has its own Idempotency-Keys: a shared one could lead to an import that it may not see. */
-function scopeOf({ accountIds, apiKeyId }: Caller, key: string | null): string | null {
-  if (key === null || accountIds === 'all') return key;
-  return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');
-}
-
 function requireAccepted(accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged): string {
   switch (accepted.outcome) {
     case 'stored':
@@ -170,19 +157,8 @@ function requireAccepted(accepted: NonNullable<Awaited<ReturnType<StoreInline>>>
         },
       );
     case 'in progress':
-      throw new Problem(
-        'conflict',
-        'A request with this Idempotency-Key is being received: wait for its answer.',
-        {
-          headers: { 'Retry-After': '1' },
-        },
-      );
+      throw requestInProgress();
     case 'key reused':
-      throw invalid([
-        {
-          path: 'Idempotency-Key',
-          message: 'was used for another body within 24 h: use a new key for a new import',
-        },
-      ]);
+      throw keyReused();
   }
 }

@@ -1,4 +1,5 @@
 import { reconcileDeliveries } from '../delivering/reconcile.ts';
+import { pruneIdempotencyKeys } from '../http/idempotent-requests.ts';
 import { dropDeadUploads } from '../importing/dead-uploads.ts';
 import { reconcileImports } from '../importing/reconcile.ts';
 import { makeSegments } from '../listing/segment-maker.ts';
@@ -12,7 +13,8 @@ const RECONCILE_EVERY = 10 * SECOND;
 const SCHEDULER = 'reconcile';
 
 /**
- * Every 10 s: queues unfinished imports and due webhooks, as recorded in MySQL, drops dead uploads, and makes listing segments. A
+ * Every 10 s: queues unfinished imports and due webhooks, as recorded in MySQL, drops dead uploads and expired idempotency keys, and makes
+ * listing segments. A
  * BullMQ job scheduler starts this in only one of the maintenance processes each time.
  */
 export function startMaintenanceWorker(runtime: Runtime): Role {
@@ -21,9 +23,10 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
     const imports = await reconcileImports(database, (ids) => queueImports(queues, ids));
     const webhooks = await reconcileDeliveries(database, (ids) => addDeliveryJobs(queues, ids));
     const dropped = await dropDeadUploads(database);
+    const pruned = await pruneIdempotencyKeys(database);
     // Last, because nothing waits for it.
     const segments = await makeSegments(database);
-    log.debug({ imports, webhooks, dropped, segments }, 'reconciled');
+    log.debug({ imports, webhooks, dropped, pruned, segments }, 'reconciled');
   });
 
   // The scheduler is stored in Redis, and is lost when Redis is emptied. If the clock was set back, its next run is as far in the

@@ -134,6 +134,18 @@ const STATEMENTS = [
     CONSTRAINT imports_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 
+  // Responses of requests other than imports that came with an Idempotency-Key. status is NULL while a request is in progress.
+  `CREATE TABLE idempotency_keys (
+    customer_id BIGINT UNSIGNED NOT NULL,
+    idempotency_key VARBINARY(255) NOT NULL,
+    request_hash BINARY(32) NOT NULL,
+    status SMALLINT UNSIGNED NULL,
+    response TEXT NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    PRIMARY KEY (customer_id, idempotency_key),
+    KEY idempotency_keys_created (created_at)
+  ) ${TABLE}`,
+
   `CREATE TABLE import_parts (
     import_id BIGINT UNSIGNED NOT NULL,
     seq INT UNSIGNED NOT NULL,

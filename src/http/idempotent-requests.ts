@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { SEALED } from '../database/secret-box.ts';
+import type { Sql, WriteResult } from '../database/transaction.ts';
+import type { Runtime } from '../runtime.ts';
+import { createMiddleware } from './environment.ts';
+import { keyReused, readIdempotencyKey, requestInProgress } from './idempotency-key.ts';
+import { RESOURCE_BYTES, readBytes } from './input.ts';
+
+/** Index of all: the primary key. */
+const RESERVE = `
+  INSERT IGNORE INTO idempotency_keys (customer_id, idempotency_key, request_hash) VALUES (?, ?, ?)`;
+
+/** A process that died left a request without a response. A request for something small takes no minute. */
+const RELEASE_STALE = `
+  DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?
+    AND (created_at < NOW(6) - INTERVAL 24 HOUR OR (status IS NULL AND created_at < NOW(6) - INTERVAL 1 MINUTE))`;
+
+const READ = `
+  SELECT HEX(request_hash) AS request_hash, status, response FROM idempotency_keys
+  WHERE customer_id = ? AND idempotency_key = ?`;
+
+const KEEP_RESPONSE = `
+  UPDATE idempotency_keys SET status = ?, response = ? WHERE customer_id = ? AND idempotency_key = ?`;
+
+const RELEASE = 'DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?';
+
+/** Index: idempotency_keys_created. */
+const PRUNE = 'DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL 24 HOUR LIMIT 1000';
+
+interface StoredRequest {
+  request_hash: string;
+  status: number | null;
+  response: string | null;
+}
+
+/**
+ * Carries out a POST with an Idempotency-Key once: a repeated request gets the stored response. Only successes are stored, sealed,
+ * since they may hold secrets. After an error the same request may be sent again.
+ */
+export const idempotentRequests = ({ database, secrets }: Pick<Runtime, 'database' | 'secrets'>) =>
+  createMiddleware(async (c, next) => {
+    const key = readIdempotencyKey(c);
+    if (key === null) return next();
+    const { customerId } = c.get('caller');
+    const { pathname, search } = new URL(c.req.url);
+    const body = await readBytes(c, RESOURCE_BYTES);
+    const hash = createHash('sha256').update(`${pathname}${search}\n`).update(body).digest();
+
+    await database.query(RELEASE_STALE, [customerId, key]);
+    const reserved = await database.query<WriteResult>(RESERVE, [customerId, key, hash]);
+    if (reserved.affectedRows === 0) {
+      const earlier = await readRequest(database, customerId, key);
+      if (earlier === undefined) throw requestInProgress();
+      if (earlier.request_hash !== hash.toString('hex').toUpperCase()) throw keyReused();
+      if (earlier.status === null || earlier.response === null) throw requestInProgress();
+      const response = secrets.open(earlier.response, SEALED.idempotentResponse);
+      return new Response(response, {
+        status: earlier.status,
+        headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+      });
+    }
+
+    await next();
+    if (c.res.ok) {
+      const response = secrets.seal(await c.res.clone().text(), SEALED.idempotentResponse);
+      await database.query(KEEP_RESPONSE, [c.res.status, response, customerId, key]);
+    } else {
+      await database.query(RELEASE, [customerId, key]);
+    }
+  });
+
+async function readRequest(sql: Sql, customerId: string, key: string): Promise<StoredRequest | undefined> {
+  const [request] = await sql.query<StoredRequest[]>(READ, [customerId, key]);
+  return request;
+}
+
+/** Deletes stored responses that are older than 24 h, at most 1,000 at a time. */
+export async function pruneIdempotencyKeys(sql: Sql): Promise<number> {
+  const { affectedRows } = await sql.query<WriteResult>(PRUNE);
+  return affectedRows;
+}
