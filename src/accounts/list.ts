@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { Account } from '../database/entities/account.ts';
 import { type Caller, maySee } from '../http/environment.ts';
 import { readId, readQuery } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../http/paging.ts';
 import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
@@ -55,6 +56,7 @@ export const getAccount = ({ config, database }: Runtime) =>
       tag: 'Accounts',
       scope: 'read',
       summary: 'Look at an account',
+      path: { id: idParameter('account') },
       answer: {
         schema: v.object({ accounts: v.array(AccountView) }),
         description: 'A list of this one account.',

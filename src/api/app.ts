@@ -20,7 +20,7 @@ import { authenticate } from '../http/authentication.ts';
 import { createCallerCache } from '../http/caller-cache.ts';
 import type { ApiEnv } from '../http/environment.ts';
 import { idempotentRequests } from '../http/idempotent-requests.ts';
-import { RATE_LIMIT_HEADERS } from '../http/openapi.ts';
+import { PROBLEM_SCHEMA, RATE_LIMIT_HEADERS } from '../http/openapi.ts';
 import { answerError, notFound, Problem } from '../http/problem.ts';
 import { limitRate } from '../http/rate-limit.ts';
 import { requestLog } from '../http/request-log.ts';
@@ -42,6 +42,7 @@ import { rotateWebhookSecret } from '../webhooks/rotate-secret.ts';
 import { sendSample } from '../webhooks/sample.ts';
 import { docsPages } from './docs-page.ts';
 import { getHealth, getReadiness } from './health.ts';
+import { NOTIFICATION } from './notification.ts';
 import { getProblem } from './problem-pages.ts';
 
 const DOCUMENT = {
@@ -57,8 +58,11 @@ const DOCUMENT = {
       bearer: { type: 'http' as const, scheme: 'bearer' },
     },
     headers: RATE_LIMIT_HEADERS,
+    schemas: { Problem: PROBLEM_SCHEMA },
   },
   security: [{ apiKey: [] }, { bearer: [] }],
+  servers: [{ url: '/' }],
+  webhooks: NOTIFICATION,
 };
 
 /** Creates the app with all its routes: the API, health checks, docs and operations pages. */

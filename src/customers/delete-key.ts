@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { inTransaction } from '../database/transaction.ts';
 import type { CallerCache } from '../http/caller-cache.ts';
 import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
@@ -23,6 +24,7 @@ export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
       summary: 'Delete an API key',
       description:
         'From then on it is answered 401; a key may delete itself. Not while an import that was sent with it is under way.',
+      path: { id: idParameter('API key') },
       answer: { schema: v.object({ status: v.literal('success') }), description: 'It is deleted.' },
       problems: ['forbidden', 'not-found', 'conflict'],
     },

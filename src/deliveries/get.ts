@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findDelivery, readAttempts, readDeliveryKey } from './find.ts';
-import { AttemptView, DeliveryView, viewAttempt, viewDelivery } from './view.ts';
+import { AttemptView, DELIVERY_ID, DeliveryView, viewAttempt, viewDelivery } from './view.ts';
 
 /** GET /v1/deliveries/:id */
 export const getDelivery = ({ database }: Runtime) =>
@@ -13,6 +13,7 @@ export const getDelivery = ({ database }: Runtime) =>
       summary: 'Look at a delivery and its attempts',
       description:
         'Its id is what follows msg_ in the header webhook-id: <webhook_id>-<transaction_id>. attempts counts the attempts, log has each.',
+      path: { id: DELIVERY_ID },
       answer: {
         schema: v.object({ delivery: v.object({ ...DeliveryView.entries, log: v.array(AttemptView) }) }),
         description: 'The delivery, with its attempts in their order.',

@@ -3,6 +3,7 @@ import type { Sql } from '../database/transaction.ts';
 import { BEYOND_NEWEST, encodeCursor } from '../http/cursor.ts';
 import { type Caller, maySee } from '../http/environment.ts';
 import { readId, readQuery } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { linkNext, paging, pagingParameters } from '../http/paging.ts';
 import { invalid } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
@@ -61,6 +62,7 @@ export const listDeliveries = ({ config, database }: Runtime) => {
         until: { description: 'The latest date_readed of the movement, inclusive.' },
         ...pagingParameters(PER_PAGE),
       },
+      path: { id: idParameter('webhook') },
       answer: { schema: v.object({ deliveries: v.array(DeliveryView) }), description: 'One page.' },
       problems: ['not-found', 'invalid'],
     },

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import { findTransaction } from '../listing/transactions.ts';
@@ -15,6 +16,7 @@ export const listDeliveriesOfMovement = ({ config, database }: Runtime) =>
       scope: 'read',
       summary: 'List the deliveries of a movement',
       description: 'Whom the movement was sent to, and what they answered: one delivery for each webhook.',
+      path: { id: idParameter('movement') },
       answer: { schema: v.object({ deliveries: v.array(DeliveryView) }), description: 'By webhook.' },
       problems: ['not-found'],
     },

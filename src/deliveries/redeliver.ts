@@ -5,7 +5,7 @@ import { wakeChangedWebhook } from '../webhooks/wake.ts';
 import { findDelivery, readDeliveryKey } from './find.ts';
 import { redeliver } from './request-redelivery.ts';
 import { notSendable } from './sendable.ts';
-import { DeliveryView, viewDelivery } from './view.ts';
+import { DELIVERY_ID, DeliveryView, viewDelivery } from './view.ts';
 
 /** POST /v1/deliveries/:id/redeliver */
 export const redeliverDelivery = (runtime: Runtime) =>
@@ -16,6 +16,7 @@ export const redeliverDelivery = (runtime: Runtime) =>
       summary: 'Send a notification again',
       description:
         'A delivery that is delivered or failed becomes pending again, with the same webhook-id and the whole schedule before it; one that is pending is due now. If its webhook is paused, it is sent when the webhook is active again; that of a disabled or deleted webhook is refused.',
+      path: { id: DELIVERY_ID },
       answer: {
         status: 202,
         schema: v.object({ delivery: DeliveryView }),

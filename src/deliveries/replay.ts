@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { readId, readJson } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { invalid } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import { Count, IdView, Timestamp } from '../http/schemas.ts';
@@ -60,6 +61,7 @@ export const replayWebhook = (runtime: Runtime) => {
       description:
         'Of the movements stored from since to until, both included: those whose delivery has failed, or, with status, those that were delivered. Accepted at once, however many there are; they become pending one after the other, carry the same webhook-id and have the whole schedule before them. If the webhook is paused they are sent when it is active again; for a disabled one a replay is refused.',
       body: { 'application/json': ReplayRange },
+      path: { id: idParameter('webhook') },
       answer: {
         status: 202,
         schema: v.object({ replay: ReplayView }),

@@ -1,13 +1,23 @@
 import * as v from 'valibot';
 import { formatDeliveryId } from '../delivering/delivery-id.ts';
+import type { Parameter } from '../http/openapi.ts';
 import { Count, IdView, Timestamp } from '../http/schemas.ts';
 
 /** The statuses that a listing can be limited to. */
 export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type ListedStatus = (typeof LISTED_STATUSES)[number];
 
+const DELIVERY_ID_PATTERN = /^[1-9]\d{0,15}-[1-9]\d{0,15}$/;
+
+/** The id of a delivery in a path, for /openapi.json. */
+export const DELIVERY_ID: Parameter = {
+  description: 'The id of the delivery: <webhook_id>-<transaction_id>.',
+  example: '17-4711',
+  schema: { type: 'string', pattern: DELIVERY_ID_PATTERN.source },
+};
+
 export const DeliveryView = v.object({
-  id: v.pipe(v.string(), v.description('<webhook_id>-<transaction_id>')),
+  id: v.pipe(v.string(), v.regex(DELIVERY_ID_PATTERN), v.description('<webhook_id>-<transaction_id>')),
   webhook_id: IdView,
   transaction_id: IdView,
   status: v.pipe(

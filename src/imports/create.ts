@@ -72,6 +72,7 @@ export const createImport = (runtime: Runtime) => {
         status: 202,
         schema: v.object({ import: ImportView }),
         description: 'Accepted. Location says where to follow it.',
+        headers: { Location: 'The path of the import.' },
       },
       problems: ['malformed', 'conflict', 'too-large', 'unsupported-media-type', 'invalid'],
     },

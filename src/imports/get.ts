@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { BEYOND_NEWEST } from '../http/cursor.ts';
 import { readId, readQuery } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { cutPage, paging, pagingParameters } from '../http/paging.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
@@ -40,6 +41,7 @@ export const getImport = ({ database }: Runtime) =>
       tag: 'Imports',
       scope: 'read',
       summary: 'See how far an import is',
+      path: { id: idParameter('import') },
       answer: { schema: v.object({ import: ImportView }), description: 'The import.' },
       problems: ['not-found'],
     },
@@ -57,6 +59,7 @@ export const listImportErrors = ({ database }: Runtime) =>
       scope: 'read',
       summary: 'List the rows of an import that could not be read',
       description: 'The other rows are stored. At most 10,000 issues are listed; rejected counts all.',
+      path: { id: idParameter('import') },
       answer: {
         schema: v.object({
           errors: v.array(v.object({ line: v.number(), path: v.string(), message: v.string() })),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
@@ -13,6 +14,7 @@ export const getTransaction = ({ config, database }: Runtime) =>
       tag: 'Movements',
       scope: 'read',
       summary: 'Show a movement',
+      path: { id: idParameter('movement') },
       answer: { schema: v.object({ transaction: TransactionView }), description: 'The movement.' },
       problems: ['not-found'],
     },

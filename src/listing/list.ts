@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { encodeCursor } from '../http/cursor.ts';
 import { type ApiEnv, maySee } from '../http/environment.ts';
 import { readId, readQuery } from '../http/input.ts';
-import type { RouteDescription } from '../http/openapi.ts';
+import { idParameter, type RouteDescription } from '../http/openapi.ts';
 import { linkNext, MAX_PER_PAGE, paging, pagingParameters, wholeNumber } from '../http/paging.ts';
 import { invalid, notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
@@ -74,7 +74,8 @@ export const listAllTransactions = (runtime: Runtime) => {
 /** GET /v1/accounts/:account_id/transactions */
 export const listAccountTransactions = (runtime: Runtime) => {
   const offsets = createPageOffsetCache();
-  return createRoute(description, async (c) => {
+  const path = { account_id: idParameter('account') };
+  return createRoute({ ...description, path }, async (c) => {
     const caller = c.get('caller');
     const account_id = readId(c, 'account', 'account_id');
     if (!maySee(caller, account_id)) throw notFound('account');

@@ -6,6 +6,7 @@ import type { Sql } from '../database/transaction.ts';
 import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import type { Caller } from '../http/environment.ts';
 import { readId, readJson } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
@@ -27,6 +28,7 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
       description:
         'Any field of its creation, and status. A paused webhook goes on matching movements: they are pending until it is active again. active also brings back a webhook that was disabled. That, and a new endpoint or headers, closes its circuit and forgets its failures. Pending deliveries are sent with the new settings; event and account decide about movements stored from then on.',
       body: { 'application/json': WebhookChange },
+      path: { id: idParameter('webhook') },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
       problems: ['malformed', 'forbidden', 'not-found', 'too-large', 'unsupported-media-type', 'invalid'],
     },

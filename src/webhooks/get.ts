@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
@@ -12,6 +13,7 @@ export const getWebhook = (runtime: Runtime) =>
       tag: 'Webhooks',
       scope: 'read',
       summary: 'Look at a webhook',
+      path: { id: idParameter('webhook') },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
       problems: ['not-found'],
     },

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
@@ -16,6 +17,7 @@ export const removeWebhook = (runtime: Runtime) =>
       summary: 'Delete a webhook',
       description:
         'Nothing more is sent to it: its pending deliveries are shown as cancelled. Its log stays until retention.',
+      path: { id: idParameter('webhook') },
       answer: { schema: v.object({ status: v.literal('success') }), description: 'It is deleted.' },
       problems: ['not-found'],
     },

@@ -4,6 +4,7 @@ import { SEALED } from '../database/secret-box.ts';
 import type { WriteResult } from '../database/transaction.ts';
 import { createWebhookSecret } from '../delivering/posting/signature.ts';
 import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
@@ -26,6 +27,7 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
       summary: "Replace a webhook's secret",
       description:
         'For 24 hours notifications carry two signatures, of the new secret and of the former. Of several rotations within that time only the last two secrets sign.',
+      path: { id: idParameter('webhook') },
       answer: {
         schema: v.object({ webhook: WebhookView }),
         description: 'The webhook, with its new secret, which is shown in this answer only.',

@@ -3,6 +3,7 @@ import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { createPoster } from '../delivering/posting/post.ts';
 import { buildSample } from '../delivering/posting/sample.ts';
 import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
@@ -17,6 +18,7 @@ export const sendSample = ({ database, secrets }: Runtime, guard: AddressGuard) 
       summary: 'Send a sample notification',
       description:
         'One POST, now, whatever the status of the webhook, with the header webhook-test: true and made-up values. It is not tried again, is in no log, and changes nothing about the webhook. The answer comes when the endpoint has answered, at most 15 s later.',
+      path: { id: idParameter('webhook') },
       answer: {
         status: 202,
         schema: v.object({

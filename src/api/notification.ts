@@ -1,0 +1,74 @@
+/** The notification that subscribers receive, for the `webhooks` section of /openapi.json. */
+
+const text = (description: string, example: string) => ({ type: 'string' as const, description, example });
+
+const FIELDS = {
+  dc: { type: 'string' as const, enum: ['Debit', 'Credit'], description: 'The direction of the movement.' },
+  code: text('The bank’s code, or "".', 'EFT'),
+  amount: text('With two fraction digits.', '1250.00'),
+  balance: text('The balance after the movement, or "".', '5000.50'),
+  currency: text('ISO 4217.', 'TRY'),
+  description: text('As the bank sent it, or "".', 'EFT gönderen Şükrü Özgür İnce'),
+  account_id: { type: 'integer' as const, minimum: 1, description: 'The id of the account.', example: 1 },
+  account: text('The title of the account.', 'Ana Hesap'),
+  bank: text('The name of the bank.', 'Garanti BBVA'),
+  opponent_id: text('As the bank sent it, or "".', '12345678901'),
+  opponent_iban: text('As the bank sent it, or "".', 'TR330006100519786457841326'),
+  hash: text(
+    'base64 of the lower-case hex of sha256(dc + code + amount + balance + currency + description + API secret). With hash_encoding raw, base64 of the 32 bytes.',
+    'ZjE1NzU4MzA5MzRlNmM0…',
+  ),
+};
+
+const BODY = { type: 'object' as const, required: Object.keys(FIELDS), properties: FIELDS };
+
+const header = (name: string, description: string, example: string, required = true) => ({
+  in: 'header' as const,
+  name,
+  description,
+  required,
+  schema: { type: 'string' as const },
+  example,
+});
+
+export const NOTIFICATION = {
+  movement: {
+    post: {
+      operationId: 'receiveMovement',
+      tags: ['Notifications'],
+      summary: 'A movement that matches your webhook',
+      description:
+        'Sent to the endpoint of each matching webhook. Any 2xx means that you have it; anything else, or no answer within 15 s, is retried for about three days. The body is JSON or a form, as the webhook asks for.',
+      security: [],
+      parameters: [
+        header('webhook-id', 'The same on every attempt: use it to recognise duplicates.', 'msg_17-4711'),
+        header('webhook-timestamp', 'When the attempt was signed: seconds since 1970.', '1790000000'),
+        header(
+          'webhook-signature',
+          'Standard Webhooks: one or two signatures of the id, the timestamp and the body, separated by a space.',
+          'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+        ),
+        header(
+          'ledgerbell-transaction-id',
+          'The id of the movement, as GET /v1/transactions shows it.',
+          '4711',
+        ),
+        header('ledgerbell-date-issue', 'The date_issue of the movement.', '2026-01-15'),
+        header('webhook-test', 'true for a sample that was asked for.', 'true', false),
+      ],
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': { schema: BODY },
+          'application/x-www-form-urlencoded': { schema: BODY },
+        },
+      },
+      responses: {
+        '2XX': { description: 'You have it.' },
+        '410': { description: 'The webhook is disabled immediately.' },
+        '4XX': { description: 'Retried. 429 is obeyed with its Retry-After, up to an hour.' },
+        '5XX': { description: 'Retried. 503 is obeyed with its Retry-After, up to an hour.' },
+      },
+    },
+  },
+};
