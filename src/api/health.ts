@@ -31,7 +31,8 @@ export const getReadiness = ({ database, redis }: Runtime) =>
       summary: 'Whether MySQL, Redis and the schema are ready',
       answer: {
         schema: Readiness,
-        description: 'All are "ok". Otherwise 503 in the same shape, saying which is not.',
+        description: 'All are "ok".',
+        statuses: { 503: 'Says which is not.' },
       },
     },
     async (c) => {

@@ -5,10 +5,8 @@ import { createRoute } from '../http/route.ts';
 import { IdView } from '../http/schemas.ts';
 import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
-import { createApiKey as storeApiKey } from './customers.ts';
 import { NewApiKey } from './key-input.ts';
-
-const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
+import { findForeignAccounts, createApiKey as storeApiKey } from './keys.ts';
 
 /** POST /v1/apikeys */
 export const createApiKey = ({ database }: Runtime) =>
@@ -33,12 +31,11 @@ export const createApiKey = ({ database }: Runtime) =>
       const { title, account, scopes } = await readJson(c, NewApiKey);
       const chosen = account === 'all' ? account : [...new Set(account)];
       if (account !== 'all') {
-        const rows = await database.query<{ id: string }[]>(ACCOUNTS, [caller.customerId]);
-        const known = new Set(rows.map(({ id }) => id));
+        const foreign = await findForeignAccounts(database, caller.customerId, account);
         const issues = account.flatMap((id, index) =>
-          known.has(id)
-            ? []
-            : [{ path: `account.${index}`, message: 'must be the id of one of your accounts' }],
+          foreign.includes(id)
+            ? [{ path: `account.${index}`, message: 'must be the id of one of your accounts' }]
+            : [],
         );
         if (issues.length > 0) throw invalidIssues(issues);
       }

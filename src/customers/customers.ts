@@ -1,12 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { SecretBox } from '../database/secret-box.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { SCOPES, type Scope } from '../http/scopes.ts';
-
-/** Enough to recognise a key, but no help in guessing the rest: 4 of 32 random bytes. */
-const PREFIX_LENGTH = 9;
+import { createApiKey } from './keys.ts';
 
 export interface NewCustomer {
   customer: { id: string; name: string };
@@ -75,43 +72,4 @@ export async function rotateApiSecret(
 /** Lists all customers, oldest first. */
 export function listCustomers(sql: Sql): Promise<{ id: string; name: string; created_at: Date }[]> {
   return sql.query('SELECT id, name, created_at FROM customers ORDER BY id');
-}
-
-/**
- * Creates an API key. The complete key is only in the result: its SHA-256 is stored.
- * @param accountIds the accounts it may see, which must be the customer's. 'all' includes accounts that are added later.
- */
-export async function createApiKey(
-  sql: Sql,
-  {
-    customerId,
-    title,
-    accountIds,
-    scopes = SCOPES,
-  }: {
-    customerId: string;
-    title: string;
-    accountIds: 'all' | readonly string[];
-    scopes?: readonly Scope[];
-  },
-): Promise<{ id: string; apikey: string }> {
-  const apikey = `lb_${randomBytes(32).toString('base64url')}`;
-  const { insertId } = await sql.query<WriteResult>(
-    'INSERT INTO api_keys (customer_id, title, prefix, key_hash, all_accounts, scopes) VALUES (?, ?, ?, ?, ?, ?)',
-    [
-      customerId,
-      title,
-      apikey.slice(0, PREFIX_LENGTH),
-      createHash('sha256').update(apikey).digest(),
-      accountIds === 'all' ? 1 : 0,
-      scopes.join(','),
-    ],
-  );
-  const id = String(insertId);
-  if (accountIds !== 'all' && accountIds.length > 0) {
-    await sql.query('INSERT INTO api_key_accounts (api_key_id, account_id) VALUES ?', [
-      accountIds.map((accountId) => [id, accountId]),
-    ]);
-  }
-  return { id, apikey };
 }

@@ -1,5 +1,10 @@
-import type { Sql } from '../database/transaction.ts';
-import { parseScopes, type Scope } from '../http/scopes.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { parseScopes, SCOPES, type Scope } from '../http/scopes.ts';
+
+/** Enough to recognise a key, but no help in guessing the rest: 4 of 32 random bytes. */
+const PREFIX_LENGTH = 9;
 
 /** An API key without the key itself, of which only its SHA-256 is stored. */
 export interface StoredKey {
@@ -56,4 +61,81 @@ export async function findKeys(
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
   }));
+}
+
+/**
+ * Creates an API key. The complete key is only in the result: its SHA-256 is stored.
+ * @param accountIds the accounts it may see, which must be the customer's. 'all' includes accounts that are added later.
+ */
+export async function createApiKey(
+  sql: Sql,
+  {
+    customerId,
+    title,
+    accountIds,
+    scopes = SCOPES,
+  }: {
+    customerId: string;
+    title: string;
+    accountIds: 'all' | readonly string[];
+    scopes?: readonly Scope[];
+  },
+): Promise<{ id: string; apikey: string }> {
+  const apikey = `lb_${randomBytes(32).toString('base64url')}`;
+  const { insertId } = await sql.query<WriteResult>(
+    'INSERT INTO api_keys (customer_id, title, prefix, key_hash, all_accounts, scopes) VALUES (?, ?, ?, ?, ?, ?)',
+    [
+      customerId,
+      title,
+      apikey.slice(0, PREFIX_LENGTH),
+      createHash('sha256').update(apikey).digest(),
+      accountIds === 'all' ? 1 : 0,
+      scopes.join(','),
+    ],
+  );
+  const id = String(insertId);
+  if (accountIds !== 'all' && accountIds.length > 0) {
+    await sql.query('INSERT INTO api_key_accounts (api_key_id, account_id) VALUES ?', [
+      accountIds.map((accountId) => [id, accountId]),
+    ]);
+  }
+  return { id, apikey };
+}
+
+const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ? AND id IN (?)';
+
+/** @returns those of the accounts that are not the customer's. */
+export async function findForeignAccounts(
+  sql: Sql,
+  customerId: string,
+  accountIds: readonly string[],
+): Promise<string[]> {
+  const rows = await sql.query<{ id: string }[]>(ACCOUNTS, [customerId, accountIds]);
+  const own = new Set(rows.map(({ id }) => id));
+  return accountIds.filter((id) => !own.has(id));
+}
+
+const LOCK = 'SELECT id FROM api_keys WHERE id = ? AND customer_id = ? FOR UPDATE';
+
+/** The importer needs the key to know which accounts a row may have. Index: imports_status. */
+const UNFINISHED = `
+  SELECT id FROM imports WHERE status IN ('receiving', 'queued', 'running') AND customer_id = ? AND api_key_id = ? LIMIT 1`;
+
+const DELETE = 'DELETE FROM api_keys WHERE id = ?';
+
+/** What became of a request to delete a key. An import that was sent with it has to be finished first. */
+export type KeyDeletion = 'deleted' | 'not found' | { unfinishedImport: string };
+
+export function deleteApiKey(
+  database: DataSource,
+  { id, customerId }: { id: string; customerId: string },
+): Promise<KeyDeletion> {
+  return inTransaction(database, async (sql) => {
+    const [key] = await sql.query<{ id: string }[]>(LOCK, [id, customerId]);
+    if (key === undefined) return 'not found';
+    const [unfinished] = await sql.query<{ id: string }[]>(UNFINISHED, [customerId, id]);
+    if (unfinished !== undefined) return { unfinishedImport: unfinished.id };
+    await sql.query(DELETE, [id]);
+    return 'deleted';
+  });
 }

@@ -93,6 +93,8 @@ export interface RouteDescription {
     description: string;
     media?: string;
     secret?: boolean;
+    /** Other statuses that have the same body, with what they mean. */
+    statuses?: Record<number, string>;
     /** Headers of its own, by name, with what they hold. */
     headers?: Record<string, string>;
   };
@@ -109,7 +111,7 @@ export function describe(route: RouteDescription) {
   const { answer, body, path, query, headers, problems = [], scope } = route;
   const open = scope === undefined;
   const names: ProblemName[] = open
-    ? [...problems, 'invalid']
+    ? [...problems]
     : ['unauthenticated', 'forbidden', 'invalid', ...problems, 'too-many-requests', 'unavailable'];
   const own = Object.entries({
     ...(query?.cursor === undefined ? {} : { Link: 'Where the next page begins: rel="next" (RFC 8288).' }),
@@ -133,6 +135,12 @@ export function describe(route: RouteDescription) {
         headers: { ...(open ? {} : headersOf(answer.status ?? 200)), ...Object.fromEntries(own) },
         content: contentOf({ [answer.media ?? 'application/json']: answer.schema ?? null }),
       },
+      ...Object.fromEntries(
+        Object.entries(answer.statuses ?? {}).map(([status, description]) => [
+          status,
+          { description, content: contentOf({ 'application/json': answer.schema ?? null }) },
+        ]),
+      ),
       ...problemsOf(names, open),
     },
   });

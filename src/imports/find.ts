@@ -44,3 +44,14 @@ export async function findImport(sql: Sql, caller: Caller, id: string): Promise<
   if (found === undefined) throw notFound('import');
   return found;
 }
+
+/** Index: the primary key. */
+const ERRORS = 'SELECT line, path, message FROM import_errors WHERE import_id = ? ORDER BY line, path';
+
+/** Reads why rows of an import were rejected, by line. */
+export function findImportErrors(
+  sql: Sql,
+  importId: string,
+): Promise<{ line: number; path: string; message: string }[]> {
+  return sql.query(ERRORS, [importId]);
+}

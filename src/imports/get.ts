@@ -4,8 +4,9 @@ import { readId, readQuery } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { cutPage, paging, pagingParameters } from '../http/paging.ts';
 import { createRoute } from '../http/route.ts';
+import { Count } from '../http/schemas.ts';
 import type { Runtime } from '../runtime.ts';
-import { findImport, findImports } from './find.ts';
+import { findImport, findImportErrors, findImports } from './find.ts';
 import { ImportView, viewImport } from './view.ts';
 
 const PER_PAGE = 100;
@@ -49,8 +50,6 @@ export const getImport = ({ database }: Runtime) =>
       c.json({ import: viewImport(await findImport(database, c.get('caller'), readId(c, 'import'))) }),
   );
 
-const ERRORS = 'SELECT line, path, message FROM import_errors WHERE import_id = ? ORDER BY line, path';
-
 /** GET /v1/imports/:id/errors */
 export const listImportErrors = ({ database }: Runtime) =>
   createRoute(
@@ -62,7 +61,7 @@ export const listImportErrors = ({ database }: Runtime) =>
       path: { id: idParameter('import') },
       answer: {
         schema: v.object({
-          errors: v.array(v.object({ line: v.number(), path: v.string(), message: v.string() })),
+          errors: v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
         }),
         description: 'By line.',
       },
@@ -70,6 +69,6 @@ export const listImportErrors = ({ database }: Runtime) =>
     },
     async (c) => {
       const { id } = await findImport(database, c.get('caller'), readId(c, 'import'));
-      return c.json({ errors: await database.query<unknown[]>(ERRORS, [id]) });
+      return c.json({ errors: await findImportErrors(database, id) });
     },
   );

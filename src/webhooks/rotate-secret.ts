@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { Webhook } from '../database/entities/webhook.ts';
 import { SEALED } from '../database/secret-box.ts';
-import type { WriteResult } from '../database/transaction.ts';
 import { createWebhookSecret } from '../delivering/posting/signature.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
@@ -9,14 +8,9 @@ import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
+import { replaceSecret } from './store.ts';
 import { viewWebhook, WebhookView } from './view.ts';
 import { wakeChangedWebhook } from './wake.ts';
-
-/** MySQL assigns from left to right, so the old secret is kept before the new one replaces it. */
-const ROTATE = `
-  UPDATE webhooks SET previous_secret = secret, previous_secret_until = NOW(6) + INTERVAL 24 HOUR, secret = ?,
-    revision = revision + 1
-  WHERE id = ? AND status <> 'deleted'`;
 
 /** POST /v1/webhooks/:id/rotate-secret */
 export const rotateWebhookSecret = (runtime: Runtime) =>
@@ -39,11 +33,8 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
       const { database, secrets } = runtime;
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       const secret = createWebhookSecret();
-      const { affectedRows } = await database.query<WriteResult>(ROTATE, [
-        secrets.seal(secret, SEALED.webhookSecret),
-        id,
-      ]);
-      if (affectedRows === 0) throw notFound('webhook');
+      const sealed = secrets.seal(secret, SEALED.webhookSecret);
+      if (!(await replaceSecret(database, id, sealed))) throw notFound('webhook');
       // Makes an active delivery run sign with the new secret.
       await wakeChangedWebhook(runtime, id);
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });

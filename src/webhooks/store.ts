@@ -106,3 +106,18 @@ export function deleteWebhook(
     return true;
   });
 }
+
+/** MySQL assigns from left to right, so the old secret is kept before the new one replaces it. */
+const ROTATE = `
+  UPDATE webhooks SET previous_secret = secret, previous_secret_until = NOW(6) + INTERVAL 24 HOUR, secret = ?,
+    revision = revision + 1
+  WHERE id = ? AND status <> 'deleted'`;
+
+/**
+ * Replaces a webhook's secret. Both the new and the old one sign for 24 h.
+ * @returns false when there is no such webhook any more.
+ */
+export async function replaceSecret(sql: Sql, id: string, sealedSecret: string): Promise<boolean> {
+  const { affectedRows } = await sql.query<WriteResult>(ROTATE, [sealedSecret, id]);
+  return affectedRows > 0;
+}

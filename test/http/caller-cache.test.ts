@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../src/customers/customers.ts';
+import { createApiKey } from '../../src/customers/keys.ts';
 import { createCallerCache } from '../../src/http/caller-cache.ts';
 import type { Caller } from '../../src/http/environment.ts';
 import { expectProblem } from '../support/problem.ts';

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { createApiKey, type NewCustomer } from '../../src/customers/customers.ts';
+import type { NewCustomer } from '../../src/customers/customers.ts';
+import { createApiKey } from '../../src/customers/keys.ts';
 import { createAccount, importDone, importMovements, movement } from './movements.ts';
 import type { TestService } from './service.ts';
 import { recordDeliveries } from './stored.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
-import { createApiKey } from '../../customers/customers.ts';
+import { createApiKey } from '../../customers/keys.ts';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import type { CommandContext } from '../context.ts';
 import { requireCustomer } from '../customer.ts';
