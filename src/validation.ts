@@ -13,20 +13,31 @@ export function isCalendarDate(text: string): boolean {
 
 export const CalendarDate = v.pipe(
   v.string('must be a date written YYYY-MM-DD'),
+  v.isoDate('must be a date that exists, written YYYY-MM-DD'),
+  v.regex(DATE_SHAPE, 'must be a date from the year 1000, written YYYY-MM-DD'),
   v.check(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD'),
 );
 
 /** Fits BIGINT UNSIGNED with room to spare. Ids start at 1. */
 const ID_SHAPE = /^[1-9]\d{0,17}$/;
 
+const ID_RULE = 'must be an id: an integer, or a string of digits';
+
 /** Accepts an id as a string or an integer, and returns a string. */
 export const Id = v.pipe(
   v.union(
-    [v.string(), v.pipe(v.number(), v.safeInteger())],
-    'must be an id: a string of digits, or an integer',
+    [
+      v.pipe(
+        v.number(ID_RULE),
+        v.integer(ID_RULE),
+        v.minValue(1, ID_RULE),
+        v.maxValue(Number.MAX_SAFE_INTEGER, ID_RULE),
+      ),
+      v.pipe(v.string(ID_RULE), v.regex(ID_SHAPE, ID_RULE)),
+    ],
+    ID_RULE,
   ),
   v.transform(String),
-  v.regex(ID_SHAPE, 'must be an id: a string of digits, or an integer'),
 );
 
 /** A lone surrogate has no UTF-8 encoding: two different texts would be stored as the same one. */

@@ -3,7 +3,7 @@ import { Title } from '../http/input.ts';
 import { Id } from '../validation.ts';
 import { isIban } from './iban.ts';
 
-const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
+const CURRENCIES = Intl.supportedValuesOf('currency');
 
 /** The body of POST /v1/accounts. */
 export const NewAccount = v.pipe(
@@ -11,10 +11,7 @@ export const NewAccount = v.pipe(
     bank: v.optional(Title),
     bank_id: v.optional(Id),
     title: Title,
-    currency: v.pipe(
-      v.string('must be a currency of ISO 4217, such as "TRY"'),
-      v.check((code) => CURRENCIES.has(code), 'must be a currency of ISO 4217, such as "TRY"'),
-    ),
+    currency: v.picklist(CURRENCIES, 'must be a currency of ISO 4217, such as "TRY"'),
     iban: v.nullish(
       v.pipe(
         v.string('must be a string or null'),

@@ -75,7 +75,8 @@ const fields = {
   endpoint: v.pipe(
     v.string('must be an http or https URL'),
     v.maxLength(2_048, 'must be at most 2048 characters long'),
-    v.check((text) => URL.canParse(text), 'must be an http or https URL'),
+    v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\//, 'must be an http or https URL'),
+    v.url('must be an http or https URL'),
   ),
   event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
   account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
