@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem, withoutRequestId } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
+import { recordDeliveries } from '../support/stored.ts';
+import { createSubscriber, setCursor } from '../support/subscriber.ts';
 import { deliveriesOf, webhook } from '../support/webhooks.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
@@ -17,7 +19,7 @@ describe('webhooks', () => {
     const { api_key: key } = await service.customer();
     const made = await create(key);
     expect(made).toEqual({
-      id: expect.stringMatching(/^\d+$/),
+      id: expect.any(Number),
       title: 'Muhasebe',
       endpoint: 'http://127.0.0.1:9/hook',
       event: 'NEW_TRANSACTION',
@@ -30,6 +32,15 @@ describe('webhooks', () => {
       ordered: false,
       rate_limit: null,
       max_in_flight: 16,
+      header_names: [],
+      health: {
+        circuit: 'closed',
+        open_until: null,
+        consecutive_failures: 0,
+        failing_since: null,
+        last_error: null,
+      },
+      deliveries: { pending: 0, delivered: 0, failed: 0 },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     const { secret, ...shown } = made;
@@ -55,7 +66,11 @@ describe('webhooks', () => {
     };
     const headers = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`X-Token-${i}`, `MARKER ${i}`]));
     const made = await create(key, { ...options, account: Number(account.id), headers });
-    expect(made).toMatchObject({ ...options, account: account.id });
+    expect(made).toMatchObject({
+      ...options,
+      account: Number(account.id),
+      header_names: Object.keys(headers),
+    });
     expect(made).not.toHaveProperty('headers');
     const [row] = await service.runtime.database.query<object[]>('SELECT * FROM webhooks WHERE id = ?', [
       made.id,
@@ -66,8 +81,8 @@ describe('webhooks', () => {
   it('accept the account as a string or as an integer', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await createAccount(service, key);
-    expect((await create(key, { account: id })).account).toBe(id);
-    expect((await create(key, { account: Number(id) })).account).toBe(id);
+    expect((await create(key, { account: id })).account).toBe(Number(id));
+    expect((await create(key, { account: Number(id) })).account).toBe(Number(id));
   });
 
   it('are deleted with what was pending, and are then like one that never was', async () => {
@@ -97,5 +112,34 @@ describe('webhooks', () => {
     expect(list.body.webhooks.map(({ id }: { id: string }) => id)).toEqual([kept.id]);
     const later = await importMovements(service, key, [movement(account.id, { unique_id: 'later' })]);
     expect(later.deliveries).toBe(1);
+  });
+});
+
+describe('the view of a webhook', () => {
+  it('shows how its endpoint has been answering, and its deliveries by status', async () => {
+    const { key, webhook, customerId, store } = await createSubscriber(service);
+    const [first = '', second = ''] = await store(3);
+    await recordDeliveries(service.runtime.database, { id: webhook.id, customerId }, [
+      { transactionId: first, status: 'delivered' },
+      { transactionId: second, status: 'failed' },
+    ]);
+    await setCursor(
+      service,
+      webhook.id,
+      "consecutive_failures = 4, failing_since = '2026-03-01', circuit_openings = 2, circuit_open_until = '2040-01-01', last_error = 'answered 503'",
+    );
+    const show = async () => (await service.call('GET', `/v1/webhooks/${webhook.id}`, { key })).body.webhook;
+    expect(await show()).toMatchObject({
+      health: {
+        circuit: 'open',
+        open_until: '2040-01-01T00:00:00.000Z',
+        consecutive_failures: 4,
+        failing_since: '2026-03-01T00:00:00.000Z',
+        last_error: 'answered 503',
+      },
+      deliveries: { pending: 1, delivered: 1, failed: 1 },
+    });
+    await setCursor(service, webhook.id, "circuit_open_until = '2020-01-01'");
+    expect((await show()).health).toMatchObject({ circuit: 'half_open', open_until: null });
   });
 });
