@@ -51,7 +51,7 @@ describe('a POST with an Idempotency-Key', () => {
     const other = await post(key, '/v1/webhooks', name, webhook({ title: 'Another' }));
     expect(expectProblem(other, 422)).toEqual(['Idempotency-Key']);
     expect(expectProblem(await post(key, '/v1/settings/api/rotate', name), 422)).toEqual(['Idempotency-Key']);
-    expect(expectProblem(await post(key, '/v1/accounts', 'ş'.repeat(300), {}), 422)).toEqual([
+    expect(expectProblem(await post(key, '/v1/accounts', 'x'.repeat(256), {}), 422)).toEqual([
       'Idempotency-Key',
     ]);
   });
