@@ -78,12 +78,7 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   const callers = createCallerCache();
   app.use('/v1/*', authenticate(runtime, callers));
   if (config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
-  // Imports store their keys themselves, with the import.
-  app.on(
-    'POST',
-    ['/v1/webhooks/*', '/v1/deliveries/*', '/v1/accounts', '/v1/apikeys', '/v1/settings/*'],
-    idempotentRequests(runtime),
-  );
+  app.use('/v1/*', idempotentRequests(runtime));
   app.get('/v1/webhooks', ...listWebhooks(runtime));
   app.post('/v1/webhooks', ...createWebhook(runtime, guard));
   app.get('/v1/webhooks/:id', ...getWebhook(runtime));

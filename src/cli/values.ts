@@ -53,7 +53,7 @@ export function readMoment(option: string, text: string, zone: ZoneOffset): stri
 
 /** Validates options by the API's rules for the same values. @throws {Failure} naming the first invalid option. */
 export function readOptions<S extends v.GenericSchema>(schema: S, options: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, options);
+  const result = v.safeParse(schema, options, { abortPipeEarly: true });
   if (result.success) return result.output;
   const { path, message } = toValidationIssue(result.issues[0]);
   throw new Failure(`--${path.replaceAll('_', '-')} ${message}.`);

@@ -125,7 +125,7 @@ export function parseJson(bytes: Buffer): unknown {
 
 /** Validates a value. @throws {Problem} 422 with the path of each issue. */
 export function check<S extends Schema>(schema: S, value: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, value);
+  const result = v.safeParse(schema, value, { abortPipeEarly: true });
   if (!result.success) throw invalidIssues(result.issues.map(toValidationIssue));
   return result.output;
 }

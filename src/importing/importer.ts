@@ -164,7 +164,7 @@ function checkRow(
   accounts: ReadonlySet<string>,
 ): { movement: Movement } | { issues: ValidationIssue[] } {
   if ('issue' in row) return { issues: [{ path: '', message: row.issue }] };
-  const result = v.safeParse(Movement, row.value);
+  const result = v.safeParse(Movement, row.value, { abortPipeEarly: true });
   if (!result.success) return { issues: result.issues.map(toValidationIssue) };
   if (!accounts.has(result.output.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
   return { movement: result.output };

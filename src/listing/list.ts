@@ -75,7 +75,8 @@ export const listAllTransactions = (runtime: Runtime) => {
 export const listAccountTransactions = (runtime: Runtime) => {
   const offsets = createPageOffsetCache();
   const path = { account_id: idParameter('account') };
-  return createRoute({ ...description, path }, async (c) => {
+  const summary = 'List the movements of an account';
+  return createRoute({ ...description, summary, path }, async (c) => {
     const caller = c.get('caller');
     const account_id = readId(c, 'account', 'account_id');
     if (!maySee(caller, account_id)) throw notFound('account');

@@ -21,8 +21,8 @@ describe('accounts', () => {
     expect(first.status).toBe(200);
     expect(first.body).toEqual({
       account: {
-        id: expect.stringMatching(/^\d+$/),
-        bank: { id: expect.stringMatching(/^\d+$/), name: 'Ziraat Bankası' },
+        id: expect.any(Number),
+        bank: { id: expect.any(Number), name: 'Ziraat Bankası' },
         title: 'Şirket Hesabı',
         balance: null,
         currency: 'TRY',
@@ -70,7 +70,7 @@ describe('accounts', () => {
     expect(new Set(made.map(({ id }) => id)).size).toBe(3);
     const { status, body } = await service.call('GET', '/v1/banks', { key });
     expect(status).toBe(200);
-    expect(body).toEqual({ banks: [{ id: expect.stringMatching(/^\d+$/), name: 'Kuveyt Türk' }] });
+    expect(body).toEqual({ banks: [{ id: expect.any(Number), name: 'Kuveyt Türk' }] });
   });
 
   it('name banks as their own customer spells them, and not as another one did first', async () => {

@@ -87,10 +87,21 @@ async function listings(): Promise<Listing[]> {
       kind: 'm2',
       rows: deliveries.filter(({ status }) => status === 'failed'),
     },
+    ...[
+      ['webhooks', 'w1'],
+      ['accounts', 'a1'],
+      ['banks', 'b1'],
+      ['apikeys', 'k1'],
+      ['imports', 'i1'],
+    ].map(([member = '', of]) => {
+      const ids = idsOf(own.all, member).map((id) => ({ id, position: id }));
+      const rows = of === 'i1' ? ids.toReversed() : ids;
+      return { target: `/v1/${member}?`, member, kind: of as CursorKind, rows };
+    }),
   ];
 }
 
-const kind = fc.constantFrom<CursorKind>('t1', 'm2');
+const kind = fc.constantFrom<CursorKind>('t1', 'm2', 'i1', 'w1', 'a1', 'b1', 'k1');
 
 /** Numbers that are ids of somebody, or of nobody. */
 const anyId = () =>
@@ -171,9 +182,9 @@ describe('a listing with a cursor', () => {
         if (of !== listing.kind) return void expect(expectProblem(answer, 422)).toEqual(['cursor']);
         expect(answer.status).toBe(200);
         const behind = listing.rows.filter(({ position }) =>
-          listing.kind === 't1' ? BigInt(position) > BigInt(id) : BigInt(position) < BigInt(id),
+          ['m2', 'i1'].includes(listing.kind) ? BigInt(position) < BigInt(id) : BigInt(position) > BigInt(id),
         );
-        const ids = answer.body[listing.member].map((row: { id: string }) => row.id);
+        const ids = answer.body[listing.member].map((row: { id: string | number }) => String(row.id));
         expect(ids).toEqual(behind.map((row) => row.id));
         expect(JSON.stringify(answer.body)).not.toContain('Yabanci');
       }),
@@ -191,7 +202,7 @@ describe('a listing with a cursor', () => {
           return;
         }
         const known = new Set(listing.rows.map(({ id }) => id));
-        for (const { id } of answer.body[listing.member]) expect(known).toContain(id);
+        for (const { id } of answer.body[listing.member]) expect(known).toContain(String(id));
       }),
       { numRuns: RUNS, seed: SEED },
     );
@@ -207,7 +218,7 @@ describe('a listing with a cursor', () => {
         // Spelled as `+` it is a space, which the query cannot tell apart.
         if (!/^0*[1-9]\d*$/.test(text)) expect(expectProblem(answer, 422)).toEqual([which]);
         if (answer.status !== 200) return void expect(expectProblem(answer, 422)).toEqual([which]);
-        const ids = answer.body.transactions.map(({ id }: { id: string }) => id);
+        const ids = answer.body.transactions.map(({ id }: { id: number }) => String(id));
         const expected = which === 'page' ? (BigInt(text) === 1n ? rows : []) : rows.slice(0, Number(text));
         expect(ids).toEqual(expected.map(({ id }) => id));
       }),
@@ -248,11 +259,9 @@ describe('an id in a path', () => {
     );
     for (const { operation, name } of withId.filter((it) => it.operation.method === 'GET')) {
       const [id = ''] = idsOf(own.all, collectionOf(operation.path, name));
-      const { status } = await get(`${operation.path.replace(`{${name}}`, id)}?starts=2000-01-01`);
-      expect([operation.name, status]).toEqual([
-        operation.name,
-        operation.path.endsWith('/deliveries') ? 422 : 200,
-      ]);
+      const query = operation.path === '/v1/accounts/{account_id}/transactions' ? '?starts=2000-01-01' : '';
+      const { status } = await get(operation.path.replace(`{${name}}`, id) + query);
+      expect([operation.name, status]).toEqual([operation.name, 200]);
     }
   });
 });

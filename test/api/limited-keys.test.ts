@@ -38,7 +38,9 @@ describe('a key limited to accounts', () => {
 
   it('lists its accounts and their movements alone', async () => {
     const idsOf = async (key: string) =>
-      (await service.call('GET', '/v1/accounts', { key })).body.accounts.map(({ id }: { id: string }) => id);
+      (await service.call('GET', '/v1/accounts', { key })).body.accounts.map(({ id }: { id: number }) =>
+        String(id),
+      );
     expect(await idsOf(limited)).toEqual([seen]);
     expect(await idsOf(none)).toEqual([]);
     for (const query of ['starts=2000-01-01', 'ends=2030-01-01', 'after=2000-01-01 00:00:00']) {

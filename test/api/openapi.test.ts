@@ -75,8 +75,9 @@ describe('/openapi.json', () => {
     for (const { path, operation } of operations) {
       for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
         const names = path.startsWith('/v1/') && status !== '401' ? ['RateLimit-Policy', 'RateLimit'] : [];
-        if (path.startsWith('/v1/') && /429|503/.test(status)) names.push('Retry-After');
-        expect(Object.keys(headers), `${path} ${status}`).toEqual(names);
+        if (path.startsWith('/v1/') && /409|429|503/.test(status)) names.push('Retry-After');
+        const own = Object.keys(headers).filter((name) => name !== 'Link' && name !== 'Location');
+        expect(own, `${path} ${status}`).toEqual(names);
       }
     }
   });
@@ -122,9 +123,9 @@ describe('/openapi.json', () => {
   });
 
   it('names the header that makes an import safe to send again', () => {
-    expect(document.paths['/v1/imports']?.post?.parameters).toEqual([
+    expect(document.paths['/v1/imports']?.post?.parameters).toContainEqual(
       expect.objectContaining({ in: 'header', name: 'Idempotency-Key', schema: { type: 'string' } }),
-    ]);
+    );
   });
 
   it('shows what a webhook and a movement are made of', () => {

@@ -43,7 +43,10 @@ const askAll = (actor: Actor, requests: readonly Request[]): Promise<Answer[]> =
 const VOLATILE = /^(x-request-id|date|ratelimit|content-length)/;
 
 const told = ({ status, headers, body }: Answer) => {
-  const { request_id: _, ...rest } = body;
+  const { request_id: _, ...shown } = body;
+  const rest = JSON.parse(
+    JSON.stringify(shown, (name, value) => (name === 'last_used_at' ? undefined : value)),
+  );
   return { status, headers: [...headers].filter(([name]) => !VOLATILE.test(name)), body: rest };
 };
 
@@ -128,8 +131,11 @@ async function expectListed(actor: Actor): Promise<void> {
     const collection = operation.path.split('/').at(-1) ?? '';
     if (operation.method !== 'GET' || !Object.hasOwn(actor.own, collection)) continue;
     const requests = targetsOf(operation, actor).map((target) => ({ operation, target }));
-    const rows: { id: string }[] = (await askAll(actor, requests)).flatMap(({ body }) => body[collection]);
-    const listed = rows.map(({ id }) => id);
+    const answers = await askAll(actor, requests);
+    // A key that is limited to accounts may not list keys.
+    if (collection === 'apikeys' && answers.every(({ status }) => status === 403)) continue;
+    const rows: { id: string | number }[] = answers.flatMap(({ body }) => body[collection]);
+    const listed = rows.map(({ id }) => String(id));
     expect(listed.sort(), operation.name).toEqual(idsOf(actor.own, collection).toSorted());
   }
 }
@@ -139,6 +145,7 @@ const without = (all: Objects, seen: Objects): Objects => ({
   // A key limited to accounts sees all its customer's banks, and makes no account at any.
   banks: all.banks,
   webhooks: all.webhooks.filter((id) => !seen.webhooks.includes(id)),
+  transactions: all.transactions.filter((id) => !seen.transactions.includes(id)),
   deliveries: all.deliveries.filter((id) => !seen.deliveries.includes(id)),
   imports: all.imports.filter((id) => !seen.imports.includes(id)),
   apikeys: all.apikeys.filter((id) => !seen.apikeys.includes(id)),
@@ -160,7 +167,7 @@ async function expectOwnRowsBehind(linksOf: Actor, follower: Actor): Promise<voi
   const [, link = ''] = /^<([^>]+)>/.exec(headers.get('link') ?? '') ?? [];
   expect(link).toMatch(/cursor=/);
   for (const row of await readAll(service, follower.key, link))
-    expect(follower.own.accounts).toContain(row.account_id);
+    expect(follower.own.accounts).toContain(String(row.account_id));
 }
 
 /** The key that another one's import was sent with is free, and its rows of another one's accounts are refused. */

@@ -57,7 +57,7 @@ describe('ledgerbell customers', () => {
     });
     const hash = createHash('sha256').update(made.api_key).digest();
     const keys = await database.query('SELECT customer_id FROM api_keys WHERE key_hash = ?', [hash]);
-    expect(keys).toEqual([{ customer_id: made.customer.id }]);
+    expect(keys).toEqual([{ customer_id: String(made.customer.id) }]);
   });
 
   it('list prints them in a table, or as one document', async () => {
@@ -109,7 +109,7 @@ describe('ledgerbell keys create', () => {
     const rows = await database.query('SELECT account_id FROM api_key_accounts WHERE api_key_id IN (?)', [
       [all.apikey.id, some.apikey.id],
     ]);
-    expect(rows).toEqual([{ account_id: one }, { account_id: two }]);
+    expect(rows).toEqual([{ account_id: String(one) }, { account_id: String(two) }]);
   });
 
   it('refuses an account of another customer', async () => {

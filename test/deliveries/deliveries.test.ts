@@ -16,6 +16,7 @@ const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 interface Shown {
   id: string;
+  /** As the database has it: the API shows an integer. */
   transaction_id: string;
   status: string;
   attempts: number;
@@ -28,7 +29,12 @@ async function readPages(key: string, path: string): Promise<Shown[][]> {
   for (let next: string | undefined = path; next !== undefined; ) {
     const { status, body, headers } = await service.call('GET', next, { key });
     expect({ status, body }).toMatchObject({ status: 200, body: { deliveries: expect.any(Array) } });
-    pages.push(body.deliveries);
+    pages.push(
+      body.deliveries.map((it: { transaction_id: number }) => ({
+        ...it,
+        transaction_id: String(it.transaction_id),
+      })),
+    );
     next = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
   }
   return pages;
@@ -93,7 +99,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
   it('shows dates in ISO 8601, and what went wrong last', async () => {
     const rows = (await all()).flat();
     const shown = (at: number) => rows.find(({ transaction_id }) => transaction_id === ids[at]);
-    const common = { webhook_id: webhook, created_at: '2026-01-31T12:00:00.000Z' };
+    const common = { webhook_id: Number(webhook), created_at: '2026-01-31T12:00:00.000Z' };
     expect(shown(249)).toEqual({
       ...common,
       id: `${webhook}-${ids[249]}`,
@@ -195,8 +201,8 @@ describe('GET /v1/deliveries/:id', () => {
     expect(shown.status).toBe(200);
     expect(shown.body.delivery).toEqual({
       id: `${webhook}-${transaction}`,
-      webhook_id: webhook,
-      transaction_id: transaction,
+      webhook_id: Number(webhook),
+      transaction_id: Number(transaction),
       status: 'pending',
       attempts: 0,
       due_at: expect.stringMatching(ISO),
@@ -361,7 +367,7 @@ describe('POST /v1/webhooks/:id/replay', () => {
       {
         replay: {
           id: expect.any(Number),
-          webhook_id: webhook,
+          webhook_id: Number(webhook),
           status: ['failed'],
           matched: 2,
           created_at: expect.stringMatching(ISO),

@@ -39,8 +39,8 @@ describe('a delivery', () => {
     expect(status).toBe(200);
     expect(body.delivery).toEqual({
       id: delivery,
-      webhook_id: webhook,
-      transaction_id: delivery.split('-')[1],
+      webhook_id: Number(webhook),
+      transaction_id: Number(delivery.split('-')[1]),
       status: 'pending',
       attempts: 1,
       due_at: expect.stringMatching(ISO),

@@ -106,12 +106,14 @@ describe('an import', () => {
   it('wakes the webhooks that match, and no others', async () => {
     const { key, importId } = await staged(3, () => ({ dc: 'Debit' }));
     const webhook = async (event: string) =>
-      (
-        await service.call('POST', '/v1/webhooks', {
-          key,
-          body: { title: event, endpoint: 'http://127.0.0.1:9/', event, account: 'all' },
-        })
-      ).body.webhook.id;
+      String(
+        (
+          await service.call('POST', '/v1/webhooks', {
+            key,
+            body: { title: event, endpoint: 'http://127.0.0.1:9/', event, account: 'all' },
+          })
+        ).body.webhook.id,
+      );
     const all = await webhook('NEW_TRANSACTION');
     const debit = await webhook('NEW_DEBIT');
     await webhook('NEW_CREDIT');

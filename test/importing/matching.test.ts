@@ -194,8 +194,8 @@ describe('the filters that a process keeps', () => {
       key,
       body: { title: 'new', endpoint: NOWHERE, event: 'NEW_TRANSACTION', account: 'all' },
     });
-    expect(await matched()).toEqual([webhook.id, body.webhook.id]);
+    expect(await matched()).toEqual([webhook.id, String(body.webhook.id)]);
     await service.call('DELETE', `/v1/webhooks/${webhook.id}`, { key });
-    expect(await matched()).toEqual([body.webhook.id]);
+    expect(await matched()).toEqual([String(body.webhook.id)]);
   });
 });

@@ -106,7 +106,7 @@ describe('a JSON import', () => {
     expect(rows).toEqual([
       expect.objectContaining(sent),
       expect.objectContaining({ amount: '7.00', balance: '-12.50', date_issue: '2024-02-29' }),
-      expect.objectContaining({ amount: '0.10', description: '', code: null, opponent_iban: null }),
+      expect.objectContaining({ amount: '0.10', description: '', code: '', opponent_iban: '' }),
     ]);
   });
 

@@ -13,6 +13,7 @@ export interface JsonSchema {
   anyOf?: JsonSchema[];
   allOf?: JsonSchema[];
   pattern?: string;
+  format?: string;
   minLength?: number;
   maxLength?: number;
   minimum?: number;
@@ -35,6 +36,7 @@ const KEYWORDS = new Set<string>([
   'anyOf',
   'allOf',
   'pattern',
+  'format',
   'minLength',
   'maxLength',
   'minimum',
@@ -42,6 +44,13 @@ const KEYWORDS = new Set<string>([
   'description',
   'default',
 ] satisfies (keyof JsonSchema)[]);
+
+const FORMATS: Record<string, (text: string) => boolean> = {
+  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
+  'date-time': (text) => /^\d{4}-\d\d-\d\dT.*Z$/.test(text) && !Number.isNaN(Date.parse(text)),
+  uri: (text) => URL.canParse(text),
+  'uri-reference': (text) => URL.canParse(text, 'http://localhost'),
+};
 
 /**
  * Lists where a value does not fit a schema, and why; empty when it fits.
@@ -93,14 +102,19 @@ function isOfType(type: NonNullable<JsonSchema['type']>, value: unknown): boolea
 }
 
 /** Lengths count characters, not UTF-16 units (RFC 8259, to which JSON Schema refers). */
-function faultsOfText({ minLength, maxLength, pattern }: JsonSchema, text: string, path: string): string[] {
+function faultsOfText(schema: JsonSchema, text: string, path: string): string[] {
+  const { minLength, maxLength, pattern, format } = schema;
   const length = [...text].length;
+  const isOfFormat = format === undefined ? () => true : FORMATS[format];
+  if (isOfFormat === undefined)
+    throw new Error(`this check of JSON Schema does not know the format ${format}`);
   return [
     ...(length < (minLength ?? 0) ? [`${path} is too short`] : []),
     ...(length > (maxLength ?? length) ? [`${path} is too long`] : []),
     ...(pattern !== undefined && !new RegExp(pattern, 'u').test(text)
       ? [`${path} does not match the pattern`]
       : []),
+    ...(isOfFormat(text) ? [] : [`${path} is no ${format}`]),
   ];
 }
 

@@ -17,6 +17,7 @@ export interface Operation {
 type Content = Record<string, { schema?: JsonSchema }>;
 
 interface Document {
+  components: { schemas: Record<string, JsonSchema> };
   paths: Record<
     string,
     Record<
@@ -33,7 +34,11 @@ interface Document {
 /** Reads all operations from the running service, in the order of its document. So tests include routes that are added later. */
 export async function readOperations(service: TestService): Promise<Operation[]> {
   const { body } = await service.call('GET', '/openapi.json');
-  const { paths } = body as Document;
+  const { paths, components } = body as Document;
+  const resolve = (schema: (JsonSchema & { $ref?: string }) | undefined): JsonSchema | null =>
+    schema?.$ref === undefined
+      ? (schema ?? null)
+      : (components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? null);
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => ({
       name: `${method.toUpperCase()} ${path}`,
@@ -46,7 +51,7 @@ export async function readOperations(service: TestService): Promise<Operation[]>
       answers: new Map(
         Object.entries(responses).map(([status, { content = {} }]) => [
           Number(status),
-          Object.values(content)[0]?.schema ?? null,
+          resolve(Object.values(content)[0]?.schema),
         ]),
       ),
     })),

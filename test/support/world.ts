@@ -43,7 +43,7 @@ export const worldPlan = (mark: string): fc.Arbitrary<WorldPlan> =>
 
 /** Ids by the name of their collection in the API's paths. Deliveries are in the order of their webhooks. */
 export type Objects = Record<
-  'accounts' | 'banks' | 'webhooks' | 'deliveries' | 'imports' | 'apikeys',
+  'accounts' | 'banks' | 'webhooks' | 'transactions' | 'deliveries' | 'imports' | 'apikeys',
   string[]
 >;
 
@@ -202,6 +202,7 @@ async function findObjects(
     accounts: [...accountIds],
     banks: await ids('SELECT id FROM banks WHERE customer_id = ? ORDER BY id', [customerId]),
     webhooks,
+    transactions: [...movements],
     deliveries,
     imports: await ids(
       `SELECT i.id FROM imports i JOIN api_keys k ON k.id = i.api_key_id

@@ -30,7 +30,7 @@ describe('PATCH /v1/webhooks/:id', () => {
       { title: 'Yeni' },
       { endpoint: 'http://127.0.0.1:9/after' },
       { event: 'NEW_DEBIT' },
-      { account: account.id },
+      { account: Number(account.id) },
       { encoding: 'form' },
       { hash_encoding: 'raw' },
       { ordered: true },

@@ -262,7 +262,7 @@ describe('a key limited to accounts', () => {
     const list = async (key: string, status = '') => {
       const path = `/v1/webhooks/${narrowed.id}/deliveries${status}`;
       const { body } = await service.call('GET', path, { key });
-      return body.deliveries.map((row: { transaction_id: string }) => row.transaction_id);
+      return body.deliveries.map((row: { transaction_id: number }) => String(row.transaction_id));
     };
     const path = `/v1/deliveries/${narrowed.id}-${hidden}`;
     for (const status of ['pending', 'failed'] as const) {

@@ -8,7 +8,10 @@ const ROWS: Record<string, string> = {
   import_locks: 'SELECT * FROM import_locks WHERE customer_id = ?',
   segment_checkpoints: 'SELECT * FROM segment_checkpoints WHERE customer_id = ?',
   transaction_segments: 'SELECT * FROM transaction_segments WHERE customer_id = ? ORDER BY 1, 2, 3',
-  api_keys: 'SELECT * FROM api_keys WHERE customer_id = ? ORDER BY id',
+  // Without the last use, which every request changes.
+  api_keys:
+    'SELECT id, title, prefix, key_hash, all_accounts, scopes, created_at FROM api_keys WHERE customer_id = ? ORDER BY id',
+  idempotency_keys: 'SELECT * FROM idempotency_keys WHERE customer_id = ? ORDER BY 1, 2',
   api_key_accounts:
     'SELECT a.* FROM api_key_accounts a JOIN api_keys k ON k.id = a.api_key_id WHERE k.customer_id = ? ORDER BY 1, 2',
   banks: 'SELECT * FROM banks WHERE customer_id = ? ORDER BY id',
