@@ -65,7 +65,7 @@ describe('from an import to a receiver', () => {
 
     const listed = await service.call('GET', '/v1/transactions?starts=2026-01-15', { key });
     expect(posts.map(({ headers }) => headers['ledgerbell-transaction-id']).sort()).toEqual(
-      listed.body.transactions.map(({ id }: { id: string }) => id).sort(),
+      listed.body.transactions.map(({ id }: { id: number }) => String(id)).sort(),
     );
     await until('both marked delivered', async () => {
       const [row] = await service.runtime.database.query<{ n: string }[]>(

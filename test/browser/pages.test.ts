@@ -35,7 +35,8 @@ describe('/docs in a browser', () => {
     const { page, faults } = visit;
     await page.waitForSelector('.opblock');
     const { body } = await service.call('GET', '/openapi.json');
-    const operations = Object.values<object>(body.paths).flatMap((methods) => Object.keys(methods));
+    const all = { ...body.paths, ...body.webhooks };
+    const operations = Object.values<object>(all).flatMap((methods) => Object.keys(methods));
     expect(await page.locator('.opblock').count()).toBe(operations.length);
     const create = page.locator('.opblock-post', { hasText: 'Subscribe to new movements' });
     await create.locator('.opblock-summary-control').click();

@@ -46,11 +46,11 @@ const rowOf = async (replay: Replay | string) => {
 };
 
 describe('a replay', () => {
-  it('is one row with the range of movements from since to until, both included', async () => {
+  it('is one row with the range of movements from since to until, the whole second of until included', async () => {
     const { database } = service.runtime;
     const { webhook, store, record } = await createWebhook();
     const ids = await store(
-      ['11:59:59.999999', '12:00:00', '13:00:00', '13:00:00.000001'].map((time) => ({
+      ['11:59:59.999999', '12:00:00', '13:00:00.999999', '13:00:01'].map((time) => ({
         dateReaded: `2026-01-31 ${time}`,
       })),
     );
