@@ -93,7 +93,8 @@ export function verifyHash(fields: Readonly<Record<string, string>>, apiSecret: 
   return equals(hash, ofDigits) || equals(hash, digest.toString('base64'));
 }
 
-/** The fields of a JSON or form body; null when it is neither, or when a value is not a string. */
+/** The fields of a JSON or form body, as text; null when it is neither, or when a value is not a string. Only account_id
+ * is an integer in JSON. */
 export function readFields(contentType: string, body: Buffer): Record<string, string> | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
@@ -101,15 +102,18 @@ export function readFields(contentType: string, body: Buffer): Record<string, st
       return Object.fromEntries(new URLSearchParams(text));
     }
     const value: unknown = JSON.parse(text);
-    return isFields(value) ? value : null;
+    if (!isFields(value)) return null;
+    return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, String(field)]));
   } catch {
     return null;
   }
 }
 
-function isFields(value: unknown): value is Record<string, string> {
+function isFields(value: unknown): value is Record<string, string | number> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((field) => typeof field === 'string');
+  return Object.entries(value).every(
+    ([name, field]) => typeof field === 'string' || (name === 'account_id' && Number.isInteger(field)),
+  );
 }
 
 function single(headers: Headers, name: string): string {

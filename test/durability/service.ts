@@ -159,7 +159,7 @@ async function createCustomers(
   const customers: Customer[] = [];
   for (let n = 1; n <= count; n += 1) {
     const made = (await cli(['customers', 'create', '--name', `Müşteri ${n}`])) as {
-      customer: { id: string };
+      customer: { id: number };
       api_key: string;
       api_secret: string;
     };
@@ -169,10 +169,10 @@ async function createCustomers(
         headers: { Authentication: made.api_key, 'Content-Type': 'application/json' },
         body: JSON.stringify({ bank: 'Akbank', title, currency: 'TRY' }),
       });
-      return ((await response.json()) as { account: { id: string } }).account.id;
+      return String(((await response.json()) as { account: { id: number } }).account.id);
     };
     customers.push({
-      id: made.customer.id,
+      id: String(made.customer.id),
       apiKey: made.api_key,
       apiSecret: made.api_secret,
       accountIds: [await createAccount('Ana Hesap'), await createAccount('Kasa')],

@@ -50,8 +50,18 @@ export async function createWebhooks(
           ...fields,
         }),
       });
-      const { webhook } = (await response.json()) as { webhook: { id: string; secret: string } };
-      webhooks.push({ ...webhook, sort, customer, port, ordered: sort === 'ordered', event, accountId });
+      const { webhook } = (await response.json()) as { webhook: { id: number; secret: string } };
+      const { secret } = webhook;
+      webhooks.push({
+        id: String(webhook.id),
+        secret,
+        sort,
+        customer,
+        port,
+        ordered: sort === 'ordered',
+        event,
+        accountId,
+      });
     }
   }
   return webhooks;

@@ -4,7 +4,7 @@ const REQUEST_TIMEOUT = 20_000;
 const PER_PAGE = 200;
 
 interface Row {
-  id: string;
+  id: number;
   unique_id: string;
   date_readed: string;
 }
@@ -54,10 +54,11 @@ export async function runPoller(
         const id = BigInt(row.id);
         if (id <= lastOfListing) record.disorder.push(`${row.id} after ${lastOfListing} in one listing`);
         lastOfListing = id;
-        if (record.seen.has(row.id)) continue;
+        const name = String(row.id);
+        if (record.seen.has(name)) continue;
         if (id < newest) record.disorder.push(`${row.id} appeared when ${newest} had been seen`);
         if (id > newest) newest = id;
-        record.seen.set(row.id, row.unique_id);
+        record.seen.set(name, row.unique_id);
       }
       const end = page.rows.at(-1);
       if (end !== undefined) query = `after=${encodeURIComponent(end.date_readed)}`;
