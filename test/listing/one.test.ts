@@ -19,4 +19,16 @@ describe('GET /v1/transactions/:id', () => {
     expectProblem(await service.call('GET', '/v1/transactions/999999999', { key }), 404);
     expectProblem(await service.call('GET', '/v1/transactions/abc', { key }), 404);
   });
+
+  it('shows ids exactly, up to the largest that every JSON parser reads exactly', async () => {
+    const { api_key: key } = await service.customer();
+    const { id: accountId } = await createAccount(service, key);
+    await service.runtime.database.query(`ALTER TABLE transactions AUTO_INCREMENT = ${Number.MAX_SAFE_INTEGER}`);
+    await importMovements(service, key, [movement(accountId)]);
+    const { body } = await service.call('GET', '/v1/transactions?starts=2000-01-01', { key });
+    const [{ id }] = body.transactions;
+    expect(id).toBe(2 ** 53 - 1);
+    const one = await service.call('GET', `/v1/transactions/${id}`, { key });
+    expect(one.body.transaction.id).toBe(id);
+  });
 });
