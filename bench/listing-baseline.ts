@@ -16,12 +16,15 @@ interface Task {
 }
 
 interface Row {
+  id: string;
   account_id: string;
 }
 
-const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, t.description, t.date_issue,
+const COLUMNS = `t.id, t.account_id, t.name, t.dc, COALESCE(t.code, '') AS code, t.amount,
+  COALESCE(t.balance, '') AS balance, COALESCE(t.description, '') AS description, t.date_issue,
   CONCAT(DATE_FORMAT(t.date_readed + INTERVAL 180 MINUTE, '%Y-%m-%d %H:%i:%s'), '+03') AS date_readed,
-  t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
+  COALESCE(t.opponent_id, '') AS opponent_id, COALESCE(t.opponent_iban, '') AS opponent_iban,
+  CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
 
 const ACCOUNTS =
   'SELECT a.id, a.title, a.bank_id, b.name FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.id IN (?)';
@@ -48,10 +51,19 @@ async function readPage(sql: mysql.Connection, { find, page, values }: Task): Pr
   const ids = [...new Set(rows.map(({ account_id }) => account_id))];
   const [found] = (await sql.query(ACCOUNTS, [ids])) as unknown as [Record<string, string>[]];
   const accounts = new Map(
-    found.map(({ id, title, bank_id, name }) => [id, { id, title, bank_id, bank: { id: bank_id, name } }]),
+    found.map(({ id = '', title, bank_id, name }) => {
+      const bankId = Number(bank_id);
+      return [id, { id: Number(id), title, bank_id: bankId, bank: { id: bankId, name } }];
+    }),
   );
   return JSON.stringify({
-    transactions: rows.map((row) => ({ ...row, account: accounts.get(row.account_id) })),
+    transactions: rows.map((row) =>
+      Object.assign(row, {
+        account: accounts.get(row.account_id),
+        id: Number(row.id),
+        account_id: Number(row.account_id),
+      }),
+    ),
   });
 }
 

@@ -23,7 +23,9 @@ describe('GET /v1/transactions/:id', () => {
   it('shows ids exactly, up to the largest that every JSON parser reads exactly', async () => {
     const { api_key: key } = await service.customer();
     const { id: accountId } = await createAccount(service, key);
-    await service.runtime.database.query(`ALTER TABLE transactions AUTO_INCREMENT = ${Number.MAX_SAFE_INTEGER}`);
+    await service.runtime.database.query(
+      `ALTER TABLE transactions AUTO_INCREMENT = ${Number.MAX_SAFE_INTEGER}`,
+    );
     await importMovements(service, key, [movement(accountId)]);
     const { body } = await service.call('GET', '/v1/transactions?starts=2000-01-01', { key });
     const [{ id }] = body.transactions;
