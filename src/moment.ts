@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { isCalendarDate } from './validation.ts';
 import { parseOffset, type ZoneOffset } from './zone-offset.ts';
 
@@ -6,7 +7,7 @@ const MINUTE = 60_000;
 /** The offset may begin with a space, because an unescaped "+" in a URL is decoded as one. */
 const SHAPE = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,6})?\s?([ +-]\d{2}(?::?\d{2})?|Z)?$/;
 
-export const MOMENT_RULE =
+const MOMENT_RULE =
   'must be a moment that exists, written YYYY-MM-DD HH:mm:ss, with an offset such as +03 if it is not the service’s';
 
 /**
@@ -26,6 +27,18 @@ export function parseMoment(text: string, zone: ZoneOffset): string | null {
   // An offset can move the first and last days of the calendar out of MySQL's range.
   return /^[1-9]\d{3}-/.test(written) ? written.slice(0, 19).replace('T', ' ') : null;
 }
+
+/** Accepts a moment in a request, and returns it in UTC as `parseMoment` does. */
+export const Moment = (zone: ZoneOffset) =>
+  v.pipe(
+    v.string(MOMENT_RULE),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const moment = parseMoment(dataset.value, zone);
+      if (moment !== null) return moment;
+      addIssue({ message: MOMENT_RULE });
+      return NEVER;
+    }),
+  );
 
 function tryParseOffset(text: string): ZoneOffset | null {
   try {

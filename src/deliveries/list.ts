@@ -7,7 +7,7 @@ import { idParameter } from '../http/openapi.ts';
 import { linkNext, paging, pagingParameters } from '../http/paging.ts';
 import { invalid } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
-import { MOMENT_RULE, parseMoment } from '../moment.ts';
+import { Moment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
 import { Id } from '../validation.ts';
 import { findWebhook } from '../webhooks/find.ts';
@@ -18,23 +18,15 @@ import { DeliveryView, LISTED_STATUSES, viewDelivery } from './view.ts';
 
 const PER_PAGE = 100;
 
-const Query = (zone: ZoneOffset) => {
-  const moment = v.optional(
-    v.pipe(
-      v.string(),
-      v.check((text) => parseMoment(text, zone) !== null, MOMENT_RULE),
-      v.transform((text) => parseMoment(text, zone) ?? text),
-    ),
-  );
-  return v.strictObject({
+const Query = (zone: ZoneOffset) =>
+  v.strictObject({
     status: v.optional(v.picklist(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`)),
     account: v.optional(Id),
     movement: v.optional(Id),
-    since: moment,
-    until: moment,
+    since: v.optional(Moment(zone)),
+    until: v.optional(Moment(zone)),
     ...paging('m2', PER_PAGE),
   });
-};
 
 type Query = v.InferOutput<ReturnType<typeof Query>>;
 

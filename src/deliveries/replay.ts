@@ -4,7 +4,7 @@ import { idParameter } from '../http/openapi.ts';
 import { invalid } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import { Count, IdView, Timestamp } from '../http/schemas.ts';
-import { MOMENT_RULE, parseMoment } from '../moment.ts';
+import { Moment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from '../webhooks/find.ts';
 import { wakeChangedWebhook } from '../webhooks/wake.ts';
@@ -34,20 +34,15 @@ const viewReplay = ({ id, webhookId, statuses, matched, createdAt }: Replay) => 
   created_at: createdAt.toISOString(),
 });
 
-const Range = (zone: ZoneOffset) => {
-  const moment = v.pipe(
-    v.string(MOMENT_RULE),
-    v.check((text) => parseMoment(text, zone) !== null, MOMENT_RULE),
-  );
-  return v.strictObject({
-    since: moment,
-    until: v.optional(moment),
+const Range = (zone: ZoneOffset) =>
+  v.strictObject({
+    since: Moment(zone),
+    until: v.optional(Moment(zone)),
     status: v.optional(
       v.union([Status, v.pipe(v.array(Status), v.minLength(1, STATUS_RULE))], STATUS_RULE),
       'failed',
     ),
   });
-};
 
 /** POST /v1/webhooks/:id/replay */
 export const replayWebhook = (runtime: Runtime) => {
@@ -81,15 +76,13 @@ export const replayWebhook = (runtime: Runtime) => {
       const { customerId, accountIds } = c.get('caller');
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       const { since, until, status } = await readJson(c, ReplayRange);
-      const from = parseMoment(since, config.zone) ?? since;
-      const to = until === undefined ? undefined : (parseMoment(until, config.zone) ?? until);
-      if (to !== undefined && from > to) {
+      if (until !== undefined && since > until) {
         throw invalid([{ path: 'since', message: 'must not be later than until' }]);
       }
       const replay = await createReplay(database, {
         webhook: { id, customerId },
-        since: from,
-        until: to,
+        since,
+        until,
         statuses: typeof status === 'string' ? [status] : status,
         accountIds,
       });

@@ -39,7 +39,7 @@ async function findCallers(sql: Sql, hashes: readonly Buffer[]): Promise<(Caller
       ? []
       : await sql.query<{ api_key_id: string; account_id: string }[]>(KEY_ACCOUNTS, [limited]);
   const unused = keys.filter((key) => Number(key.unused) === 1).map(({ id }) => id);
-  // Nobody waits for it. One that fails is made up for by the key's next use.
+  // Not awaited. If it fails, the key's next use writes it.
   if (unused.length > 0) sql.query(SET_LAST_USED, [unused]).catch(() => {});
   const callers = new Map(
     keys.map(({ id, customer_id, all_accounts, scopes, key_hash }): [string, Caller] => {

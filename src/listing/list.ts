@@ -7,7 +7,7 @@ import { idParameter, type RouteDescription } from '../http/openapi.ts';
 import { linkNext, MAX_PER_PAGE, paging, pagingParameters, wholeNumber } from '../http/paging.ts';
 import { invalid, notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
-import { MOMENT_RULE, parseMoment } from '../moment.ts';
+import { Moment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
 import { isCalendarDate } from '../validation.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
@@ -28,12 +28,7 @@ const query = (zone: ZoneOffset) =>
   v.strictObject({
     starts: date,
     ends: date,
-    after: v.optional(
-      v.pipe(
-        v.string(),
-        v.check((text) => parseMoment(text, zone) !== null, MOMENT_RULE),
-      ),
-    ),
+    after: v.optional(Moment(zone)),
     page: v.optional(wholeNumber(MAX_PAGE, 'must be a whole number from 1')),
     ...paging('t1', MAX_PER_PAGE),
   });
@@ -45,7 +40,7 @@ const description: RouteDescription = {
   scope: 'read',
   summary: 'List movements',
   description:
-    'At least one of starts, ends and after must be given. Order: id ascending. The way on is in the header Link, rel="next".',
+    'At least one of starts, ends and after must be given. Order: id ascending. The header Link, rel="next", leads to the next page.',
   query: {
     starts: { description: 'The first date_issue, inclusive.', example: '2026-01-01', schema: DATE },
     ends: { description: 'The last date_issue, inclusive.', schema: DATE },
@@ -106,7 +101,7 @@ function readListing(
     ...scope,
     starts: starts ?? null,
     ends: ends ?? null,
-    after: after === undefined ? null : parseMoment(after, zone),
+    after: after ?? null,
     cursor: cursor ?? null,
     page: page ?? 1,
     perPage: per_page,

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
-import { createApiKey } from '../../customers/keys.ts';
+import { createApiKey, findForeignAccounts } from '../../customers/keys.ts';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import type { CommandContext } from '../context.ts';
 import { requireCustomer } from '../customer.ts';
@@ -42,12 +42,7 @@ export const createKeyCommand = (context: CommandContext) =>
 const unique = (ids: readonly string[] | undefined) => (ids === undefined ? undefined : [...new Set(ids)]);
 
 async function requireAccounts(sql: Sql, customerId: string, accountIds: readonly string[]): Promise<void> {
-  const found = await sql.query<{ id: string }[]>(
-    'SELECT id FROM accounts WHERE customer_id = ? AND id IN (?)',
-    [customerId, accountIds],
-  );
-  const known = new Set(found.map(({ id }) => id));
-  const unknown = accountIds.find((id) => !known.has(id));
+  const [unknown] = await findForeignAccounts(sql, customerId, accountIds);
   if (unknown !== undefined)
     throw new Failure(`--account ${unknown} is not an account of customer ${customerId}.`);
 }
