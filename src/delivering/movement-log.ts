@@ -1,4 +1,3 @@
-import type { DataSource } from 'typeorm';
 import { createBatcher } from '../batcher.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Filter } from './filters.ts';
@@ -146,14 +145,13 @@ type Row = NotifiedMovement & {
   filters_version: string | number;
 };
 
-/** Reads several ranges in one statement. Equal ranges are read once. */
+/** Reads several ranges in one statement. */
 export async function readRanges(sql: Sql, all: readonly RangeQuery[]): Promise<LogRead[]> {
-  const distinct = [...new Map(all.map((read) => [nameOf(read), read])).values()];
-  const plain = distinct.filter(isPlain);
+  const plain = all.filter(isPlain);
   const found = await readParts(sql, [
     plain.filter((read) => ownerOf(read) === 'customer_id'),
     plain.filter((read) => ownerOf(read) === 'account_id'),
-    ...distinct.filter((read) => !isPlain(read)).map((read) => [read]),
+    ...all.filter((read) => !isPlain(read)).map((read) => [read]),
   ]);
   // One large backlog can fill a SELECT. Reads that got nothing because of it are repeated alone, so that they need not wait.
   const crowdedOut = plain.filter((read) => {
@@ -210,11 +208,22 @@ function toLogRead(read: RangeQuery, newest: Row | undefined, rows: readonly Row
  * Opens the log for the webhooks of one process. Reads of many webhooks share a statement. Webhooks of one customer with the same
  * filter share what was read.
  */
-export function openMovementLog(database: DataSource, cache: LogCache = createLogCache()): MovementLog {
-  const readRange = createBatcher((reads: readonly RangeQuery[]) => readRanges(database, reads), {
-    workers: 2,
-    maxItems: READS_PER_STATEMENT,
-  });
+export function openMovementLog(database: Sql, cache: LogCache = createLogCache()): MovementLog {
+  /** Reads that have not begun yet, by `nameOf`. Webhooks with the same filter that are woken together share one of them. */
+  const waiting = new Map<string, Promise<LogRead>>();
+  const readInGroup = createBatcher(
+    (reads: readonly RangeQuery[]) => {
+      for (const read of reads) waiting.delete(nameOf(read));
+      return readRanges(database, reads);
+    },
+    { workers: 2, maxItems: READS_PER_STATEMENT },
+  );
+  const readRange = (read: RangeQuery): Promise<LogRead> => {
+    const name = nameOf(read);
+    const shared = waiting.get(name) ?? readInGroup(read);
+    waiting.set(name, shared);
+    return shared;
+  };
 
   return {
     async read({ webhookId, customerId, filters, after, recordedThrough }) {

@@ -9,7 +9,7 @@ import { type LeasedRecord, LeaseLostError, recordResults } from './record-resul
 /** Transactions at a time. While one waits for locks, the other goes on. */
 const WRITERS = 2;
 
-/** How long a result may wait for others. Milliseconds. */
+/** How long a result waits for others, while the writers keep up. Milliseconds. */
 const FLUSH_AFTER = 25;
 
 /** The most webhooks, and the most results of all of them together, in one transaction. */
@@ -24,17 +24,24 @@ export interface ResultWriter {
    * @throws what MySQL throws. Then nothing was written, or the answer to its COMMIT was lost.
    */
   write(record: LeasedRecord): Promise<number | null>;
-  /** Calls back within 25 ms, at the same moment for all callers, so that their results are recorded together. */
+  /**
+   * Calls back in 25 ms, at the same moment for all callers, so that their results are recorded together. While records wait for
+   * a writer, it calls back later: more results then share a record.
+   */
   flushSoon(callback: () => void): void;
 }
 
 export function createResultWriter(database: DataSource): ResultWriter {
-  const recordWithRetries = (records: readonly LeasedRecord[]) =>
-    pRetry(() => recordResults(database, records), {
+  /** Records that no writer has taken yet. */
+  const waiting = new Set<LeasedRecord>();
+  const recordWithRetries = (records: readonly LeasedRecord[]) => {
+    for (const record of records) waiting.delete(record);
+    return pRetry(() => recordResults(database, records), {
       retries: 5,
       minTimeout: 250,
       shouldRetry: ({ error }) => isConnectionError(error),
     });
+  };
   const write = createBatcher(recordWithRetries, {
     workers: WRITERS,
     maxItems: MAX_WEBHOOKS,
@@ -45,12 +52,17 @@ export function createResultWriter(database: DataSource): ResultWriter {
   });
   let callbacks: (() => void)[] = [];
   const flush = () => {
+    if (waiting.size > 0) {
+      setTimeout(flush, FLUSH_AFTER);
+      return;
+    }
     const due = callbacks;
     callbacks = [];
     for (const callback of due) callback();
   };
   return {
     async write(record) {
+      waiting.add(record);
       try {
         return await write(record);
       } catch (error) {

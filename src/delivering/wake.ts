@@ -15,7 +15,7 @@ export interface WakeContext {
 }
 
 /**
- * Must run after the commit. If the lease is held, its run is notified. A run that is just ending reads the webhook's state once
+ * Must run after the commit. A webhook whose lease is held needs no job: a run that is just ending reads the webhook's state once
  * more after it has given its lease back, and finds the movement then. While the circuit is open, a run could not send anything.
  * Indexes: the primary keys.
  */
@@ -40,6 +40,12 @@ export async function wakeWebhooks(
   { reread = false } = {},
 ): Promise<void> {
   if (webhookIds.length === 0) return;
+  const publish = (kind: 'new' | 'reread', ids: readonly string[]) =>
+    ids.length === 0 ? undefined : redis.publish(channelOf(prefix), `${kind} ${ids.join()}`);
+  // New movements are published to all webhooks before it is known which of them have a run: that saves active runs a round trip.
+  // A run that began too late for the message reads the log after it has taken its lease, and finds the movements there.
+  const published = reread ? undefined : publish('new', webhookIds);
+  published?.catch(() => {});
   const rows = await database.query<
     { webhook_id: string; status: string; leased: string | number; open_for: string | null }[]
   >(READ, [webhookIds]);
@@ -54,9 +60,7 @@ export async function wakeWebhooks(
     else withoutRun.push(id);
   }
   await Promise.all([
-    running.length === 0
-      ? undefined
-      : redis.publish(channelOf(prefix), `${reread ? 'reread' : 'new'} ${running.join()}`),
+    reread ? publish('reread', running) : published,
     withoutRun.length === 0 ? undefined : addDeliveryJobs(queues, withoutRun),
     ...delayed.map(({ id, delay }) => addDeliveryJobs(queues, [id], delay)),
   ]);

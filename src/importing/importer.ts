@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import { createBatcher } from '../batcher.ts';
 import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import { toValidationIssue, type ValidationIssue } from '../validation.ts';
@@ -81,6 +82,13 @@ export function createImporter(options: {
         log.error({ importId }, 'import given up: it keeps failing at the same row');
         return 'nothing to do';
       }
+      // Chunks are stored faster than a thousand webhooks are woken. Those that wait are woken together, each webhook once.
+      const wakeMatched = createBatcher(async (matched: readonly (readonly string[])[]) => {
+        await wake([...new Set(matched.flat())]).catch((err: unknown) =>
+          log.warn({ err, importId }, 'webhooks not woken'),
+        );
+        return [...matched];
+      });
       const chunks = readChunks(
         unfinished,
         new Set(accounts.map(({ id }) => id)),
@@ -97,9 +105,10 @@ export function createImporter(options: {
           next.catch(() => {});
           const runningFor = performance.now() - started;
           const webhookIds = await storeChunk({ database, matcher }, chunk, runningFor);
-          await wake(webhookIds).catch((err: unknown) => log.warn({ err, importId }, 'webhooks not woken'));
+          const woken = wakeMatched(webhookIds);
           if (chunk.last) log.info({ importId, rows: chunk.to }, 'import done');
-          else if (signal.aborted) return 'given back';
+          if (chunk.last || signal.aborted) await woken;
+          if (signal.aborted && !chunk.last) return 'given back';
         }
       } catch (error) {
         if (error instanceof ImportTakenOverError) return 'nothing to do';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createConnection, createServer, type Socket } from 'node:net';
+import { setImmediate as nextPass } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import { createDataSource } from '../../src/database/data-source.ts';
 import type { Lease } from '../../src/delivering/lease.ts';
@@ -83,6 +84,41 @@ it('calls back all that ask at the same moment, each once', async () => {
   await until('the next call', () => called.length > 2);
   expect(called).toEqual(['early', 'late', 'next']);
 });
+
+it('waits longer with results while records wait for a writer', async () => {
+  const writer = newWriter();
+  const locked = leases.slice(0, 2);
+  const release = await lockCursors(locked);
+  // Each of the two occupies a writer, so the third waits for one.
+  const written: Promise<number | null>[] = [];
+  for (const lease of leases.slice(0, 3)) {
+    written.push(writer.write(recordOf(lease, [success(5)])));
+    await nextPass();
+  }
+  let calls = 0;
+  writer.flushSoon(() => {
+    calls += 1;
+  });
+  // A writer without records shows that the usual time has passed.
+  const idle = newWriter();
+  for (let i = 0; i < 3; i += 1) await new Promise<void>((resolve) => idle.flushSoon(resolve));
+  expect(calls).toBe(0);
+  await release();
+  expect(await Promise.all(written)).toEqual([1, 1, 1]);
+  await until('the call', () => calls === 1);
+});
+
+/** Locks the cursors of these leases. @returns what releases them. */
+async function lockCursors(held: readonly Lease[]): Promise<() => Promise<void>> {
+  const runner = service.runtime.database.createQueryRunner();
+  await runner.startTransaction();
+  const ids = held.map(({ webhookId }) => webhookId);
+  await runner.query('SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) FOR UPDATE', [ids]);
+  return async () => {
+    await runner.rollbackTransaction();
+    await runner.release();
+  };
+}
 
 /** A proxy to MySQL that loses the answer to the next COMMIT, and the connection with it. */
 function useLossyWay() {

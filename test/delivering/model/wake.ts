@@ -1,7 +1,10 @@
 import { isLeaseFree } from './reads.ts';
 import { ask, happens, latency, note, type World } from './world.ts';
 
-/** Wakes the webhook after a commit, like wakeWebhooks of wake.ts: notifies the run that has the lease, or adds a job. */
+/**
+ * Wakes the webhook after a commit, like wakeWebhooks of wake.ts. New movements are published at once, a change to the webhook only
+ * if a run has the lease. Without such a run, a job is added.
+ */
 export function wake(world: World, reread: boolean): void {
   if (happens(world, world.faults.wake)) {
     world.needsReconciler = true;
@@ -18,13 +21,15 @@ export function wake(world: World, reread: boolean): void {
       openFor: openUntil === null ? 0 : Math.max(0, Math.ceil(openUntil - now)),
     };
   };
+  if (!reread) timeline.after(latency(world), null, () => world.publish(false));
   world.wakeUps += 1;
   ask(world, null, read, {
     done({ isActive, isLeased, openFor }) {
       timeline.after(latency(world), null, () => {
         world.wakeUps -= 1;
-        if (isLeased) world.publish(reread);
-        else if (isActive) addJob(world, openFor);
+        if (isLeased) {
+          if (reread) world.publish(true);
+        } else if (isActive) addJob(world, openFor);
       });
     },
     fail: null,
