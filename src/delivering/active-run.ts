@@ -101,7 +101,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   function carryOut(command: RunCommand): void {
     switch (command.type) {
       case 'read log':
-        dispatchResult(takeLog(command.after, command.recordedThrough));
+        dispatchResult(readNext(command.after, command.recordedThrough));
         return;
       case 'read retries':
         dispatchResult(
@@ -142,7 +142,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     }
   }
 
-  async function takeLog(after: number, recordedThrough: number): Promise<RunEvent> {
+  async function readNext(after: number, recordedThrough: number): Promise<RunEvent> {
     const reading = firstRead ?? readLog(after, recordedThrough);
     firstRead = null;
     const { movements, through, complete, filtersVersion } = await reading;

@@ -1,5 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
-import { readStates, waitOf } from './webhook-state.ts';
+import { readStates, waitBeforeSending } from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */
 
@@ -25,7 +25,7 @@ export async function reconcileDeliveries(
     const states = ids.length === 0 ? [] : await readStates(sql, ids);
     const due = ids.filter((_, index) => {
       const state = states[index];
-      return state != null && waitOf(state) === 0;
+      return state != null && waitBeforeSending(state) === 0;
     });
     if (due.length > 0) await addJobs(due);
     added += due.length;

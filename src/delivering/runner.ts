@@ -11,7 +11,7 @@ import type { Poster } from './posting/post.ts';
 import { createResultWriter } from './result-writer.ts';
 import { RETRY_DELAYS } from './run/schedule.ts';
 import { openSettings } from './settings.ts';
-import { readStates, type WebhookState, waitOf } from './webhook-state.ts';
+import { readStates, type WebhookState, waitBeforeSending } from './webhook-state.ts';
 
 /**
  * Runs one job of the queue `deliveries`: reads the webhook's state, takes the lease, sends, reads the state once more, and leaves
@@ -148,7 +148,7 @@ export function createRunner(options: RunnerOptions): Runner {
       const sliceEnd = clock() + timeSlice;
       for (;;) {
         const state = await readState(webhookId);
-        const wait = state === null ? null : waitOf(state);
+        const wait = state === null ? null : waitBeforeSending(state);
         if (state === null || wait === null) return;
         if (wait > 0 || clock() >= sliceEnd || isStopping) {
           await leaveJob(webhookId, wait);
@@ -185,7 +185,7 @@ export function createRunner(options: RunnerOptions): Runner {
     await wake(webhookId, wait);
     if (wait === 0) return;
     const state = await readState(webhookId);
-    const next = state === null ? null : waitOf(state);
+    const next = state === null ? null : waitBeforeSending(state);
     if (next !== null && next < wait - WAIT_TOLERANCE) await wake(webhookId, next);
   }
 }

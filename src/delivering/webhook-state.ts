@@ -174,7 +174,7 @@ export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boole
  * How long a webhook has to wait until a run may send something.
  * @returns milliseconds (0: now); null when there is nothing to send, or the webhook is not active.
  */
-export function waitOf(state: WebhookState): number | null {
+export function waitBeforeSending(state: WebhookState): number | null {
   const { status, settings, retryIn, replaying, openFor, rateWait, leasedFor } = state;
   if (status !== 'active') return null;
   const isBlocked = settings.ordered === 1 && retryIn !== null;

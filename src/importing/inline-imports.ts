@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { createBatcher } from '../batcher.ts';
 import {
@@ -10,10 +9,10 @@ import {
 } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
+import { type InlineImport, type InlineUpload, toRow, viewStored } from './inline-import.ts';
 import { createMatcher, type Matches } from './matching.ts';
-import type { Movement } from './movement.ts';
-import { findReplay, type Replay, type Upload } from './stage.ts';
-import { type Batch, countAll, type Stored, storeBatches } from './store.ts';
+import { findReplay, type Replay } from './stage.ts';
+import { type Batch, countAll, storeBatches } from './store.ts';
 import { createUniqueIds } from './unique-id.ts';
 
 /** An import of more movements is staged, because other imports would wait for it too long. */
@@ -25,22 +24,6 @@ const MAX_WAITING = 500;
 /** Most imports in one transaction, and most movements of all of them. */
 const MAX_IMPORTS = 500;
 const MAX_MOVEMENTS = 1_000;
-
-/** An upload whose body is complete, with its movements validated. */
-export interface InlineUpload extends Upload {
-  body: readonly Uint8Array[];
-  movements: readonly Movement[];
-}
-
-/** A stored import, with the values of its row. */
-export interface InlineImport {
-  importId: string;
-  received: number;
-  inserted: number;
-  duplicates: number;
-  deliveries: number;
-  storedAt: Date;
-}
 
 /**
  * Stores a small import without staging it first, and wakes the webhooks that match.
@@ -201,52 +184,5 @@ function toBatch({ customerId, movements }: InlineUpload, importId: string): Bat
     customerId,
     importId,
     movements: movements.map((movement) => ({ uniqueId: uniqueIdOf(movement), movement })),
-  };
-}
-
-function toRow(
-  { customerId, apiKeyId, format, idempotencyKey, body, movements }: InlineUpload,
-  locks: ReadonlyMap<string, ImportLock>,
-  deliveries = 0,
-): unknown[] {
-  const count = movements.length;
-  const at = locks.get(customerId)?.dateReaded;
-  const counts = [count, count, count, deliveries];
-  return [
-    customerId,
-    apiKeyId,
-    format,
-    'done',
-    idempotencyKey,
-    hashOf(idempotencyKey, body),
-    ...counts,
-    at,
-    at,
-    at,
-  ];
-}
-
-/** The hash is only compared with that of a request with the same key, so without a key there is none. */
-function hashOf(idempotencyKey: string | null, body: readonly Uint8Array[]): Buffer | null {
-  if (idempotencyKey === null) return null;
-  const hash = createHash('sha256');
-  for (const part of body) hash.update(part);
-  return hash.digest();
-}
-
-function viewStored(
-  { customerId, movements }: InlineUpload,
-  importId: string,
-  stored: Stored,
-  locks: ReadonlyMap<string, ImportLock>,
-): InlineImport {
-  const inserted = stored.inserted.get(importId) ?? 0;
-  return {
-    importId,
-    received: movements.length,
-    inserted,
-    duplicates: movements.length - inserted,
-    deliveries: stored.deliveries.get(importId) ?? 0,
-    storedAt: new Date(`${locks.get(customerId)?.dateReaded.replace(' ', 'T').slice(0, 23)}Z`),
   };
 }

@@ -22,12 +22,8 @@ import {
 import { Problem } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { FormatName } from '../importing/formats/index.ts';
-import {
-  createInlineImports,
-  type InlineImport,
-  MAX_INLINE,
-  type StoreInline,
-} from '../importing/inline-imports.ts';
+import type { InlineImport } from '../importing/inline-import.ts';
+import { createInlineImports, MAX_INLINE, type StoreInline } from '../importing/inline-imports.ts';
 import { Movement } from '../importing/movement.ts';
 import { type Staged, stageImport } from '../importing/stage.ts';
 import { queueImports } from '../queues/jobs.ts';

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { setFilter } from '../../src/delivering/filters.ts';
-import { hasBacklog, readStates, type WebhookState, waitOf } from '../../src/delivering/webhook-state.ts';
+import {
+  hasBacklog,
+  readStates,
+  type WebhookState,
+  waitBeforeSending,
+} from '../../src/delivering/webhook-state.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
@@ -61,7 +66,7 @@ describe('how long a webhook waits', () => {
     ['a disabled one', { ...backlog, status: 'disabled', retryIn: -5 }, null],
     ['a deleted one', { ...backlog, status: 'deleted', replaying: true }, null],
   ])('with %s', (_, fields, expected) => {
-    expect(waitOf({ ...base, ...fields })).toBe(expected);
+    expect(waitBeforeSending({ ...base, ...fields })).toBe(expected);
   });
 });
 

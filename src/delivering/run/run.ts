@@ -1,8 +1,6 @@
-import type { Answer } from '../posting/post.ts';
-import { afterOutcome, inFlightLimit, shouldDisable } from './endpoint-health.ts';
-import { toOutcome } from './outcome.ts';
+import { type AnsweredAttempt, endAttempt, failedWithoutMovement } from './attempt.ts';
+import { inFlightLimit } from './endpoint-health.ts';
 import { createPace } from './pace.ts';
-import { retryDelay } from './schedule.ts';
 import { createSources } from './sources.ts';
 import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } from './types.ts';
 
@@ -63,29 +61,30 @@ export function createRun(start: RunStart, now: number): Run {
     state.end ??= reason;
   };
 
-  function applyEvent(event: RunEvent, { now, random }: RunContext): void {
+  function applyEvent(event: RunEvent, context: RunContext): void {
+    const { now } = context;
     switch (event.type) {
       case 'started':
         return;
       case 'woken':
         if (event.reread) stop('changed');
-        sources.lookAgain();
+        sources.expectMore();
         return;
       case 'log read':
         // The filters have changed since this run began. What only the new ones match may be missing, and would never be sent.
         if (event.filtersVersion > start.filtersVersion) stop('changed');
-        else sources.takeLog(event);
+        else sources.addMovements(event);
         return;
       case 'retries read':
-        sources.takeRetries(event, now);
+        sources.addRetries(event, now);
         return;
       case 'replay expanded':
-        sources.takeReplay(event, now);
+        sources.replayExpanded(event, now);
         return;
       case 'answered':
         state.inFlight -= 1;
         // Cut short by our own shutdown: it says nothing about the endpoint, and does not count as an attempt.
-        if (!event.answer.aborted) endAttempt(event, now, random);
+        if (!event.answer.aborted) applyAnswer(event, context);
         return;
       case 'flush due':
         state.flushDue = state.results.length > 0;
@@ -111,54 +110,19 @@ export function createRun(start: RunStart, now: number): Run {
     }
   }
 
-  /** Turns an answer into a result, and decides what follows for the delivery, the endpoint and the run. */
-  function endAttempt(attempt: Attempt, now: number, random: () => number): void {
-    const { delivery, answer, startedAt, durationMs } = attempt;
-    const outcome = toOutcome(answer, startedAt + durationMs);
-    const delivered = outcome.kind === 'delivered';
-    const failures = delivered ? delivery.failures : delivery.failures + 1;
-    const retryAfter = outcome.kind === 'throttled' ? (outcome.retryAfter ?? 0) : 0;
-    state.health = afterOutcome(state.health, outcome, { now, random: random(), maxInFlight });
-    const retryIn = delivered
-      ? null
-      : retryDelay(failures, { retryAfter, random: random(), delays: retryDelays });
-    state.lastError = delivered ? null : (answer.error ?? `answered ${answer.status}`);
-    if (outcome.kind === 'gone') state.disable ??= 'The endpoint answered 410 Gone.';
-    if (shouldDisable(state.health, now)) {
-      state.disable ??= 'Every attempt of the last 5 days has failed.';
-    }
+  function applyAnswer(attempt: AnsweredAttempt, context: RunContext): void {
+    const ended = endAttempt(attempt, state.health, { ...context, maxInFlight, retryDelays });
+    state.health = ended.health;
+    state.lastError = ended.lastError;
+    state.disable ??= ended.disable;
     if (state.disable !== null) stop('changed');
-    if (ordered && retryIn !== null) stop('blocked');
-    addResult(delivery, {
-      status: delivered ? 'delivered' : retryIn === null ? 'failed' : 'pending',
-      outcome: outcome.kind,
-      statusCode: answer.status,
-      startedAt,
-      durationMs: Math.round(durationMs),
-      error: answer.error,
-      response: answer.body,
-      failures,
-      retryIn,
-    });
+    if (ordered && ended.result.retryIn !== null) stop('blocked');
+    addResult(attempt.delivery, ended.result);
   }
 
-  function addResult(delivery: Delivery, result: Omit<AttemptResult, 'transactionId' | 'number'>): void {
-    const { transactionId, attempts } = delivery;
-    state.results.push({ transactionId, number: attempts + 1, ...result });
+  function addResult(delivery: Delivery, result: AttemptResult): void {
+    state.results.push(result);
     sources.ended(delivery);
-  }
-
-  /** A delivery whose movement is gone can never be sent. It fails for good, or it would stay due forever. */
-  function failWithoutMovement(delivery: Delivery, now: number): void {
-    const error = 'The movement is not stored any more.';
-    const attempt = { outcome: 'failed', statusCode: null, startedAt: now, durationMs: 0, error } as const;
-    addResult(delivery, {
-      ...attempt,
-      status: 'failed',
-      response: '',
-      failures: delivery.failures + 1,
-      retryIn: null,
-    });
   }
 
   /** Why this run may send nothing more; null: it may. */
@@ -181,7 +145,7 @@ export function createRun(start: RunStart, now: number): Run {
       const delivery = sources.next();
       if (delivery === undefined) return;
       if (delivery.movement === null) {
-        failWithoutMovement(delivery, now);
+        addResult(delivery, failedWithoutMovement(delivery, now));
         continue;
       }
       state.inFlight += 1;
@@ -280,11 +244,4 @@ export function createRun(start: RunStart, now: number): Run {
       return commands;
     },
   };
-}
-
-interface Attempt {
-  delivery: Delivery;
-  answer: Answer;
-  startedAt: number;
-  durationMs: number;
 }

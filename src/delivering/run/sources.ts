@@ -13,11 +13,11 @@ const READ_RETRIES = 100;
 const RETRY_SHARE = 4;
 
 export interface Sources {
-  takeLog(read: { deliveries: Delivery[]; through: number; complete: boolean }): void;
-  takeRetries(read: { deliveries: Delivery[]; nextIn: number | null }, now: number): void;
-  takeReplay(expanded: { added: number; replaying: boolean }, now: number): void;
+  addMovements(read: { deliveries: Delivery[]; through: number; complete: boolean }): void;
+  addRetries(read: { deliveries: Delivery[]; nextIn: number | null }, now: number): void;
+  replayExpanded(expanded: { added: number; replaying: boolean }, now: number): void;
   /** There may be new movements. */
-  lookAgain(): void;
+  expectMore(): void;
   /** Takes the delivery to send next; undefined: none is ready. */
   next(): Delivery | undefined;
   hasReady(): boolean;
@@ -65,7 +65,7 @@ export function createSources(start: RunStart, now: number): Sources {
   }
 
   return {
-    takeLog({ deliveries, through, complete }) {
+    addMovements({ deliveries, through, complete }) {
       state.reading.log = false;
       if (!complete || state.readBeforeLease) state.logComplete = false;
       state.readBeforeLease = false;
@@ -78,7 +78,7 @@ export function createSources(start: RunStart, now: number): Sources {
         fresh.push(delivery);
       }
     },
-    takeRetries({ deliveries, nextIn }, at) {
+    addRetries({ deliveries, nextIn }, at) {
       state.reading.retries = false;
       for (const delivery of deliveries) {
         if (inHand.has(delivery.transactionId)) continue;
@@ -89,12 +89,12 @@ export function createSources(start: RunStart, now: number): Sources {
       state.recordedMeanwhile = [];
       if (nextIn !== null) expectRetry(at + nextIn);
     },
-    takeReplay({ added, replaying }, at) {
+    replayExpanded({ added, replaying }, at) {
       state.reading.replay = false;
       state.replaying = replaying;
       if (added > 0) expectRetry(at);
     },
-    lookAgain() {
+    expectMore() {
       state.logComplete = false;
     },
     next() {
@@ -114,7 +114,7 @@ export function createSources(start: RunStart, now: number): Sources {
       const commands: RunCommand[] = [];
       if (!state.reading.log && !state.logComplete && fresh.length < READ_AHEAD) {
         state.reading.log = true;
-        // For movements that arrive during the read, `lookAgain` sets this to false again.
+        // For movements that arrive during the read, `expectMore` sets this to false again.
         state.logComplete = true;
         const { recordedThrough } = start.cursor;
         commands.push({ type: 'read log', after: window.readThrough(), recordedThrough });

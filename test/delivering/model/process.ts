@@ -1,4 +1,4 @@
-import { type WebhookState, waitOf } from '../../../src/delivering/webhook-state.ts';
+import { type WebhookState, waitBeforeSending } from '../../../src/delivering/webhook-state.ts';
 import { type ActiveRun, type Post, startRun } from './active-run.ts';
 import type { Activation } from './queue.ts';
 import { readFilters, readWebhook } from './reads.ts';
@@ -58,7 +58,7 @@ export function createProcess(world: World, name: string, clockOffset: number): 
   function look(job: Activation, sliceEnd: number): void {
     const fail = () => failed(job);
     readState((state) => {
-      const wait = waitOf(state);
+      const wait = waitBeforeSending(state);
       note(world, name, `looks: wait ${wait}`);
       if (wait === null) return finish(job);
       if (wait > 0 || timeline.now >= sliceEnd || process.isStopping) return leaveJob(job, wait);
@@ -102,7 +102,7 @@ export function createProcess(world: World, name: string, clockOffset: number): 
       if (wait === 0) return finish(job);
       readState(
         (state) => {
-          if (waitOf(state) === 0) redisAdd(job, 0, () => finish(job));
+          if (waitBeforeSending(state) === 0) redisAdd(job, 0, () => finish(job));
           else finish(job);
         },
         () => failed(job),

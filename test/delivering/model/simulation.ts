@@ -1,4 +1,4 @@
-import { waitOf } from '../../../src/delivering/webhook-state.ts';
+import { waitBeforeSending } from '../../../src/delivering/webhook-state.ts';
 import { createChecks, violation } from './checks.ts';
 import {
   changeOtherWebhook,
@@ -189,7 +189,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
   /** reconcileDeliveries of reconcile.ts. @returns milliseconds until something is due; null: nothing is. */
   function reconcile(): number | null {
     const { state } = readWebhook(tables, timeline.now);
-    const wait = waitOf({ ...state, filters: readFilters(tables) });
+    const wait = waitBeforeSending({ ...state, filters: readFilters(tables) });
     note(world, 'reconc.', `wait ${wait}`);
     if (wait === 0) world.queue.add(0);
     return wait;
@@ -204,7 +204,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     // What waits for a circuit that has been reset is left to the reconciler, which runs every 10 s.
     if (tables.cursor.healthRevision > 0) return;
     const { state } = readWebhook(tables, timeline.now);
-    if (waitOf(state) === 0)
+    if (waitBeforeSending(state) === 0)
       violation(`something is due, and its job is delayed for ${until - timeline.now} ms`);
   }
 

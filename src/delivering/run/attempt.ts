@@ -1,0 +1,77 @@
+import { afterOutcome, type EndpointHealth, shouldDisable } from './endpoint-health.ts';
+import { toOutcome } from './outcome.ts';
+import { retryDelay } from './schedule.ts';
+import type { AttemptResult, Delivery, RunEvent } from './types.ts';
+
+/** Decides what the answer to one POST means for the delivery, the endpoint and the webhook. */
+
+/** One POST that has been answered. */
+export type AnsweredAttempt = Omit<Extract<RunEvent, { type: 'answered' }>, 'type'>;
+
+/** What follows from one attempt. */
+export interface AttemptEnd {
+  result: AttemptResult;
+  health: EndpointHealth;
+  /** What went wrong, for people to read; null: nothing did. */
+  lastError: string | null;
+  /** Why the webhook is to be disabled; null: it is not. */
+  disable: string | null;
+}
+
+/**
+ * Turns an answer into the attempt's result, with what follows from it for the endpoint and the webhook.
+ * @param health of the endpoint before this attempt.
+ */
+export function endAttempt(
+  { delivery, answer, startedAt, durationMs }: AnsweredAttempt,
+  health: EndpointHealth,
+  context: { now: number; random: () => number; maxInFlight: number; retryDelays: readonly number[] },
+): AttemptEnd {
+  const { now, random, maxInFlight, retryDelays } = context;
+  const outcome = toOutcome(answer, startedAt + durationMs);
+  const delivered = outcome.kind === 'delivered';
+  const failures = delivered ? delivery.failures : delivery.failures + 1;
+  const retryAfter = outcome.kind === 'throttled' ? (outcome.retryAfter ?? 0) : 0;
+  const healthAfter = afterOutcome(health, outcome, { now, random: random(), maxInFlight });
+  const retryIn = delivered
+    ? null
+    : retryDelay(failures, { retryAfter, random: random(), delays: retryDelays });
+  return {
+    health: healthAfter,
+    lastError: delivered ? null : (answer.error ?? `answered ${answer.status}`),
+    disable: reasonToDisable(outcome.kind === 'gone', healthAfter, now),
+    result: {
+      transactionId: delivery.transactionId,
+      number: delivery.attempts + 1,
+      status: delivered ? 'delivered' : retryIn === null ? 'failed' : 'pending',
+      outcome: outcome.kind,
+      statusCode: answer.status,
+      startedAt,
+      durationMs: Math.round(durationMs),
+      error: answer.error,
+      response: answer.body,
+      failures,
+      retryIn,
+    },
+  };
+}
+
+function reasonToDisable(isGone: boolean, health: EndpointHealth, now: number): string | null {
+  if (isGone) return 'The endpoint answered 410 Gone.';
+  return shouldDisable(health, now) ? 'Every attempt of the last 5 days has failed.' : null;
+}
+
+/** A delivery whose movement is gone can never be sent. It fails for good, or it would stay due forever. */
+export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptResult => ({
+  transactionId: delivery.transactionId,
+  number: delivery.attempts + 1,
+  status: 'failed',
+  outcome: 'failed',
+  statusCode: null,
+  startedAt: now,
+  durationMs: 0,
+  error: 'The movement is not stored any more.',
+  response: '',
+  failures: delivery.failures + 1,
+  retryIn: null,
+});
