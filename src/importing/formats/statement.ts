@@ -1,0 +1,76 @@
+/**
+ * What a statement file says, whatever its format. The parser of a format yields these events in the order of the file. It knows
+ * nothing of stored accounts or movements.
+ */
+
+/** Hundredths of the currency's unit. Money is never a float. */
+export type MinorUnits = bigint;
+
+/** The account that a statement names, as far as it names one. */
+export interface AccountReference {
+  /** Without spaces, in upper case. Not validated. */
+  iban: string | null;
+  /** The account number as the bank writes it. */
+  number: string | null;
+  /** ISO 4217. */
+  currency: string | null;
+  /** The bank's BIC, code or name. */
+  bank: string | null;
+}
+
+export interface Balance {
+  /** Negative for an overdrawn account. */
+  amount: MinorUnits;
+  /** YYYY-MM-DD; null if the file does not say. */
+  date: string | null;
+}
+
+/** One line of a statement. */
+export interface Entry {
+  /** The line of the file at which it begins, from 1. */
+  line: number;
+  /** A pending entry is not a movement until it is booked. */
+  status: 'booked' | 'pending';
+  /** The booking date, YYYY-MM-DD, as it stands in the file: never shifted by a time zone. */
+  date: string;
+  /** The direction in which the money moved. */
+  dc: 'Debit' | 'Credit';
+  /** Not negative. */
+  amount: MinorUnits;
+  /** ISO 4217; null: the statement's. */
+  currency: string | null;
+  /** The balance after this entry, if the file says it for each entry. */
+  balance: MinorUnits | null;
+  /** The bank's code for the kind of transaction. */
+  code: string | null;
+  description: string | null;
+  /** The counterparty's name. */
+  name: string | null;
+  /** The counterparty's account number if it is not an IBAN, or what else identifies it. */
+  opponentId: string | null;
+  /** The counterparty's IBAN as it stands in the file, without spaces, valid or not. */
+  opponentIban: string | null;
+  /** What the bank calls this entry, if it calls it anything. Not necessarily unique, now or next year. */
+  reference: string | null;
+}
+
+export type StatementEvent =
+  /** A statement begins. What follows belongs to it, up to its `end`. */
+  | {
+      type: 'statement';
+      line: number;
+      account: AccountReference;
+      /** `interim`: a report of the day so far (MT942, camt.052), or of single entries (camt.054). */
+      kind: 'final' | 'interim';
+      opening: Balance | null;
+    }
+  | { type: 'entry'; entry: Entry }
+  /** An entry that could not be read, with the field (`path`) and, in the message, what was found and what is allowed. */
+  | { type: 'issue'; line: number; path: string; message: string }
+  /** Something that is wrong and costs no entry, such as a balance that cannot be read. */
+  | { type: 'warning'; line: number; message: string }
+  /** The statement is complete, or broke off; a warning says so in that case. */
+  | { type: 'end'; line: number; closing: Balance | null };
+
+/** Parses the text of a file. Must accept any split of the text, and hold no more than one entry and a few headers in memory. */
+export type StatementParser = (text: AsyncIterable<string>) => AsyncIterable<StatementEvent[]>;
