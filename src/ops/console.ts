@@ -4,46 +4,12 @@ import type { ApiEnv } from '../http/environment.ts';
 import { pageHeaders } from '../http/page-headers.ts';
 import type { Runtime } from '../runtime.ts';
 import { VERSION } from '../version.ts';
+import {
+  readUnfinishedImports,
+  readWebhooksNeedingAttention,
+  type WebhookNeedingAttention,
+} from './console-queries.ts';
 import { DASHBOARD_PATH } from './dashboard.ts';
-
-const SHOWN = 50;
-
-interface WebhookState {
-  id: string;
-  title: string;
-  customer: string;
-  status: string;
-  status_reason: string | null;
-  consecutive_failures: number;
-  last_error: string | null;
-  circuit_seconds: string | null;
-  failing_since: Date | null;
-  pending: string;
-}
-
-/** Failing, paused and disabled webhooks. The number of pending deliveries is calculated from counters, not from rows. */
-const WEBHOOKS_NEEDING_ATTENTION = `
-  SELECT w.id, w.title, u.name AS customer, w.status, w.status_reason, c.consecutive_failures, c.last_error, c.failing_since,
-    TIMESTAMPDIFF(SECOND, NOW(6), IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL)) AS circuit_seconds,
-    GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0) AS pending
-  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-    JOIN customers u ON u.id = w.customer_id
-  WHERE w.status <> 'deleted' AND (w.status <> 'active' OR c.failing_since IS NOT NULL)
-  ORDER BY c.failing_since IS NULL, c.failing_since, w.id LIMIT ${SHOWN}`;
-
-const IMPORTS = `
-  SELECT i.id, c.name AS customer, i.status, i.checkpoint, i.error, i.received_at
-  FROM imports i JOIN customers c ON c.id = i.customer_id
-  WHERE i.status IN ('queued', 'running', 'failed') ORDER BY i.id DESC LIMIT ${SHOWN}`;
-
-interface ImportState {
-  id: string;
-  customer: string;
-  status: string;
-  checkpoint: number;
-  error: string | null;
-  received_at: Date;
-}
 
 const STYLE = `
   body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 68rem; padding: 0 1rem; color: #1c2430; background: #fff }
@@ -60,8 +26,8 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
     .use(pageHeaders({ defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], imgSrc: ['data:'] }))
     .get('/', async (c) => {
       const [webhooks, imports, counts] = await Promise.all([
-        database.query<WebhookState[]>(WEBHOOKS_NEEDING_ATTENTION),
-        database.query<ImportState[]>(IMPORTS),
+        readWebhooksNeedingAttention(database),
+        readUnfinishedImports(database),
         countJobs(queues),
       ]);
       return c.html(html`<!doctype html>
@@ -76,7 +42,7 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
   </head>
   <body>
     <h1>Ledgerbell ${VERSION}</h1>
-    <p><a href="${DASHBOARD_PATH}">Queues</a> · <a href="/docs">API</a> · <a href="/readyz">Readiness</a></p>
+    <p><a href="${DASHBOARD_PATH}">Queues</a> · <a href="/readyz">Readiness</a></p>
     <h2>Queues</h2>
     <table>
       <tr><th>Queue</th><th class="num">Waiting</th><th class="num">Running</th><th class="num">Later</th><th class="num">Failed</th></tr>
@@ -126,7 +92,7 @@ function describeState({
   status_reason,
   circuit_seconds,
   consecutive_failures,
-}: WebhookState): string {
+}: WebhookNeedingAttention): string {
   if (status !== 'active') return status_reason === null ? status : `${status}: ${status_reason}`;
   if (circuit_seconds !== null)
     return `circuit open for ${circuit_seconds} s after ${consecutive_failures} failures in a row`;

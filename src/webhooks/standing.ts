@@ -1,5 +1,6 @@
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
+import { PENDING } from './pending.ts';
 
 /** How a webhook stands: its endpoint's health and its deliveries, by number. */
 export interface Standing {
@@ -14,11 +15,11 @@ export interface Standing {
   deliveries: { pending: number; delivered: number; failed: number };
 }
 
-/** Indexes: the primary keys. What is pending is a difference of numbers, not counted row by row. */
+/** Indexes: the primary keys. */
 const READ = `
   SELECT w.id, w.headers, c.consecutive_failures, c.failing_since, c.last_error, c.circuit_openings,
     IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL) AS open_until, c.delivered_count, c.failed_count,
-    GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0) AS pending
+    ${PENDING} AS pending
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.id IN (?)`;
 
