@@ -1,8 +1,19 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
 /** An address range in the form that ipaddr.js matches against: the address and the prefix length in bits. */
-export type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+export type Range = [Address, number];
+
+/** Whether a listener on this host can be reached from this machine only. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || (isIP(host) !== 0 && ipaddr.process(host).range() === 'loopback');
+
+/** Whether the address is in the range. An IPv4 address is in no IPv6 range, and the other way round. */
+export function contains([range, bits]: Range, address: Address): boolean {
+  return range.kind() === address.kind() && address.match(range, bits);
+}
 
 /**
  * Parses one range, such as "10.0.0.0/8" or "::1/128". Stricter than ipaddr.js, which reads "10/8" as 0.0.0.10/8 and

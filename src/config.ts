@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { parseCidrs } from './cidrs.ts';
+import { isLoopback, parseCidrs } from './cidrs.ts';
 import { parseOffset, type ZoneOffset } from './zone-offset.ts';
 
 /** All settings from the environment, read once and passed down. A URL that is `undefined` means an embedded server. */
@@ -12,7 +12,13 @@ export interface Config {
   /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
   secretKey: string | undefined;
   zone: ZoneOffset;
+  /** The address of the operators' listener. It is loopback unless `admin` is set. */
+  opsHost: string;
+  /** `undefined`: the port after `port`, or any free one. */
+  opsPort: number | undefined;
   admin: { user: string; password: string } | undefined;
+  /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: string[];
   allowPrivateEndpoints: string[];
   notificationEncoding: 'json' | 'form';
   /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
@@ -66,18 +72,19 @@ const parsedBy = <T>(parse: (text: string) => T) =>
     }
   });
 
+const PORT_RANGE = 'must be a port from 0 (any free one) to 65535';
+
+const port = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,5}$/, PORT_RANGE),
+  v.transform(Number),
+  v.maxValue(65_535, PORT_RANGE),
+);
+
 const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
 
 const Environment = v.object({
-  PORT: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^\d{1,5}$/, 'must be a port from 0 (any free one) to 65535'),
-      v.transform(Number),
-      v.maxValue(65_535, 'must be a port from 0 (any free one) to 65535'),
-    ),
-    '3000',
-  ),
+  PORT: v.optional(port, '3000'),
   HOST: v.optional(v.string(), '127.0.0.1'),
   DATABASE_URL: v.optional(url(['mysql:'], /^\/[^/]+$/, 'mysql://user:password@host:3306/database')),
   REDIS_URL: v.optional(url(['redis:', 'rediss:'], /^(\/\d*)?$/, 'redis://:password@host:6379/0')),
@@ -92,8 +99,12 @@ const Environment = v.object({
     ),
   ),
   TIME_ZONE_OFFSET: v.optional(v.pipe(v.string(), parsedBy(parseOffset)), '+03'),
-  ADMIN_USER: v.optional(v.string()),
+  OPS_HOST: v.optional(v.string(), '127.0.0.1'),
+  OPS_PORT: v.optional(port),
+  // Basic auth cannot carry a colon in the name (RFC 7617, section 2).
+  ADMIN_USER: v.optional(v.pipe(v.string(), v.excludes(':', 'must be a name without a colon'))),
   ADMIN_PASSWORD: v.optional(v.string()),
+  TRUSTED_PROXIES: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   NOTIFICATION_ENCODING: v.optional(v.picklist(['json', 'form'], 'must be json or form'), 'json'),
   RATE_LIMIT: v.optional(
@@ -128,6 +139,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if ((e.ADMIN_USER === undefined) !== (e.ADMIN_PASSWORD === undefined)) {
     throw new ConfigError('ADMIN_USER and ADMIN_PASSWORD go together: set both, or neither.');
   }
+  if (e.ADMIN_PASSWORD === undefined && !isLoopback(e.OPS_HOST)) {
+    throw new ConfigError(
+      'ADMIN_USER and ADMIN_PASSWORD must be set when OPS_HOST is not a loopback address such as 127.0.0.1.',
+    );
+  }
   if (e.DATABASE_URL !== undefined && e.SECRET_KEY === undefined) {
     throw new ConfigError(
       'SECRET_KEY must be set when DATABASE_URL is: 32 bytes in base64 (make one with: openssl rand -base64 32).',
@@ -141,10 +157,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     dataDir: e.DATA_DIR,
     secretKey: e.SECRET_KEY,
     zone: e.TIME_ZONE_OFFSET,
+    opsHost: e.OPS_HOST,
+    opsPort: e.OPS_PORT,
     admin:
       e.ADMIN_USER !== undefined && e.ADMIN_PASSWORD !== undefined
         ? { user: e.ADMIN_USER, password: e.ADMIN_PASSWORD }
         : undefined,
+    trustedProxies: e.TRUSTED_PROXIES,
     allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
     notificationEncoding: e.NOTIFICATION_ENCODING,
     rateLimit: e.RATE_LIMIT,

@@ -26,7 +26,10 @@ describe('the configuration', () => {
       dataDir: './.data',
       secretKey: undefined,
       zone: { text: '+03', minutes: 180 },
+      opsHost: '127.0.0.1',
+      opsPort: undefined,
       admin: undefined,
+      trustedProxies: [],
       allowPrivateEndpoints: [],
       notificationEncoding: 'json',
       rateLimit: 1000,
@@ -39,8 +42,11 @@ describe('the configuration', () => {
   it('takes an empty variable for an absent one, and passes over those of others', () => {
     const names = ['PORT', 'HOST', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'SECRET_KEY', 'TIME_ZONE_OFFSET'];
     const more = [
+      'OPS_HOST',
+      'OPS_PORT',
       'ADMIN_USER',
       'ADMIN_PASSWORD',
+      'TRUSTED_PROXIES',
       'ALLOW_PRIVATE_ENDPOINTS',
       'NOTIFICATION_ENCODING',
       'RATE_LIMIT',
@@ -54,6 +60,12 @@ describe('the configuration', () => {
     ['PORT', '0', { port: 0 }],
     ['PORT', '65535', { port: 65_535 }],
     ['HOST', '0.0.0.0', { host: '0.0.0.0' }],
+    ['OPS_PORT', '0', { opsPort: 0 }],
+    ['OPS_PORT', '9000', { opsPort: 9000 }],
+    ['OPS_HOST', 'localhost', { opsHost: 'localhost' }],
+    ['OPS_HOST', '::1', { opsHost: '::1' }],
+    ['OPS_HOST', '::ffff:127.0.0.1', { opsHost: '::ffff:127.0.0.1' }],
+    ['TRUSTED_PROXIES', '10.0.0.0/8, ::1/128,', { trustedProxies: ['10.0.0.0/8', '::1/128'] }],
     ['REDIS_URL', 'redis://:p%40ss@host:6379/1', { redisUrl: 'redis://:p%40ss@host:6379/1' }],
     ['REDIS_URL', 'rediss://host', { redisUrl: 'rediss://host' }],
     ['DATA_DIR', '/var/lib/ledgerbell', { dataDir: '/var/lib/ledgerbell' }],
@@ -88,6 +100,9 @@ describe('the configuration', () => {
 
   it.each([
     ['PORT', ['65536', '-1', 'http', '3000.5', ' 3000', '1e3', '0x50']],
+    ['OPS_PORT', ['65536', '-1', 'http', '3000.5']],
+    ['ADMIN_USER', ['MARKER:ops']],
+    ['TRUSTED_PROXIES', ['10.0.0.1', '10/8', 'loopback', '10.0.0.0/8 ::1/128']],
     [
       'DATABASE_URL',
       ['MARKER', 'postgres://u:MARKER@host/db', 'mysql:/MARKER@@', 'mysql://u:MARKER@host:99999/db'],
@@ -151,6 +166,24 @@ describe('the configuration', () => {
       const message = refusal(env as Record<string, string>);
       expect(message).toMatch(/ADMIN_USER.*ADMIN_PASSWORD/);
       expect(message).not.toContain('MARKER');
+    }
+  });
+
+  it('demands a password for an OPS_HOST that others may reach', () => {
+    for (const host of [
+      '0.0.0.0',
+      '::',
+      '10.0.0.1',
+      '::ffff:10.0.0.1',
+      'ops.example',
+      'localhost.example',
+      '1',
+    ]) {
+      expect(refusal({ OPS_HOST: host })).toMatch(
+        /^ADMIN_USER and ADMIN_PASSWORD must be set when OPS_HOST /,
+      );
+      const env = { OPS_HOST: host, ADMIN_USER: 'ops', ADMIN_PASSWORD: 'MARKER' };
+      expect(readConfig(env)).toMatchObject({ opsHost: host });
     }
   });
 

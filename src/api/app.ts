@@ -1,6 +1,4 @@
-import { Hono } from 'hono';
-import { requestId } from 'hono/request-id';
-import { TrieRouter } from 'hono/router/trie-router';
+import type { Hono } from 'hono';
 import { openAPIRouteHandler } from 'hono-openapi';
 import { createAccount } from '../accounts/create.ts';
 import { getAccount, listAccounts } from '../accounts/list.ts';
@@ -17,13 +15,12 @@ import { redeliverDelivery } from '../deliveries/redeliver.ts';
 import { replayWebhook } from '../deliveries/replay.ts';
 import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { authenticate } from '../http/authentication.ts';
+import { answerUnrouted, createBaseApp } from '../http/base-app.ts';
 import { createCallerCache } from '../http/caller-cache.ts';
 import type { ApiEnv } from '../http/environment.ts';
 import { idempotentRequests } from '../http/idempotent-requests.ts';
 import { PROBLEM_SCHEMA, RATE_LIMIT_HEADERS } from '../http/openapi.ts';
-import { answerError, notFound, Problem } from '../http/problem.ts';
 import { limitRate } from '../http/rate-limit.ts';
-import { requestLog } from '../http/request-log.ts';
 import { createImport } from '../imports/create.ts';
 import { getImport, listImportErrors, listImports } from '../imports/get.ts';
 import { getTransaction } from '../listing/get.ts';
@@ -65,12 +62,10 @@ const DOCUMENT = {
   webhooks: NOTIFICATION,
 };
 
-/** Creates the app with all its routes: the API, health checks, docs and operations pages. */
+/** Creates the app with all its routes: the API, health checks and docs. */
 export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
-  const { config, queues, log } = runtime;
-  const app = new Hono<ApiEnv>();
-  app.use(requestId(), requestLog(log));
-  app.onError((error, c) => answerError(error, c, log));
+  const { config, queues } = runtime;
+  const app = createBaseApp(runtime);
 
   app.get('/healthz', ...getHealth());
   app.get('/readyz', ...getReadiness(runtime));
@@ -120,23 +115,4 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
 
   answerUnrouted(app);
   return app;
-}
-
-/** Answers 405 with Allow (RFC 9110, section 15.5.6) if the path exists for other methods, else 404. */
-function answerUnrouted(app: Hono<ApiEnv>): void {
-  const methods = new TrieRouter<string>();
-  const known = new Set<string>();
-  for (const { method, path } of app.routes) {
-    if (method === 'ALL') continue;
-    methods.add(method, path, method);
-    known.add(method);
-  }
-  app.notFound((c) => {
-    const allowed = [...known].filter((method) => methods.match(method, c.req.path)[0].length > 0);
-    // If the path does take the method, its route found nothing, such as a missing file of a page: 404.
-    if (allowed.length === 0 || allowed.includes(c.req.method)) throw notFound('path');
-    throw new Problem('method-not-allowed', `This path takes ${allowed.join(', ')}.`, {
-      headers: { Allow: allowed.join(', ') },
-    });
-  });
 }

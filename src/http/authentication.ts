@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Runtime } from '../runtime.ts';
 import type { CallerCache } from './caller-cache.ts';
 import { createCallerFinder } from './callers.ts';
@@ -27,9 +26,8 @@ export function authenticate(
       );
     }
     const hash = createHash('sha256').update(key).digest();
-    const { address } = getConnInfo(c).remote;
     const find = () => callers.find(hash, () => findCaller(hash));
-    const caller = await attempt({ hash, address, find });
+    const caller = await attempt({ hash, address: c.get('clientAddress'), find });
     if (caller === null) throw unknownKey();
     c.set('caller', caller);
     c.set('requireKey', async () => {

@@ -17,6 +17,8 @@ export interface ApiEnv {
   Bindings: HttpBindings;
   Variables: {
     requestId: string;
+    /** The address that the request comes from; see `createClientFinder`. */
+    clientAddress: string | undefined;
     caller: Caller;
     /** @throws {Problem} 401 when the caller's API key has been deleted since the request began. */
     requireKey: () => Promise<void>;

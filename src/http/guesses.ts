@@ -13,7 +13,7 @@ const MAX_PROVEN = 10_000;
 export interface Attempt {
   /** SHA-256 of the key. */
   hash: Buffer;
-  /** Remote address of the connection. */
+  /** The address that the request comes from. */
   address: string | undefined;
   find: () => Promise<Caller | null>;
 }
@@ -24,8 +24,8 @@ export interface Attempt {
  * an IPv6 /64, because a client with one address of a /64 can use all of them. The count is shared by all processes; while
  * Redis is unreachable, each process counts alone.
  *
- * A key that was valid in this process before is let through, because other clients may share the guesser's address. Headers
- * such as X-Forwarded-For are ignored, because a guesser can forge them. Behind a proxy all clients therefore count as one.
+ * A key that was valid in this process before is let through, because other clients may share the guesser's address. Behind a
+ * proxy that is not in TRUSTED_PROXIES, all clients do.
  */
 export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
   const unknownKeys = createQuota({ redis, prefix: `${prefix}:guesses`, limit: GUESSES });

@@ -8,5 +8,6 @@ export const requestLog = (log: Log) =>
     await next();
     const { method, path } = c.req;
     const durationMs = Math.round(performance.now() - started);
-    log.info({ requestId: c.get('requestId'), method, path, status: c.res.status, durationMs }, 'request');
+    const { requestId, clientAddress } = c.var;
+    log.info({ requestId, clientAddress, method, path, status: c.res.status, durationMs }, 'request');
   });

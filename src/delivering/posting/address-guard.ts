@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { parseCidr, type Range } from '../../cidrs.ts';
+import { type Address, contains, parseCidr } from '../../cidrs.ts';
 import { createResolver, type Resolve } from './resolver.ts';
 import { SPECIAL_RANGES } from './special-ranges.ts';
 
@@ -42,8 +42,6 @@ export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError';
   readonly code = 'EADDRREFUSED_BY_POLICY';
 }
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 const RANGES = SPECIAL_RANGES.map((range) => ({ ...range, parsed: ipaddr.parseCIDR(range.cidr) }));
 
@@ -160,8 +158,4 @@ export function createAddressGuard({
 /** The host without the brackets of IPv6 and without final dots, which do not change where it leads. */
 function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
-}
-
-function contains([range, bits]: Range, address: Address): boolean {
-  return range.kind() === address.kind() && address.match(range, bits);
 }
