@@ -7,6 +7,7 @@ import { startEmbedded } from './embedded/servers.ts';
 import { startImporterWorker } from './importing/worker.ts';
 import { createLog, type Log } from './log.ts';
 import { startMaintenanceWorker } from './maintenance/worker.ts';
+import { startOps } from './ops/server.ts';
 import { openRuntime, type Role, type Runtime, type Servers } from './runtime.ts';
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './stopping.ts';
 
@@ -21,6 +22,8 @@ export type RoleName = (typeof ROLES)[number];
 export interface Service {
   /** URL of the API. Empty when this process does not have the role `api`. */
   url: string;
+  /** URL of the operators' listener, which every process has. */
+  opsUrl: string;
   runtime: Runtime;
   /**
    * Finishes or gives back all work in progress, then closes everything, embedded servers last. May be called more than once.
@@ -32,7 +35,7 @@ export interface Service {
 /**
  * Starts the given roles in this process, on the configured servers or embedded ones.
  * @param signal aborts the start, which then rejects with the signal's reason.
- * @throws when a server cannot be started or reached within a minute, or the port is taken. Nothing is left running then.
+ * @throws when a server cannot be started or reached within a minute, or PORT or OPS_PORT is taken. Nothing is left running then.
  */
 export async function startService({
   config,
@@ -82,8 +85,11 @@ export async function startService({
       running.push(api);
       url = api.url;
     }
+    // After the API, so that it never takes the API's port.
+    const ops = await startOps(runtime);
+    running.push(ops);
     signal?.throwIfAborted();
-    return { url, runtime, stop };
+    return { url, opsUrl: ops.url, runtime, stop };
   } catch (error) {
     return await abandonStart(error, stop);
   }
@@ -159,7 +165,7 @@ async function startConfigured(
 ): Promise<Service> {
   const config = readConfig();
   const service = await startService({ config, roles, log: createLog(config.logLevel), announce, signal });
-  process.stdout.write(`${describe(roles, service.url).join('\n')}\n`);
+  process.stdout.write(`${describe(roles, service).join('\n')}\n`);
   return service;
 }
 
@@ -168,9 +174,11 @@ function explain(error: unknown, what: string): string {
   return `Ledgerbell ${what}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Lines for a person: the roles that run, and the URLs of the API. */
-function describe(roles: readonly RoleName[], url: string): string[] {
-  const running = `Ledgerbell is running: ${roles.join(', ')}`;
-  if (url === '') return [running];
-  return [running, `  API      ${url}/v1`, `  Docs     ${url}/docs`, `  Console  ${url}/ops`];
+/** Lines for a person: the roles that run, and the URLs of the API and the console. */
+function describe(roles: readonly RoleName[], { url, opsUrl }: Service): string[] {
+  return [
+    `Ledgerbell is running: ${roles.join(', ')}`,
+    ...(url === '' ? [] : [`  API      ${url}/v1`, `  Docs     ${url}/docs`]),
+    `  Console  ${opsUrl}/ops`,
+  ];
 }

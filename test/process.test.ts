@@ -17,8 +17,8 @@ const receiver = useReceiver();
 const running: ServiceProcess[] = [];
 const directories: string[] = [];
 
-const start = (env: Record<string, string>, args?: string[]) => {
-  const service = startServiceProcess(env, args);
+const start = (env: Record<string, string>, args?: string[], entry?: string) => {
+  const service = startServiceProcess(env, args, entry);
   running.push(service);
   return service;
 };
@@ -91,6 +91,7 @@ describe('npm start', () => {
   it.each([
     [{ PORT: 'http' }, 'PORT must be a port'],
     [{ DATABASE_URL: 'postgres://u:hunter2@h/d' }, 'DATABASE_URL must be a URL such as mysql://'],
+    [{ OPS_HOST: '0.0.0.0' }, 'ADMIN_USER and ADMIN_PASSWORD must be set when OPS_HOST'],
     [{ TIME_ZONE_OFFSET: 'Istanbul' }, 'TIME_ZONE_OFFSET must be an offset'],
   ])('with %j ends with one line that names the variable', async (env, line) => {
     const service = start(env);
@@ -156,6 +157,50 @@ describe('the running service', () => {
     });
     expect(answer.import.id).toBeDefined();
     await until('its notification', () => receiver.at('/outlives').length === 1, 45_000);
+  });
+
+  it.each([
+    ['npm start -- --roles importer', ['--roles', 'importer'], 'src/main.ts'],
+    ['workers/importer.ts', [], 'workers/importer.ts'],
+    ['workers/delivery.ts', [], 'workers/delivery.ts'],
+    ['workers/maintenance.ts', [], 'workers/maintenance.ts'],
+  ])('is joined by %s, which has a console of its own', async (_command, args, entry) => {
+    const { databaseUrl = '', redisUrl = '' } = (await findRunning(dataDir)) ?? {};
+    const worker = start(
+      {
+        DATABASE_URL: databaseUrl,
+        REDIS_URL: redisUrl,
+        SECRET_KEY: (await readFile(join(dataDir, 'secret.key'), 'utf8')).trim(),
+        DATA_DIR: await newDirectory(),
+        PORT: new URL(await service.url()).port,
+      },
+      args,
+      entry,
+    );
+    const url = await worker.opsUrl();
+    expect(worker.said).not.toMatch(/ {2}(API|Docs) /);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(await (await fetch(`${url}/ops`)).text()).toContain('maintenance');
+    expect(await worker.end('SIGTERM')).toBe(0);
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+  });
+
+  it('refuses an OPS_PORT that is taken, in one line', async () => {
+    const { databaseUrl = '', redisUrl = '' } = (await findRunning(dataDir)) ?? {};
+    const { port } = new URL(await service.opsUrl());
+    const second = start(
+      {
+        DATABASE_URL: databaseUrl,
+        REDIS_URL: redisUrl,
+        SECRET_KEY: (await readFile(join(dataDir, 'secret.key'), 'utf8')).trim(),
+        OPS_PORT: port,
+      },
+      ['--roles', 'maintenance'],
+    );
+    expect(await second.ended()).toBe(1);
+    expect(second.said.trim()).toBe(
+      `Ledgerbell cannot start: OPS_PORT ${port} on 127.0.0.1 is taken: set OPS_PORT to another one, or to 0 for any free one.`,
+    );
   });
 
   it('refuses a second start on the same DATA_DIR, and is not disturbed', async () => {

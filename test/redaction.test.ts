@@ -53,7 +53,8 @@ const errors: { request: string; answer: string }[] = [];
 const said: string[] = [];
 
 async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch((await service.url()) + path, {
+  const url = await (path === '/ops' ? service.opsUrl() : service.url());
+  const response = await fetch(url + path, {
     method,
     headers: { Authentication: key, 'Content-Type': 'application/json', ...headers },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

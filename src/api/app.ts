@@ -25,9 +25,6 @@ import { createImport } from '../imports/create.ts';
 import { getImport, listImportErrors, listImports } from '../imports/get.ts';
 import { getTransaction } from '../listing/get.ts';
 import { listAccountTransactions, listAllTransactions } from '../listing/list.ts';
-import { requireOperator } from '../ops/access.ts';
-import { opsConsole } from '../ops/console.ts';
-import { DASHBOARD_PATH, queueDashboard } from '../ops/dashboard.ts';
 import type { Runtime } from '../runtime.ts';
 import { VERSION } from '../version.ts';
 import { changeWebhook } from '../webhooks/change.ts';
@@ -64,7 +61,6 @@ const DOCUMENT = {
 
 /** Creates the app with all its routes: the API, health checks and docs. */
 export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
-  const { config, queues } = runtime;
   const app = createBaseApp(runtime);
 
   app.get('/healthz', ...getHealth());
@@ -72,7 +68,7 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
 
   const callers = createCallerCache();
   app.use('/v1/*', authenticate(runtime, callers));
-  if (config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
+  if (runtime.config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
   app.use('/v1/*', idempotentRequests(runtime));
   app.get('/v1/webhooks', ...listWebhooks(runtime));
   app.post('/v1/webhooks', ...createWebhook(runtime, guard));
@@ -107,11 +103,6 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   app.get('/problems/:name', ...getProblem());
   app.get('/docs/', (c) => c.redirect('/docs'));
   app.route('/docs', docsPages());
-  app.use('/ops/*', requireOperator(config.admin));
-  app.get('/ops/', (c) => c.redirect('/ops'));
-  app.get(`${DASHBOARD_PATH}/`, (c) => c.redirect(DASHBOARD_PATH));
-  app.route(DASHBOARD_PATH, queueDashboard(queues, { readOnly: config.queueDashboard === 'read-only' }));
-  app.route('/ops', opsConsole(runtime));
 
   answerUnrouted(app);
   return app;

@@ -25,7 +25,7 @@ export async function withApi<T>(
     terminal.note('No service is running: starting it for this command.');
     const log = createLog('silent');
     const service = await startService({
-      config: { ...config, port: 0 },
+      config: { ...config, port: 0, opsPort: 0 },
       roles: ROLES,
       log,
       announce: terminal.note,

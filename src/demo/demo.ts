@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { PortTakenError } from '../api/server.ts';
 import { Failure } from '../cli/failure.ts';
 import { followImport, ImportAnswer, type ImportState } from '../cli/import-follow.ts';
 import { formatCount } from '../cli/terminal.ts';
 import type { Config } from '../config.ts';
+import { PortTakenError } from '../http/server.ts';
 import { createLog } from '../log.ts';
 import { ROLES, type Service, startService } from '../service.ts';
 import { createDemoCustomer, type DemoCustomer } from './customer.ts';
@@ -43,7 +43,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const succeeded = await runSteps(options, service, customer, subscribers, statement);
     if (options.once)
       screen.line('Without --once the demo stays up, with its API, docs, console and queues to look at.');
-    else await stayUp(screen, service.url, listingCommand(service.url, customer.key, statement), signal);
+    else await stayUp(screen, service, listingCommand(service.url, customer.key, statement), signal);
     return succeeded;
   } finally {
     await service.stop();
@@ -155,10 +155,15 @@ function showResult(screen: Screen, problems: readonly string[]): boolean {
   return problems.length === 0;
 }
 
-async function stayUp(screen: Screen, url: string, command: string, signal: AbortSignal): Promise<void> {
+async function stayUp(
+  screen: Screen,
+  { url, opsUrl }: Service,
+  command: string,
+  signal: AbortSignal,
+): Promise<void> {
   screen.line(`Docs     ${url}/docs`);
-  screen.line(`Console  ${url}/ops`);
-  screen.line(`Queues   ${url}/ops/queues`);
+  screen.line(`Console  ${opsUrl}/ops`);
+  screen.line(`Queues   ${opsUrl}/ops/queues`);
   screen.line();
   screen.line('The listing, as the demo’s customer sees it:');
   screen.line();

@@ -4,9 +4,8 @@ import { RateLimiterRedis } from 'rate-limiter-flexible';
 
 const SECOND = 1_000;
 
-/** Length of a window. A quota allows its limit once per window. */
+/** Default length of a window. A quota allows its limit once per window. */
 export const WINDOW_SECONDS = 10;
-const WINDOW = WINDOW_SECONDS * SECOND;
 
 /** Milliseconds between two reports of a window to Redis. */
 const REPORT_EVERY = 100;
@@ -40,7 +39,7 @@ interface Window {
 }
 
 /**
- * Counts up to `limit` per name in windows of 10 s, which all processes on one Redis share. A process answers from its own
+ * Counts up to `limit` per name in windows, which all processes on one Redis share. A process answers from its own
  * count and reports to Redis in the background: immediately after a pause, otherwise every 100 ms. So no request waits for
  * Redis, whether Redis is fast, slow or unreachable. In return, each further process may let through what it receives within
  * those 100 ms. While Redis is unreachable, each process uses its own count.
@@ -49,22 +48,25 @@ export function createQuota({
   redis,
   prefix,
   limit,
+  windowSeconds = WINDOW_SECONDS,
 }: {
   redis: Redis;
   /** Prefix of its keys in Redis. */
   prefix: string;
   limit: number;
+  windowSeconds?: number;
 }): Quota {
+  const length = windowSeconds * SECOND;
   const shared = new RateLimiterRedis({
     storeClient: redis,
     keyPrefix: prefix,
     points: limit,
-    duration: WINDOW_SECONDS,
+    duration: windowSeconds,
   });
   const windows = new Map<string, Window>();
 
   function open(name: string): Window {
-    const window = { counted: 0, unreported: 0, reporting: false, endsAt: performance.now() + WINDOW };
+    const window = { counted: 0, unreported: 0, reporting: false, endsAt: performance.now() + length };
     windows.delete(name);
     windows.set(name, window);
     if (windows.size > MAX_WINDOWS) {
@@ -81,7 +83,7 @@ export function createQuota({
 
   const left = (window: Window | undefined): Left => {
     const remaining = Math.max(0, limit - (window === undefined ? 0 : window.counted + window.unreported));
-    const milliseconds = window === undefined ? WINDOW : window.endsAt - performance.now();
+    const milliseconds = window === undefined ? length : window.endsAt - performance.now();
     return { exhausted: remaining === 0, remaining, seconds: Math.max(1, Math.ceil(milliseconds / SECOND)) };
   };
 
@@ -93,7 +95,7 @@ export function createQuota({
       window.unreported = 0;
       try {
         const { consumedPoints, msBeforeNext } = await shared.penalty(name, uses);
-        if (msBeforeNext <= WINDOW) {
+        if (msBeforeNext <= length) {
           window.counted = consumedPoints;
           window.endsAt = performance.now() + msBeforeNext;
         } else {

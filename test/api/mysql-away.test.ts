@@ -55,12 +55,13 @@ it('answers 503 with Retry-After while MySQL is away, and by itself 200 when it 
   expect((await get('/v1/accounts')).status).toBe(200);
 
   await mysql.stop();
-  for (const path of ['/v1/accounts', '/v1/transactions?starts=2026-01-01', '/v1/webhooks/1', '/ops']) {
+  for (const path of ['/v1/accounts', '/v1/transactions?starts=2026-01-01', '/v1/webhooks/1']) {
     const answer = await get(path);
     expectProblem(answer, 503);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(JSON.stringify(answer.body)).not.toMatch(/SELECT|sock|ECONN|ENOENT/);
   }
+  expectProblem(await send(`${service.opsUrl}/ops`, {}), 503);
   const upload = await send(`${service.url}/v1/imports`, {
     method: 'POST',
     headers: { Authentication: api_key, 'Content-Type': 'application/x-ndjson' },
@@ -78,7 +79,9 @@ it('answers 503 with Retry-After while MySQL is away, and by itself 200 when it 
     503,
     { status: 'not ready', mysql: 'not available', redis: 'ok', migrations: 'not available' },
   ]);
-  expect((await get('/healthz')).status).toBe(200);
+  for (const url of [service.url, service.opsUrl]) {
+    expect((await send(`${url}/healthz`, {})).status).toBe(200);
+  }
 
   mysql = await startMysql();
   await until('the API answers again', async () => (await get('/v1/accounts')).status === 200);

@@ -8,8 +8,8 @@ const service = useService({ roles: ['api'] });
 const browser = useBrowser();
 
 /** Requests to anything but the service itself; what the page holds in itself (data:) is none. */
-const foreign = ({ requests }: Visit) =>
-  requests.filter((url) => !url.startsWith(`${service.url}/`) && !url.startsWith('data:'));
+const foreign = ({ page, requests }: Visit) =>
+  requests.filter((url) => !url.startsWith(`${new URL(page.url()).origin}/`) && !url.startsWith('data:'));
 
 beforeAll(async () => {
   const { api_key: key } = await service.customer('Şahin Tekstil A.Ş.');
@@ -65,7 +65,7 @@ describe('/docs in a browser', () => {
 
 describe('/ops in a browser', () => {
   it.each([false, true])('shows what needs attention, text as text (dark: %s)', async (dark) => {
-    const visit = await browser.visit(`${service.url}/ops`, { dark });
+    const visit = await browser.visit(`${service.opsUrl}/ops`, { dark });
     const { page, faults } = visit;
     const text = await page.locator('body').textContent();
     for (const shown of [
@@ -89,13 +89,13 @@ describe('/ops in a browser', () => {
   });
 
   it('fits a narrow screen', async () => {
-    const { page } = await browser.visit(`${service.url}/ops`);
+    const { page } = await browser.visit(`${service.opsUrl}/ops`);
     await page.setViewportSize({ width: 400, height: 800 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(400);
   });
 
   it('leads to the queues, by name, with no way to change them', async () => {
-    const visit = await browser.visit(`${service.url}/ops`);
+    const visit = await browser.visit(`${service.opsUrl}/ops`);
     const { page, faults } = visit;
     await page.getByRole('link', { name: 'Queues' }).click();
     for (const name of ['imports', 'deliveries', 'maintenance']) {

@@ -80,6 +80,7 @@ export async function startInstallation({
       ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
       LOG_LEVEL: 'debug',
       PORT: String(port),
+      OPS_PORT: '0',
       NODE_ENV: 'production',
       ...clock.env,
     };

@@ -11,15 +11,42 @@ const closed = useService({
 
 const PATHS = ['/ops', '/ops/', '/ops/queues', '/ops/queues/', '/ops/queues/api/queues', '/ops/nothing'];
 
+/** Wrong passwords are counted by address. */
+let addresses = 0;
+function newAddress(): string {
+  addresses += 1;
+  return `127.0.3.${addresses}`;
+}
+
 const basic = (credentials: string) => ({
   Authorization: `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}`,
 });
 
+describe('the listeners', () => {
+  it.each(PATHS)('show %s to operators only, on a listener of its own', async (path) => {
+    expect((await send(open.opsUrl + path, {})).status).not.toBe(403);
+    expectProblem(await send(open.url + path, {}), 404);
+    expectProblem(await send(closed.url + path, { headers: basic('yönetici:gizli:MARKER') }), 404);
+  });
+
+  it.each(['/healthz', '/readyz', '/problems/forbidden'])('show %s to everybody, on both', async (path) => {
+    for (const url of [closed.url, closed.opsUrl]) {
+      const answer = await send(url + path, { headers: { Host: '10.0.0.1', 'X-Forwarded-For': '10.0.0.2' } });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  it.each(['/v1/banks', '/docs', '/openapi.json'])('keep %s for the API', async (path) => {
+    expectProblem(await open.callOps('GET', path), 404);
+    expectProblem(await closed.callOps('GET', path), 401);
+  });
+});
+
 describe('the console without a password', () => {
   it.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('answers on this machine as %s', async (name) => {
-    const { port } = new URL(open.url);
+    const { port } = new URL(open.opsUrl);
     for (const host of [name, `${name}:${port}`]) {
-      expect((await send(`${open.url}/ops`, { headers: { Host: host } })).status).toBe(200);
+      expect((await send(`${open.opsUrl}/ops`, { headers: { Host: host } })).status).toBe(200);
     }
   });
 
@@ -34,14 +61,14 @@ describe('the console without a password', () => {
     { Host: '127.0.0.1.example:3000' },
     { Host: '10.0.0.1' },
   ])('answers 403 to what only seems to come from it: %j', async (headers) => {
-    for (const path of PATHS) expectProblem(await send(open.url + path, { headers }), 403);
+    for (const path of PATHS) expectProblem(await send(open.opsUrl + path, { headers }), 403);
   });
 });
 
 describe('the console with a password', () => {
   it('answers to it, from wherever', async () => {
     for (const headers of [{}, { 'X-Forwarded-For': '93.184.216.34' }, { Host: 'ops.example' }]) {
-      const answer = await send(`${closed.url}/ops`, {
+      const answer = await send(`${closed.opsUrl}/ops`, {
         headers: { ...headers, ...basic('yönetici:gizli:MARKER') },
       });
       expect(answer.status).toBe(200);
@@ -61,15 +88,33 @@ describe('the console with a password', () => {
     { Authorization: 'Bearer gizli:MARKER' },
   ])('answers 401 to anything else: %j', async (headers) => {
     for (const path of PATHS) {
-      const answer = await send(closed.url + path, { headers });
+      const answer = await send(closed.opsUrl + path, { headers, from: newAddress() });
       expectProblem(answer, 401);
       expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);
       expect(JSON.stringify(answer.body)).not.toContain('MARKER');
     }
   });
 
+  it('answers 429 after ten wrong passwords in a minute, also to the right one, and elsewhere goes on', async () => {
+    const ask = (from: string, headers: Record<string, string>) =>
+      send(`${closed.opsUrl}/ops`, { from, headers });
+    const [guesser, operator] = ['127.0.2.1', '127.0.2.2'];
+    const wrong = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => ask(guesser, basic(`yönetici:${i}`))),
+    );
+    const refused = wrong.filter(({ status }) => status === 429);
+    expect([wrong.length - refused.length, refused.length]).toEqual([10, 20]);
+    for (const answer of [...refused, await ask(guesser, basic('yönetici:gizli:MARKER'))]) {
+      expectProblem(answer, 429);
+      expect(answer.headers.get('retry-after')).toMatch(/^([1-9]|[1-5]\d|60)$/);
+    }
+    // A browser's first request, without a password, is no guess.
+    for (let i = 0; i < 20; i += 1) expectProblem(await ask(operator, {}), 401);
+    expect((await ask(operator, basic('yönetici:gizli:MARKER'))).status).toBe(200);
+  });
+
   it('does not answer to an API key', async () => {
     const { api_key: key } = await closed.customer();
-    expectProblem(await closed.call('GET', '/ops', { key }), 401);
+    expectProblem(await closed.callOps('GET', '/ops', { key }), 401);
   });
 });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { expectProblem } from '../support/problem.ts';
+import { send } from '../support/raw-http.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -7,24 +9,24 @@ const writable = useService({ roles: ['api'], config: { queueDashboard: 'writabl
 
 describe('the dashboard of the queues', () => {
   it.each(['/ops', '/ops/queues'])('%s is found with a slash behind it too', async (path) => {
-    const { status, headers } = await readOnly.call('GET', `${path}/`);
+    const { status, headers } = await readOnly.callOps('GET', `${path}/`);
     expect([status, headers.get('location')]).toEqual([302, path]);
-    const page = await readOnly.call('GET', path);
+    const page = await readOnly.callOps('GET', path);
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
   });
 
   it.each(['/ops', '/ops/queues'])('%s lets the browser load nothing from elsewhere', async (path) => {
-    const { headers } = await readOnly.call('GET', path);
+    const { headers } = await readOnly.callOps('GET', path);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toMatch(/default-src '(none|self)'/);
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
-    expect((await readOnly.call('GET', path)).body).not.toMatch(/(src|href)="(https?:)?\/\//);
+    expect((await readOnly.callOps('GET', path)).body).not.toMatch(/(src|href)="(https?:)?\/\//);
   });
 
   it('knows every queue', async () => {
-    const { status, body } = await readOnly.call('GET', '/ops/queues/api/queues');
+    const { status, body } = await readOnly.callOps('GET', '/ops/queues/api/queues');
     expect(status).toBe(200);
     expect(body.queues.map(({ name }: { name: string }) => name).sort()).toEqual([
       'deliveries',
@@ -35,7 +37,7 @@ describe('the dashboard of the queues', () => {
 
   it('serves none of the files around it', async () => {
     for (const path of ['..%2f..%2f..%2fpackage.json', '%2e%2e/package.json', '..%5cpackage.json']) {
-      const { status } = await readOnly.call('GET', `/ops/queues/static/${path}`);
+      const { status } = await readOnly.callOps('GET', `/ops/queues/static/${path}`);
       expect(status).toBe(404);
     }
   });
@@ -59,7 +61,7 @@ describe('the dashboard of the queues', () => {
     const { imports } = readOnly.runtime.queues;
     await imports.add('import', { importId: '1' }, { jobId: 'job-1' });
     const before = [await imports.getJobCounts(), await imports.isPaused()];
-    const { status } = await readOnly.call(method, `/ops/queues/api/queues/imports${path}`, {
+    const { status } = await readOnly.callOps(method, `/ops/queues/api/queues/imports${path}`, {
       body: { name: 'import', data: { importId: '2' }, jobData: { importId: '2' }, concurrency: 1 },
     });
     expect(status).toBeGreaterThanOrEqual(400);
@@ -69,14 +71,38 @@ describe('the dashboard of the queues', () => {
   });
 
   it.each(['/pause', '/resume'])('refuses to change all queues at once: %s', async (path) => {
-    await readOnly.call('PUT', `/ops/queues/api/queues${path}`);
+    await readOnly.callOps('PUT', `/ops/queues/api/queues${path}`);
     expect(await readOnly.runtime.queues.imports.isPaused()).toBe(false);
     expect(await readOnly.runtime.queues.deliveries.isPaused()).toBe(false);
   });
 
   it('changes what it is told when the operator has set it so', async () => {
-    const { status } = await writable.call('PUT', '/ops/queues/api/queues/imports/pause');
+    const { status } = await writable.callOps('PUT', '/ops/queues/api/queues/imports/pause');
     expect(status).toBe(200);
     await until('the queue paused', () => writable.runtime.queues.imports.isPaused());
+  });
+
+  it('changes nothing for a page of another site, which a browser on this machine may be showing', async () => {
+    const path = '/ops/queues/api/queues/deliveries/pause';
+    const { host } = new URL(writable.opsUrl);
+    for (const headers of [
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+      { Origin: 'http://localhost:1', 'Sec-Fetch-Site': 'same-site' },
+    ]) {
+      expectProblem(
+        await send(writable.opsUrl + path, { method: 'PUT', headers: { Host: host, ...headers } }),
+        403,
+      );
+    }
+    expect(await writable.runtime.queues.deliveries.isPaused()).toBe(false);
+    for (const headers of [
+      { Origin: `http://${host}` },
+      { Origin: 'https://console.example', 'Sec-Fetch-Site': 'same-origin' },
+    ]) {
+      expect(
+        (await send(writable.opsUrl + path, { method: 'PUT', headers: { Host: host, ...headers } })).status,
+      ).toBe(200);
+    }
   });
 });

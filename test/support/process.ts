@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const ROOT = new URL('../../', import.meta.url);
 
 export interface ServiceProcess {
   child: ChildProcess;
@@ -11,6 +11,8 @@ export interface ServiceProcess {
   readonly said: string;
   /** The URL of its API. Waits until the process prints it. */
   url(): Promise<string>;
+  /** The URL of its operators' listener. Waits until the process prints it. */
+  opsUrl(): Promise<string>;
   /** Sends a signal and waits for the end. @returns the exit code, null when the signal itself ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
   /** Waits for the end. */
@@ -18,9 +20,13 @@ export interface ServiceProcess {
 }
 
 /** Starts the service as a process. Of this process's environment it gets only PATH and HOME. */
-export function startServiceProcess(env: Record<string, string>, args: string[] = []): ServiceProcess {
+export function startServiceProcess(
+  env: Record<string, string>,
+  args: string[] = [],
+  entry = 'src/main.ts',
+): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL(entry, ROOT)), ...args], {
     env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'silent', ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -30,21 +36,23 @@ export function startServiceProcess(env: Record<string, string>, args: string[] 
       said += text;
     });
   }
+  const findInOutput = (pattern: RegExp) =>
+    until(
+      `an URL in: ${said}`,
+      () => {
+        if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${said}`);
+        return pattern.exec(said)?.[1];
+      },
+      60_000,
+    );
   const exit = once(child, 'exit').then(([code]) => code as number | null);
   return {
     child,
     get said() {
       return said;
     },
-    url: () =>
-      until(
-        `an URL in: ${said}`,
-        () => {
-          if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${said}`);
-          return /API\s+(http:\S+)\/v1/.exec(said)?.[1];
-        },
-        60_000,
-      ),
+    url: () => findInOutput(/API\s+(http:\S+)\/v1/),
+    opsUrl: () => findInOutput(/Console\s+(http:\S+)\/ops/),
     async end(signal) {
       child.kill(signal);
       return exit;

@@ -16,11 +16,15 @@ export interface Answer {
 
 export interface TestService {
   readonly url: string;
+  /** URL of the operators' listener. */
+  readonly opsUrl: string;
   readonly runtime: Runtime;
   /** Creates a customer with an API key for all its accounts. */
   customer(name?: string): Promise<NewCustomer>;
-  /** Sends one request. An object body is sent as JSON, a string as it is. */
+  /** Sends one request to the API. An object body is sent as JSON, a string as it is. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Sends one request to the operators' listener. */
+  callOps(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
 export interface CallOptions {
@@ -65,24 +69,34 @@ export function useService({
     get url() {
       return service.url;
     },
+    get opsUrl() {
+      return service.opsUrl;
+    },
     get runtime() {
       return service.runtime;
     },
     customer: (name = 'Müşteri') => createCustomer(service.runtime, name),
-    async call(method, path, { key, body, type, headers = {} } = {}) {
-      const response = await fetch(service.url + path, {
-        method,
-        redirect: 'manual',
-        headers: {
-          ...(key === undefined ? {} : { Authentication: key }),
-          ...(body === undefined ? {} : { 'Content-Type': type ?? 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      const isJson = /json/.test(response.headers.get('content-type') ?? '');
-      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
-    },
+    call: (method, path, options) => callUrl(method, service.url + path, options),
+    callOps: (method, path, options) => callUrl(method, service.opsUrl + path, options),
   };
+}
+
+async function callUrl(
+  method: string,
+  url: string,
+  { key, body, type, headers = {} }: CallOptions = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(key === undefined ? {} : { Authentication: key }),
+      ...(body === undefined ? {} : { 'Content-Type': type ?? 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
 }
