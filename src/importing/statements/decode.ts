@@ -1,0 +1,126 @@
+import { isUtf8 } from 'node:buffer';
+
+/**
+ * Decodes the bytes of a text file. Its encoding is that of its byte order mark or XML declaration; else UTF-8 as long as the bytes
+ * are valid, and Windows-1254 from there on. Windows-1254 and ISO-8859-9 (Turkish) and Windows-1252 and ISO-8859-1 (Western
+ * European) are the same but for six letters, which are Turkish in the one and Icelandic in the other.
+ */
+
+const FALLBACK = 'windows-1254';
+
+/** Bytes of the start that are looked at. */
+const HEAD_BYTES = 4 * 1024;
+
+/**
+ * Decodes a stream of bytes, without the byte order mark. Bytes that the encoding does not know become U+FFFD.
+ * @param encoding a label of the WHATWG Encoding standard, if it is known; else it is detected.
+ */
+export async function* decode(bytes: AsyncIterable<Uint8Array>, encoding?: string): AsyncGenerator<string> {
+  let head: Buffer | null = Buffer.alloc(0);
+  let decoder: Decoder | null = null;
+  for await (const part of bytes) {
+    if (decoder !== null) {
+      yield decoder.decode(part);
+      continue;
+    }
+    head = Buffer.concat([head ?? Buffer.alloc(0), part]);
+    if (head.length < HEAD_BYTES) continue;
+    decoder = createDecoder(encoding ?? detectEncoding(head));
+    yield decoder.decode(head);
+    head = null;
+  }
+  if (head !== null) {
+    decoder = createDecoder(encoding ?? detectEncoding(head));
+    yield decoder.decode(head);
+  }
+  yield decoder?.end() ?? '';
+}
+
+interface Decoder {
+  decode(bytes: Uint8Array): string;
+  end(): string;
+}
+
+/** @returns the label of an encoding; null: UTF-8 or the fallback. */
+function detectEncoding(head: Buffer): string | null {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
+  if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return null;
+  const utf16 = detectUtf16(head);
+  if (utf16 !== null) return utf16;
+  const [, declared] =
+    /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(head.toString('latin1')) ?? [];
+  return declared !== undefined &&
+    isKnown(declared) &&
+    !/^utf-?8$/i.test(declared) &&
+    !/^utf-?16/i.test(declared)
+    ? declared
+    : null;
+}
+
+/** Text without a byte order mark in UTF-16: almost every other byte is zero. */
+function detectUtf16(head: Buffer): string | null {
+  const pairs = Math.floor(head.length / 2);
+  if (pairs === 0) return null;
+  let [even, odd] = [0, 0];
+  for (let i = 0; i < pairs * 2; i += 2) {
+    if (head[i] === 0) even += 1;
+    if (head[i + 1] === 0) odd += 1;
+  }
+  if (odd > pairs * 0.7 && even < pairs * 0.1) return 'utf-16le';
+  return even > pairs * 0.7 && odd < pairs * 0.1 ? 'utf-16be' : null;
+}
+
+function isKnown(label: string): boolean {
+  try {
+    new TextDecoder(label);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function createDecoder(encoding: string | null): Decoder {
+  return encoding === null ? createUtf8Decoder() : plain(new TextDecoder(encoding));
+}
+
+const plain = (decoder: InstanceType<typeof TextDecoder>): Decoder => ({
+  decode: (bytes) => decoder.decode(bytes, { stream: true }),
+  end: () => decoder.decode(),
+});
+
+/** UTF-8 until a byte is not valid, then the fallback. Bytes of a character that is not complete yet are kept. */
+function createUtf8Decoder(): Decoder {
+  const utf8 = new TextDecoder('utf-8');
+  let fallback: Decoder | null = null;
+  let kept: Uint8Array = Buffer.alloc(0);
+  const decodeAll = (bytes: Uint8Array): string => {
+    if (fallback !== null) return fallback.decode(bytes);
+    if (isUtf8(bytes)) return utf8.decode(bytes, { stream: true });
+    fallback = plain(new TextDecoder(FALLBACK));
+    return fallback.decode(bytes);
+  };
+  return {
+    decode(part) {
+      const bytes = kept.length === 0 ? part : Buffer.concat([kept, part]);
+      if (fallback !== null) return decodeAll(bytes);
+      const whole = bytes.length - incompleteLength(bytes);
+      kept = bytes.subarray(whole);
+      return decodeAll(bytes.subarray(0, whole));
+    },
+    end() {
+      const rest = kept.length === 0 ? '' : decodeAll(kept);
+      return rest + (fallback?.end() ?? utf8.decode());
+    },
+  };
+}
+
+/** Bytes at the end that may begin a character of UTF-8 whose other bytes are still to come. */
+function incompleteLength(bytes: Uint8Array): number {
+  for (let length = 1; length <= Math.min(3, bytes.length); length += 1) {
+    const byte = bytes[bytes.length - length] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) > length ? length : 0;
+  }
+  return 0;
+}

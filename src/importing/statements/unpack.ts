@@ -1,0 +1,219 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { Unzip, UnzipInflate } from 'fflate';
+import { UnreadableFileError } from './unreadable.ts';
+
+/** Unpacks gzip and zip while the bytes arrive. What a file is packed with is seen from its first bytes, not from its name. */
+
+const MIB = 1024 * 1024;
+
+/** The most bytes that a file may have when unpacked. */
+export const MAX_UNPACKED_BYTES = 1024 * MIB;
+
+/** Statements are text, which packs to a tenth or so. A file that unpacks to more than this many times its size is refused. */
+const MAX_RATIO = 200;
+/** Up to this size, the ratio is not looked at. */
+const RATIO_FROM_BYTES = 16 * MIB;
+
+/** A packed file may contain another one, such as a zip that was sent with `Content-Encoding: gzip`. */
+const MAX_DEPTH = 2;
+
+/** Packed bytes given to the unzipper at a time. It returns everything that they unpack to at once. */
+const SLICE_BYTES = 16 * 1024;
+
+/** The most files in one zip. */
+const MAX_FILES = 1_000;
+
+/** One file, unpacked. A zip can contain several. */
+export interface UnpackedFile {
+  /** Its name within the zip; null if it came alone. */
+  name: string | null;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Yields the files in what was sent: itself, or what it contains. Read each file to its end before you ask for the next one.
+ * @throws {UnreadableFileError} when it is broken, encrypted, too large when unpacked, or names a path outside of its folder.
+ */
+export async function* unpack(
+  sent: AsyncIterable<Uint8Array>,
+  { name = null, depth = 0 }: { name?: string | null; depth?: number } = {},
+): AsyncGenerator<UnpackedFile> {
+  const { start, bytes } = await peek(sent);
+  const packing = packingOf(start);
+  if (packing === null) {
+    yield { name, bytes };
+    return;
+  }
+  if (depth === MAX_DEPTH) throw new UnreadableFileError('The file is packed more than twice.');
+  if (packing === 'gzip') {
+    yield* unpack(gunzip(bytes), { name, depth: depth + 1 });
+    return;
+  }
+  for await (const file of unzip(bytes)) yield* unpack(file.bytes, { name: file.name, depth: depth + 1 });
+}
+
+function packingOf(start: Uint8Array): 'gzip' | 'zip' | null {
+  if (start[0] === 0x1f && start[1] === 0x8b) return 'gzip';
+  if (start[0] !== 0x50 || start[1] !== 0x4b || start[2] !== 3 || start[3] !== 4) return null;
+  return isSpreadsheet(start) ? null : 'zip';
+}
+
+/** An XLSX file is a zip too, and begins with one of these. It is read as a whole. */
+const isSpreadsheet = (start: Uint8Array): boolean =>
+  /^(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(
+    Buffer.from(start.subarray(30, 60)).toString('latin1'),
+  );
+
+/** Looks at the first bytes. `bytes` yields all of them, these included. */
+async function peek(
+  sent: AsyncIterable<Uint8Array>,
+): Promise<{ start: Uint8Array; bytes: AsyncIterable<Uint8Array> }> {
+  const iterator = sent[Symbol.asyncIterator]();
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  while (length < 64) {
+    const { value, done } = await iterator.next();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+  }
+  const start = Buffer.concat(parts);
+  async function* all(): AsyncGenerator<Uint8Array> {
+    if (start.length > 0) yield start;
+    for (;;) {
+      const { value, done } = await iterator.next();
+      if (done) return;
+      yield value;
+    }
+  }
+  return { start, bytes: all() };
+}
+
+/** Counts what was packed and unpacked. @throws {UnreadableFileError} when it is too much. */
+function createLimit() {
+  let packed = 0;
+  let unpacked = 0;
+  return {
+    addPacked: (bytes: number) => {
+      packed += bytes;
+    },
+    addUnpacked(bytes: number) {
+      unpacked += bytes;
+      if (unpacked > MAX_UNPACKED_BYTES) {
+        throw new UnreadableFileError(
+          `The file has more than ${MAX_UNPACKED_BYTES / MIB} MiB when unpacked.`,
+        );
+      }
+      if (unpacked > RATIO_FROM_BYTES && unpacked > packed * MAX_RATIO) {
+        throw new UnreadableFileError(`The file unpacks to more than ${MAX_RATIO} times its size.`);
+      }
+    },
+  };
+}
+
+async function* gunzip(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const limit = createLimit();
+  async function* counted() {
+    for await (const part of packed) {
+      limit.addPacked(part.length);
+      yield part;
+    }
+  }
+  const gunzipped = createGunzip();
+  const done = pipeline(Readable.from(counted(), { objectMode: false }), gunzipped);
+  done.catch(() => {});
+  try {
+    for await (const part of gunzipped as AsyncIterable<Buffer>) {
+      limit.addUnpacked(part.length);
+      yield part;
+    }
+    await done;
+  } catch (error) {
+    if (error instanceof UnreadableFileError) throw error;
+    throw new UnreadableFileError('The file is gzip, and is broken or cut off.');
+  }
+}
+
+const DEFLATED = 8;
+const STORED = 0;
+const ENCRYPTED = 1;
+
+async function* unzip(
+  packed: AsyncIterable<Uint8Array>,
+): AsyncGenerator<{ name: string; bytes: AsyncIterable<Uint8Array> }> {
+  const limit = createLimit();
+  const source = slices(packed);
+  const unzipper = new Unzip();
+  unzipper.register(UnzipInflate);
+  /** Files that have begun, with what was unpacked of them and not read yet. */
+  const files: { name: string; parts: Uint8Array[]; isComplete: boolean }[] = [];
+  let found = 0;
+  unzipper.onfile = (file) => {
+    if (file.name.endsWith('/')) return;
+    found += 1;
+    checkFile(file.name, found, file.compression);
+    const entry = { name: file.name, parts: [] as Uint8Array[], isComplete: false };
+    files.push(entry);
+    file.ondata = (error, data, isLast) => {
+      if (error !== null) throw error;
+      limit.addUnpacked(data.length);
+      if (data.length > 0) entry.parts.push(data);
+      entry.isComplete ||= isLast;
+    };
+    file.start();
+  };
+  let isOver = false;
+  const advance = async () => {
+    const { value, done } = await source.next();
+    isOver = done === true;
+    try {
+      if (value !== undefined) limit.addPacked(value.length);
+      unzipper.push(value ?? new Uint8Array(), isOver);
+    } catch (error) {
+      if (error instanceof UnreadableFileError) throw error;
+      throw BROKEN_ZIP();
+    }
+  };
+  async function* read(file: (typeof files)[number]): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      yield* file.parts.splice(0);
+      if (file.isComplete && file.parts.length === 0) return;
+      if (isOver) throw BROKEN_ZIP();
+      await advance();
+    }
+  }
+  for (;;) {
+    const file = files.shift();
+    if (file !== undefined) yield { name: file.name, bytes: read(file) };
+    else if (isOver) break;
+    else await advance();
+  }
+  if (found === 0) throw BROKEN_ZIP();
+}
+
+const BROKEN_ZIP = () => new UnreadableFileError('The file is a zip, and is empty, broken or cut off.');
+
+function checkFile(name: string, count: number, compression: number): void {
+  if (count > MAX_FILES) throw new UnreadableFileError(`The zip contains more than ${MAX_FILES} files.`);
+  if (name.startsWith('/') || name.includes('\\') || name.split('/').includes('..')) {
+    throw new UnreadableFileError('The zip names a file outside of its own folder.');
+  }
+  if (compression !== DEFLATED && compression !== STORED) {
+    throw new UnreadableFileError('The zip is packed in a way that is not supported: use deflate.');
+  }
+}
+
+/** Cuts bytes into small slices. @throws {UnreadableFileError} when the zip is encrypted, which its first header says. */
+async function* slices(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  let isFirst = true;
+  for await (const part of packed) {
+    if (isFirst && ((part[6] ?? 0) & ENCRYPTED) === ENCRYPTED) {
+      throw new UnreadableFileError('The zip is encrypted: send the file without a password.');
+    }
+    isFirst = false;
+    for (let at = 0; at < part.length; at += SLICE_BYTES) yield part.subarray(at, at + SLICE_BYTES);
+  }
+  return undefined;
+}
