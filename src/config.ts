@@ -1,6 +1,12 @@
 import * as v from 'valibot';
 import { isLoopback, parseCidrs } from './cidrs.ts';
+import { ConfigError } from './config/config-error.ts';
+import { parseMysqlUrl } from './config/mysql-url.ts';
+import { parseRedisUrl } from './config/redis-url.ts';
+import { nameSource, readSecretFiles } from './config/secret-files.ts';
 import { parseOffset, type ZoneOffset } from './zone-offset.ts';
+
+export { ConfigError };
 
 /** All settings from the environment, read once and passed down. A URL that is `undefined` means an embedded server. */
 export interface Config {
@@ -11,6 +17,8 @@ export interface Config {
   dataDir: string;
   /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
   secretKey: string | undefined;
+  /** Keys that open what was sealed with them, and never seal. */
+  previousSecretKeys: string[];
   zone: ZoneOffset;
   /** The address of the operators' listener. It is loopback unless `admin` is set. */
   opsHost: string;
@@ -26,40 +34,12 @@ export interface Config {
   logLevel: (typeof LOG_LEVELS)[number];
   /** Whether jobs can be retried and removed on the dashboard. */
   queueDashboard: 'read-only' | 'writable';
+  /** Whether private servers may be started in place of missing URLs. */
+  embedded: 'auto' | 'never';
   install: 'auto' | 'never';
 }
 
-/** A wrong or missing environment variable. The message is one line that can be shown as it is, and never contains a secret. */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
-}
-
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-/** Schema of a server URL. `path` matches the part that names the database. */
-const url = (protocols: readonly string[], path: RegExp, example: string) =>
-  v.pipe(
-    v.string(),
-    v.check((text) => {
-      const parsed = URL.parse(text);
-      return (
-        parsed !== null &&
-        protocols.includes(parsed.protocol) &&
-        parsed.hostname !== '' &&
-        path.test(parsed.pathname) &&
-        [parsed.username, parsed.password, parsed.pathname].every(isDecodable)
-      );
-    }, `must be a URL such as ${example}`),
-  );
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Turns a parser that throws into a schema that fails with the parser's message. */
 const parsedBy = <T>(parse: (text: string) => T) =>
@@ -81,21 +61,37 @@ const port = v.pipe(
   v.maxValue(65_535, PORT_RANGE),
 );
 
+/** A text that the parser accepts, unparsed. */
+const acceptedBy = (parse: (text: string) => unknown) =>
+  v.pipe(
+    v.string(),
+    parsedBy((text) => {
+      parse(text);
+      return text;
+    }),
+  );
+
+const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text);
+
 const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
 
 const Environment = v.object({
   PORT: v.optional(port, '3000'),
   HOST: v.optional(v.string(), '127.0.0.1'),
-  DATABASE_URL: v.optional(url(['mysql:'], /^\/[^/]+$/, 'mysql://user:password@host:3306/database')),
-  REDIS_URL: v.optional(url(['redis:', 'rediss:'], /^(\/\d*)?$/, 'redis://:password@host:6379/0')),
+  DATABASE_URL: v.optional(acceptedBy(parseMysqlUrl)),
+  REDIS_URL: v.optional(acceptedBy(parseRedisUrl)),
   DATA_DIR: v.optional(v.string(), './.data'),
   SECRET_KEY: v.optional(
     v.pipe(
       v.string(),
-      v.check(
-        (text) => /^[A-Za-z0-9+/]{43}=$/.test(text),
-        'must be 32 bytes in base64 (44 characters; make one with: openssl rand -base64 32)',
-      ),
+      v.check(isKey, 'must be 32 bytes in base64 (44 characters; make one with: openssl rand -base64 32)'),
+    ),
+  ),
+  SECRET_KEY_PREVIOUS: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform((text) => text.split(',').map((key) => key.trim())),
+      v.everyItem(isKey, 'must be one or more keys of 32 bytes in base64, separated by commas'),
     ),
   ),
   TIME_ZONE_OFFSET: v.optional(v.pipe(v.string(), parsedBy(parseOffset)), '+03'),
@@ -121,19 +117,26 @@ const Environment = v.object({
     v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
     'read-only',
   ),
+  EMBEDDED: v.optional(v.picklist(['auto', 'never'], 'must be auto or never')),
   EMBEDDED_INSTALL: v.optional(v.picklist(['auto', 'never'], 'must be auto or never'), 'auto'),
 });
 
 /**
- * Reads and checks the environment. An empty variable counts as absent, as in docker-compose files.
+ * Reads and checks the environment. An empty variable counts as absent, as in docker-compose files. A secret NAME can be in the
+ * file NAME_FILE.
+ * @param separateRoles whether this process was told which roles to run. It then shares its servers with other processes.
  * @throws {ConfigError} that names the first wrong variable, what it allows and what was wrong, in one line.
  */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+export function readConfig(
+  env: NodeJS.ProcessEnv = process.env,
+  { separateRoles = false }: { separateRoles?: boolean } = {},
+): Config {
+  const present = readSecretFiles(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
   const result = v.safeParse(Environment, present, { abortEarly: true });
   if (!result.success) {
     const [issue] = result.issues;
-    throw new ConfigError(`${v.getDotPath(issue)} ${issue.message.replaceAll(/\s+/g, ' ')}.`);
+    const name = nameSource(present, String(issue.path?.[0]?.key));
+    throw new ConfigError(`${name} ${issue.message.replaceAll(/\s+/g, ' ')}.`);
   }
   const e = result.output;
   if ((e.ADMIN_USER === undefined) !== (e.ADMIN_PASSWORD === undefined)) {
@@ -156,6 +159,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     redisUrl: e.REDIS_URL,
     dataDir: e.DATA_DIR,
     secretKey: e.SECRET_KEY,
+    previousSecretKeys: e.SECRET_KEY_PREVIOUS ?? [],
     zone: e.TIME_ZONE_OFFSET,
     opsHost: e.OPS_HOST,
     opsPort: e.OPS_PORT,
@@ -169,6 +173,21 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     rateLimit: e.RATE_LIMIT,
     logLevel: e.LOG_LEVEL,
     queueDashboard: e.QUEUE_DASHBOARD,
+    embedded: e.EMBEDDED ?? (separateRoles || present.NODE_ENV === 'production' ? 'never' : 'auto'),
     install: e.EMBEDDED_INSTALL,
   };
 }
+
+/**
+ * Checks that this configuration names a server, or allows an embedded one in its place.
+ * @throws {ConfigError} that names what is missing, and how to allow embedded servers.
+ */
+export function requireServers(config: Config, needed: readonly ('databaseUrl' | 'redisUrl')[]): void {
+  const missing = needed.filter((name) => config[name] === undefined).map((name) => VARIABLES[name]);
+  if (config.embedded === 'auto' || missing.length === 0) return;
+  throw new ConfigError(
+    `${missing.join(' and ')} must be set: no private servers are started with NODE_ENV=production, with --roles or with EMBEDDED=never (EMBEDDED=auto allows them).`,
+  );
+}
+
+const VARIABLES = { databaseUrl: 'DATABASE_URL', redisUrl: 'REDIS_URL' };

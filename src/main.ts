@@ -4,9 +4,9 @@ import { ROLES, type RoleName, runProcess } from './service.ts';
 const isRole = (name: string): name is RoleName => (ROLES as readonly string[]).includes(name);
 
 /** Reads `--roles api,importer`. Without it the process has all roles. */
-function readRoles(): readonly RoleName[] {
+function readRoles(): readonly RoleName[] | undefined {
   const { values } = parseArgs({ options: { roles: { type: 'string' } } });
-  if (values.roles === undefined) return ROLES;
+  if (values.roles === undefined) return undefined;
   const names = values.roles.split(',').map((name) => name.trim());
   const wrong = names.find((name) => !isRole(name));
   if (wrong !== undefined)

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { startApi } from './api/server.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
+import { type Config, ConfigError, readConfig, requireServers } from './config.ts';
 import { startDeliveryWorker } from './delivering/worker.ts';
 import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
 import { startEmbedded } from './embedded/servers.ts';
@@ -101,6 +101,7 @@ async function findServers(
   announce: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<Servers> {
+  requireServers(config, ['databaseUrl', 'redisUrl']);
   const { databaseUrl, redisUrl, dataDir, install } = config;
   const embedded = await startEmbedded({
     dataDir,
@@ -131,8 +132,9 @@ function required(url: string | undefined): string {
  * Runs roles in this process until SIGTERM or SIGINT, which also abort a start in progress. Everything is then shut down within
  * 10 s; embedded servers that take longer are killed. If the start or the shutdown fails, the process exits with code 1 and
  * writes the reason to stderr.
+ * @param chosen the roles to run. Without it the process has all roles.
  */
-export async function runProcess(roles: readonly RoleName[]): Promise<never> {
+export async function runProcess(chosen?: readonly RoleName[]): Promise<never> {
   const announce = (line: string) => process.stderr.write(`${line}\n`);
   const ending = new AbortController();
   const { signal } = ending;
@@ -146,7 +148,7 @@ export async function runProcess(roles: readonly RoleName[]): Promise<never> {
   }
 
   try {
-    const service = await startConfigured(roles, announce, signal);
+    const service = await startConfigured(chosen, announce, signal);
     if (!signal.aborted) await once(signal, 'abort');
     await service.stop();
   } catch (error) {
@@ -159,11 +161,12 @@ export async function runProcess(roles: readonly RoleName[]): Promise<never> {
 }
 
 async function startConfigured(
-  roles: readonly RoleName[],
+  chosen: readonly RoleName[] | undefined,
   announce: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Service> {
-  const config = readConfig();
+  const config = readConfig(undefined, { separateRoles: chosen !== undefined });
+  const roles = chosen ?? ROLES;
   const service = await startService({ config, roles, log: createLog(config.logLevel), announce, signal });
   process.stdout.write(`${describe(roles, service).join('\n')}\n`);
   return service;

@@ -16,7 +16,7 @@ export function explain(error: unknown): string {
   const errno = 'errno' in error ? Number(error.errno) : 0;
   if (errno === ER_ACCESS_DENIED) return 'MySQL refuses the user or the password in DATABASE_URL.';
   if (errno === ER_NO_SUCH_TABLE) return SCHEMA_MISSING;
-  if (isConnectionError(error))
+  if (isConnectionError(error) && !code.startsWith('HANDSHAKE_'))
     return `MySQL cannot be reached (${code}): is it running, and is DATABASE_URL right?`;
   const [line = ''] = withoutValues(error.message).trim().split('\n');
   return line === '' ? code : line;

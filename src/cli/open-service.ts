@@ -1,6 +1,6 @@
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
-import type { Config } from '../config.ts';
+import { type Config, requireServers } from '../config.ts';
 import { createDataSource } from '../database/data-source.ts';
 import { migrate } from '../database/migrate.ts';
 import { createSecretBox, type SecretBox } from '../database/secret-box.ts';
@@ -67,6 +67,7 @@ export async function withInstallation<T>(
 }
 
 async function locate(config: Config, note: (line: string) => void): Promise<Location> {
+  requireServers(config, ['databaseUrl']);
   const { databaseUrl, redisUrl } = config;
   if (databaseUrl !== undefined) {
     const running = redisUrl === undefined ? await findRunning(config.dataDir) : null;

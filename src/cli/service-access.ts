@@ -8,7 +8,7 @@ import type { CommandContext } from './context.ts';
 
 /**
  * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the latter,
- * and MySQL is embedded but not running, it starts the whole service while `work` runs.
+ * and MySQL may be embedded but is not running, it starts the whole service while `work` runs.
  * @throws {Failure} when no service answers, or it does not know the key.
  */
 export async function withApi<T>(
@@ -44,8 +44,8 @@ export async function withApi<T>(
 /** Checks that the service answers and knows the key, before a large file is sent. */
 const probe = (api: Api) => api.get('/v1/banks', v.object({ banks: v.array(v.unknown()) }));
 
-const mayStart = async ({ databaseUrl, dataDir }: Config): Promise<boolean> =>
-  databaseUrl === undefined && (await findRunning(dataDir)) === null;
+const mayStart = async ({ databaseUrl, dataDir, embedded }: Config): Promise<boolean> =>
+  databaseUrl === undefined && embedded === 'auto' && (await findRunning(dataDir)) === null;
 
 function defaultUrl({ host, port }: Config): string {
   if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;

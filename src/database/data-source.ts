@@ -1,5 +1,6 @@
 import mysql from 'mysql2';
 import { DataSource, type Logger, type QueryRunner } from 'typeorm';
+import { parseMysqlUrl } from '../config/mysql-url.ts';
 import { onConnection } from './connection.ts';
 import { Account } from './entities/account.ts';
 import { Bank } from './entities/bank.ts';
@@ -31,6 +32,16 @@ const driver = {
   },
 };
 
+/** Says of a failed TLS handshake what to do about it. Other errors stay as they are. */
+function explainTlsError(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  if (error.code === 'HANDSHAKE_NO_SSL_SUPPORT')
+    error.message = 'MySQL offers no TLS, and the ssl-mode in DATABASE_URL requires it.';
+  if (error.code === 'HANDSHAKE_SSL_ERROR')
+    error.message = `The TLS connection to MySQL failed (${error.message}): check ssl-ca and the host name in DATABASE_URL.`;
+  return error;
+}
+
 /** Milliseconds. Keeps callers from waiting forever for a server that hangs. Our own statements take far less. */
 const STATEMENT_TIMEOUT = 30_000;
 
@@ -46,6 +57,12 @@ const SILENT: Logger = {
 
 /** TypeORM's DataSource, except that SQL statements go to the driver directly: see onConnection. */
 class DirectDataSource extends DataSource {
+  override initialize(): Promise<this> {
+    return super.initialize().catch((error: unknown) => {
+      throw explainTlsError(error);
+    });
+  }
+
   override query<T>(statement: string, values?: unknown[], runner?: QueryRunner): Promise<T> {
     // In a transaction that TypeORM runs, its runner holds the connection.
     if (runner !== undefined) return super.query(statement, values, runner);
@@ -56,21 +73,21 @@ class DirectDataSource extends DataSource {
 /**
  * Creates the DataSource for MySQL or MariaDB. Nothing connects before `initialize()`.
  * @param statementTimeout milliseconds after which a statement fails as if the server were unreachable.
- * @param url `mysql://user:password@host:3306/database`, or with `?socketPath=/run/mysqld.sock` for a Unix socket.
+ * @param url DATABASE_URL; parameters say whether the connection is encrypted, see parseMysqlUrl.
  */
 export function createDataSource(
   url: string,
   { poolSize = 20, statementTimeout = STATEMENT_TIMEOUT } = {},
 ): DataSource {
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
-  const socketPath = searchParams.get('socketPath');
+  const { host, port, username, password, database, socketPath, tls } = parseMysqlUrl(url);
   return new DirectDataSource({
     type: 'mysql',
     driver,
-    ...(socketPath === null ? { host: hostname, port: Number(port || 3306) } : { socketPath }),
-    username: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: decodeURIComponent(pathname.slice(1)),
+    ...(socketPath === null ? { host, port: port ?? 3306 } : { socketPath }),
+    ...(tls === null ? {} : { ssl: tls }),
+    username,
+    password,
+    database,
     charset: 'utf8mb4_unicode_ci',
     timezone: 'Z',
     dateStrings: ['DATE'],

@@ -59,6 +59,9 @@ const CONNECTION_ERRORS = new Set([
   'EHOSTUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  // The server cannot be reached in the way that ssl-mode requires.
+  'HANDSHAKE_NO_SSL_SUPPORT',
+  'HANDSHAKE_SSL_ERROR',
   'ER_SERVER_SHUTDOWN',
   'ER_CONNECTION_KILLED',
   'ER_CON_COUNT_ERROR',

@@ -14,6 +14,7 @@ export async function chooseSettings({ dataDir, port, install, zone }: Config): 
     DATA_DIR: join(dataDir, 'demo'),
     HOST,
     PORT: String((await isFree(port)) ? port : 0),
+    EMBEDDED: 'auto',
     EMBEDDED_INSTALL: install,
     TIME_ZONE_OFFSET: zone.text,
     ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',

@@ -1,18 +1,18 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { parseRedisUrl } from '../config/redis-url.ts';
 
 /**
  * Options for ioredis from `redis://:password@host:6379/0`, `rediss://…`, or with `?socketPath=/run/redis.sock` for a
  * Unix socket.
  */
 export function redisOptions(url: string): RedisOptions {
-  const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url);
-  const socketPath = searchParams.get('socketPath');
+  const { protocol, host, port, username, password, database, socketPath } = parseRedisUrl(url);
   return {
-    ...(socketPath === null ? { host: hostname, port: Number(port || 6379) } : { path: socketPath }),
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(socketPath === null ? { host, port: port ?? 6379 } : { path: socketPath }),
+    ...(username === '' ? {} : { username }),
+    ...(password === '' ? {} : { password }),
     ...(protocol === 'rediss:' ? { tls: {} } : {}),
-    db: Number(pathname.slice(1) || 0),
+    db: Number(database || 0),
   };
 }
 
