@@ -54,7 +54,7 @@ export async function fillSite(size: Size): Promise<Site> {
   const webhooks = await subscribeTimes(installation, key, watched[0] ?? '', PER_ACCOUNT);
   const webhookIds = webhooks.map(({ id }) => id);
   for (const webhook of webhooks) {
-    webhookIds.push(...(await copyWebhook(database, webhook, watched.slice(1).map(own))));
+    webhookIds.push(...(await copyWebhook(runtime, webhook, watched.slice(1).map(own))));
   }
   receiver.send({ secrets: Object.fromEntries(webhooks.map(({ path, secret }) => [path, secret])) });
   await storeDelivered(database, clock, owner.id);
@@ -68,7 +68,7 @@ export async function fillSite(size: Size): Promise<Site> {
   }
   const idle = own(await addAccount(installation, key));
   await copyWebhook(
-    database,
+    runtime,
     clock,
     Array.from({ length: size.idle }, (_, i) => (i % 2 === 0 ? idle : elsewhere)),
   );

@@ -1,4 +1,6 @@
 import type { DataSource } from 'typeorm';
+import { derivedRows } from '../src/database/rows.ts';
+import { SEALED } from '../src/database/secret-box.ts';
 import { wakeWebhooks } from '../src/delivering/wake.ts';
 import { findWaiting } from '../src/listing/segment-maker.ts';
 import { type Owner, storeHistory } from './history.ts';
@@ -9,8 +11,8 @@ import type { Subscribed } from './load.ts';
 const ROWS = 1_000;
 const PAGE = 100_000;
 
-/** A webhook's settings that a copy inherits. The sealed secret can be opened for the copy too. */
-const SETTINGS = 'title, endpoint, event, secret, encoding, hash_encoding, max_in_flight';
+/** A webhook's settings that a copy inherits. */
+const SETTINGS = 'title, endpoint, event, encoding, hash_encoding, max_in_flight';
 
 /** Makes the importer and delivery runs read the customers' filters again. */
 const FILTERS_CHANGED = `
@@ -32,13 +34,13 @@ const COMPLETE = [
 ];
 
 /**
- * Copies a webhook that the API created, directly in the tables, once for each entry of `to`. Nothing may be imported meanwhile.
+ * Copies a webhook that the API created, with its secret, directly in the tables, once for each entry of `to`. Nothing may be imported meanwhile.
  * @param to the customer of each copy, and the account whose movements it matches.
  * @returns their ids.
  */
 export async function copyWebhook(
-  database: DataSource,
-  { id }: Subscribed,
+  { database, secrets }: Installation['runtime'],
+  { id, secret }: Subscribed,
   to: readonly { customerId: string; accountId: string }[],
 ): Promise<string[]> {
   const [settings] = await database.query<object[]>(`SELECT ${SETTINGS} FROM webhooks WHERE id = ?`, [id]);
@@ -46,11 +48,17 @@ export async function copyWebhook(
   for (let from = 0; from < to.length; from += ROWS) {
     const rows = to
       .slice(from, from + ROWS)
-      .map(({ customerId, accountId }) => [customerId, accountId, ...Object.values(settings ?? {})]);
+      .map(({ customerId, accountId }) => [customerId, accountId, '', ...Object.values(settings ?? {})]);
     const [newest] = await database.query<{ id: string }[]>('SELECT MAX(id) AS id FROM webhooks');
-    await database.query(`INSERT INTO webhooks (customer_id, account_id, ${SETTINGS}) VALUES ?`, [rows]);
+    await database.query(`INSERT INTO webhooks (customer_id, account_id, secret, ${SETTINGS}) VALUES ?`, [
+      rows,
+    ]);
     const made = await database.query<{ id: string }[]>('SELECT id FROM webhooks WHERE id > ?', [newest?.id]);
     const madeIds = made.map((webhook) => webhook.id);
+    await database.query(
+      `UPDATE webhooks w JOIN (${derivedRows(['id', 'secret'], madeIds.length)}) n ON n.id = w.id SET w.secret = n.secret`,
+      madeIds.flatMap((made) => [Number(made), secrets.seal(secret, SEALED.webhookSecret(made))]),
+    );
     for (const statement of COMPLETE) await database.query(statement, [madeIds]);
     ids.push(...madeIds);
   }

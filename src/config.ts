@@ -131,7 +131,9 @@ export function readConfig(
   env: NodeJS.ProcessEnv = process.env,
   { separateRoles = false }: { separateRoles?: boolean } = {},
 ): Config {
-  const present = readSecretFiles(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
+  const present = readSecretFiles(
+    Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
+  );
   const result = v.safeParse(Environment, present, { abortEarly: true });
   if (!result.success) {
     const [issue] = result.issues;

@@ -87,7 +87,7 @@ export async function openRuntime(
     });
   };
 
-  const secrets = createSecretBox(servers.secretKey);
+  const secrets = createSecretBox(servers.secretKey, config.previousSecretKeys);
   const database = createDataSource(servers.databaseUrl);
   const redis = connectHasty(servers.redisUrl);
   const workerConnections: Redis[] = [];

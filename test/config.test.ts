@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig } from '../src/config.ts';
+import { ConfigError, readConfig, requireServers } from '../src/config.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
@@ -25,6 +25,7 @@ describe('the configuration', () => {
       redisUrl: undefined,
       dataDir: './.data',
       secretKey: undefined,
+      previousSecretKeys: [],
       zone: { text: '+03', minutes: 180 },
       opsHost: '127.0.0.1',
       opsPort: undefined,
@@ -35,6 +36,7 @@ describe('the configuration', () => {
       rateLimit: 1000,
       logLevel: 'info',
       queueDashboard: 'read-only',
+      embedded: 'auto',
       install: 'auto',
     });
   });
@@ -70,6 +72,7 @@ describe('the configuration', () => {
     ['REDIS_URL', 'rediss://host', { redisUrl: 'rediss://host' }],
     ['DATA_DIR', '/var/lib/ledgerbell', { dataDir: '/var/lib/ledgerbell' }],
     ['SECRET_KEY', KEY, { secretKey: KEY }],
+    ['SECRET_KEY_PREVIOUS', `${KEY},${KEY}`, { previousSecretKeys: [KEY, KEY] }],
     ['TIME_ZONE_OFFSET', '-03:30', { zone: { text: '-03:30', minutes: -210 } }],
     ['TIME_ZONE_OFFSET', '+0545', { zone: { text: '+05:45', minutes: 345 } }],
     ['TIME_ZONE_OFFSET', 'Z', { zone: { text: '+00', minutes: 0 } }],
@@ -83,6 +86,7 @@ describe('the configuration', () => {
     ['RATE_LIMIT', '1000000', { rateLimit: 1_000_000 }],
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
     ['QUEUE_DASHBOARD', 'writable', { queueDashboard: 'writable' }],
+    ['EMBEDDED', 'never', { embedded: 'never' }],
     ['EMBEDDED_INSTALL', 'never', { install: 'never' }],
   ])('takes %s=%s', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
@@ -132,6 +136,7 @@ describe('the configuration', () => {
       'SECRET_KEY',
       ['MARKER', KEY.slice(1), `${KEY}=`, KEY.replace('=', 'A'), `${KEY}\n`, 'MARKER'.repeat(8)],
     ],
+    ['SECRET_KEY_PREVIOUS', ['MARKER', `${KEY};${KEY}`, `${KEY},`, `MARKER,${KEY}`]],
     ['TIME_ZONE_OFFSET', ['3', '+3', '+15', '+03:60', 'Europe/Istanbul', 'UTC', '+03:', '-14:01']],
     [
       'ALLOW_PRIVATE_ENDPOINTS',
@@ -142,6 +147,7 @@ describe('the configuration', () => {
     ['RATE_LIMIT', ['1000001', '9999999', '-1', '1.5', '1e3', ' 5', 'none']],
     ['LOG_LEVEL', ['verbose', 'INFO', '30']],
     ['QUEUE_DASHBOARD', ['yes', 'readonly']],
+    ['EMBEDDED', ['yes', 'always']],
     ['EMBEDDED_INSTALL', ['false', 'always']],
   ])('stops the start with one line that names %s: %j', (name, values) => {
     for (const value of values) {
@@ -159,6 +165,27 @@ describe('the configuration', () => {
       expect(message).not.toContain('MARKER');
     }
     expect(readConfig({ REDIS_URL: 'redis://host' }).secretKey).toBeUndefined();
+  });
+
+  it('allows embedded servers unless this is production, or one of several processes', () => {
+    const production = { NODE_ENV: 'production' };
+    const separate = { separateRoles: true };
+    expect(readConfig({ NODE_ENV: 'development' }).embedded).toBe('auto');
+    expect(readConfig(production).embedded).toBe('never');
+    expect(readConfig({}, separate).embedded).toBe('never');
+    expect(readConfig({ ...production, EMBEDDED: 'auto' }, separate).embedded).toBe('auto');
+  });
+
+  it('names the URL that is missing where embedded servers are not allowed', () => {
+    const both = ['databaseUrl', 'redisUrl'] as const;
+    const demand = (env: Record<string, string>) => () => requireServers(readConfig(env), both);
+    const redis = { REDIS_URL: 'redis://host' };
+    const mysql = { DATABASE_URL: 'mysql://u@host/db', SECRET_KEY: KEY };
+    expect(demand({ EMBEDDED: 'never' })).toThrow(/^DATABASE_URL and REDIS_URL must be set: .*EMBEDDED=auto/);
+    expect(demand({ EMBEDDED: 'never', ...redis })).toThrow(/^DATABASE_URL must be set: /);
+    expect(demand({ EMBEDDED: 'never', ...mysql })).toThrow(/^REDIS_URL must be set: /);
+    expect(demand({ EMBEDDED: 'never', ...mysql, ...redis })).not.toThrow();
+    expect(demand({})).not.toThrow();
   });
 
   it('demands both of ADMIN_USER and ADMIN_PASSWORD, or neither', () => {

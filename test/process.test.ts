@@ -101,6 +101,25 @@ describe('npm start', () => {
     expect(service.said).not.toContain('hunter2');
   });
 
+  it.each([
+    [{ NODE_ENV: 'production' }, []],
+    [{ EMBEDDED: 'never' }, []],
+    [{}, ['--roles', 'api,importer,delivery,maintenance']],
+  ])('with %j and %j does not start private servers in place of forgotten URLs', async (env, args) => {
+    const dataDir = await newDirectory();
+    const service = start({ ...env, DATA_DIR: dataDir }, args);
+    expect(await service.ended()).toBe(1);
+    expect(service.said).toMatch(/^DATABASE_URL and REDIS_URL must be set: .*EMBEDDED=auto.*\n$/);
+    expect(await readdir(dataDir)).toEqual([]);
+  });
+
+  it('with --roles and EMBEDDED=auto starts private servers', async () => {
+    const service = start({ DATA_DIR: await newDirectory(), EMBEDDED: 'auto' }, ['--roles', 'api']);
+    const ready = await fetch(`${await service.url()}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(await service.end('SIGTERM')).toBe(0);
+  });
+
   it('with an unknown role says which there are', async () => {
     const service = start({}, ['--roles', 'api,postman']);
     expect(await service.ended()).toBe(1);

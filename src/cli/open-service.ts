@@ -4,6 +4,7 @@ import { type Config, requireServers } from '../config.ts';
 import { createDataSource } from '../database/data-source.ts';
 import { migrate } from '../database/migrate.ts';
 import { createSecretBox, type SecretBox } from '../database/secret-box.ts';
+import { checkSecretKey } from '../database/secret-check.ts';
 import { DataDirInUseError } from '../embedded/ownership.ts';
 import { loadOrCreateSecretKey } from '../embedded/secret-key.ts';
 import { findRunning, startEmbedded } from '../embedded/servers.ts';
@@ -40,7 +41,7 @@ interface Location {
  * Opens the service's database while `work` runs: the configured one, that of a service running on the same DATA_DIR, or an
  * embedded one that is started and migrated for this command.
  * @param migrations `run` migrates the schema first, `expect` requires it to be up to date.
- * @throws {Failure} when the schema is not up to date. Errors of MySQL are passed on.
+ * @throws {Failure} when the schema is not up to date. {SecretBoxError} when SECRET_KEY is another one. Errors of MySQL are passed on.
  */
 export async function withInstallation<T>(
   { readConfig, terminal }: CommandContext,
@@ -57,7 +58,10 @@ export async function withInstallation<T>(
       const migrated = migrations === 'run' || own ? await migrate(database) : [];
       if (migrations === 'expect' && !own && (await database.showMigrations()))
         throw new Failure(SCHEMA_MISSING);
-      return await work({ database, secrets: createSecretBox(secretKey), redisUrl, migrated });
+      const secrets = createSecretBox(secretKey, config.previousSecretKeys);
+      // Otherwise a command could seal with a key that the service does not have.
+      await checkSecretKey(database, secrets);
+      return await work({ database, secrets, redisUrl, migrated });
     } finally {
       await database.destroy();
     }

@@ -8,6 +8,7 @@ import { createKeyCommand } from './commands/keys-create.ts';
 import { listenCommand } from './commands/listen.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { replayCommand } from './commands/replay.ts';
+import { resealSecretsCommand } from './commands/secrets-reseal.ts';
 import type { CommandContext } from './context.ts';
 import { explain } from './failure.ts';
 import type { Terminal } from './terminal.ts';
@@ -29,7 +30,8 @@ function createProgram(context: CommandContext): Command {
     .addCommand(group('accounts', 'what movements belong to', createAccountCommand(context)))
     .addCommand(importCommand(context))
     .addCommand(listenCommand(context))
-    .addCommand(replayCommand(context));
+    .addCommand(replayCommand(context))
+    .addCommand(group('secrets', 'what SECRET_KEY encrypts', resealSecretsCommand(context)));
   configure(program, context.terminal);
   return program;
 }

@@ -35,7 +35,8 @@ function readTls({ host, socketPath, parameter }: ServerUrl): Tls | null {
   const mode = parameter('ssl-mode');
   const caFile = parameter('ssl-ca');
   if (mode === null) {
-    if (caFile !== null) throw new Error('must have ssl-mode=verify-ca or ssl-mode=verify-identity beside ssl-ca');
+    if (caFile !== null)
+      throw new Error('must have ssl-mode=verify-ca or ssl-mode=verify-identity beside ssl-ca');
     return null;
   }
   if (socketPath !== null) throw new Error('must have either socketPath or ssl-mode, not both');
@@ -45,7 +46,9 @@ function readTls({ host, socketPath, parameter }: ServerUrl): Tls | null {
     throw new Error('must have required, verify-ca or verify-identity as its ssl-mode');
   // MySQL's client requires this too. It trusts no authorities of its own.
   if (ca === null)
-    throw new Error(`must have ssl-ca=FILE beside ssl-mode=${mode}: the authorities that may certify the server, in PEM`);
+    throw new Error(
+      `must have ssl-ca=FILE beside ssl-mode=${mode}: the authorities that may certify the server, in PEM`,
+    );
   // For an address, mysql2 would compare the certificate with the name "localhost".
   if (mode === 'verify-identity' && isIP(host) !== 0)
     throw new Error('must have a host name, not an address, with ssl-mode=verify-identity');
@@ -59,7 +62,10 @@ function readCertificates(path: string): string {
     new X509Certificate(pem);
     return pem;
   } catch (error) {
-    const code = error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : 'it is no certificate';
+    const code =
+      error instanceof Error && 'syscall' in error && 'code' in error
+        ? String(error.code)
+        : 'it is no certificate';
     throw new Error(`must have a readable PEM file of certificates as its ssl-ca (${code})`);
   }
 }

@@ -23,7 +23,8 @@ export function readSecretFiles(env: Variables): Variables {
 function readSecret(env: Variables, name: string): [string, string][] {
   const path = env[`${name}_FILE`];
   if (path === undefined) return [];
-  if (env[name] !== undefined) throw new ConfigError(`${name} and ${name}_FILE are both set: set only one of them.`);
+  if (env[name] !== undefined)
+    throw new ConfigError(`${name} and ${name}_FILE are both set: set only one of them.`);
   const value = readText(path, name).replace(/\r?\n$/, '');
   if (value === '') throw new ConfigError(`${name}_FILE must be the path of a file that is not empty.`);
   return [[name, value]];

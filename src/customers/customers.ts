@@ -24,10 +24,15 @@ export function createCustomer(
   const apiSecret = createApiSecret();
   return inTransaction(database, async (sql) => {
     const { insertId } = await sql.query<WriteResult>(
-      'INSERT INTO customers (name, api_secret) VALUES (?, ?)',
-      [name, secrets.seal(apiSecret, SEALED.apiSecret)],
+      "INSERT INTO customers (name, api_secret) VALUES (?, '')",
+      [name],
     );
     const id = String(insertId);
+    // A sealed value is bound to its row, whose id is known only now.
+    await sql.query('UPDATE customers SET api_secret = ? WHERE id = ?', [
+      secrets.seal(apiSecret, SEALED.apiSecret(id)),
+      id,
+    ]);
     await sql.query('INSERT INTO import_locks (customer_id) VALUES (?)', [id]);
     const { apikey } = await createApiKey(sql, { customerId: id, title: 'First key', accountIds: 'all' });
     return { customer: { id, name }, api_key: apikey, api_secret: apiSecret };
@@ -43,7 +48,7 @@ export async function readApiSecret(
     'SELECT api_secret FROM customers WHERE id = ?',
     [customerId],
   );
-  return secrets.open(row?.api_secret ?? '', SEALED.apiSecret);
+  return secrets.open(row?.api_secret ?? '', SEALED.apiSecret(customerId));
 }
 
 /**
@@ -58,7 +63,7 @@ export async function rotateApiSecret(
   const apiSecret = createApiSecret();
   await inTransaction(database, async (sql) => {
     await sql.query('UPDATE customers SET api_secret = ? WHERE id = ?', [
-      secrets.seal(apiSecret, SEALED.apiSecret),
+      secrets.seal(apiSecret, SEALED.apiSecret(customerId)),
       customerId,
     ]);
     await sql.query(

@@ -1,17 +1,31 @@
-import type { SecretBox } from './secret-box.ts';
-import type { Sql } from './transaction.ts';
+import type { DataSource } from 'typeorm';
+import { SEALED, type SecretBox } from './secret-box.ts';
+import { inTransaction, type WriteResult } from './transaction.ts';
 
-const PURPOSE = 'check of SECRET_KEY';
+/** Index: the primary key. */
+const ADD = 'INSERT IGNORE INTO installation (key_id, sealed) VALUES (?, ?)';
+
+/** The lock waits for a process that is adding its key, so that of two keys that do not know each other one is refused. */
+const READ = 'SELECT key_id, sealed FROM installation LOCK IN SHARE MODE';
+
+const FORGET = 'DELETE FROM installation WHERE key_id <> ?';
 
 /**
- * Checks that SECRET_KEY is the one this database was first used with. With another key nothing could be signed, and new secrets
- * would be sealed with a key that the other processes do not have.
- * @throws {SecretBoxError} when it is another key.
+ * Checks that this process can open what is sealed with each key that is in use, and adds its own SECRET_KEY to these. A process
+ * that does not know one of them could not sign, and would seal with a key that the others do not have.
+ * @throws {SecretBoxError} when there is a key that is neither its SECRET_KEY nor one of its SECRET_KEY_PREVIOUS. Nothing is
+ * changed then.
  */
-export async function checkSecretKey(sql: Sql, secrets: SecretBox): Promise<void> {
-  await sql.query('INSERT INTO installation (id, sealed) VALUES (1, ?) ON DUPLICATE KEY UPDATE id = id', [
-    secrets.seal('ledgerbell', PURPOSE),
-  ]);
-  const [row] = await sql.query<{ sealed: string }[]>('SELECT sealed FROM installation WHERE id = 1');
-  if (row !== undefined) secrets.open(row.sealed, PURPOSE);
+export async function checkSecretKey(database: DataSource, secrets: SecretBox): Promise<void> {
+  await inTransaction(database, async (sql) => {
+    await sql.query(ADD, [secrets.keyId, secrets.seal('ledgerbell', SEALED.keyCheck(secrets.keyId))]);
+    const rows = await sql.query<{ key_id: string; sealed: string }[]>(READ);
+    for (const { key_id, sealed } of rows) secrets.open(sealed, SEALED.keyCheck(key_id));
+  });
+}
+
+/** Makes SECRET_KEY the only key in use, when nothing is sealed with another one any more. @returns how many were forgotten. */
+export async function forgetPreviousKeys(database: DataSource, { keyId }: SecretBox): Promise<number> {
+  const { affectedRows } = await database.query<WriteResult>(FORGET, [keyId]);
+  return affectedRows;
 }

@@ -15,6 +15,7 @@ import type { EndpointHealth } from './run/endpoint-health.ts';
 /** A webhook's settings as MySQL stores them, with its secrets sealed, and the health of its endpoint. */
 export interface SealedSettings {
   id: string;
+  customer_id: string;
   endpoint: string;
   revision: number;
   secret: string;
@@ -52,14 +53,14 @@ export interface Settings {
  * @throws {SecretBoxError} when SECRET_KEY is not the one that its secrets were sealed with.
  */
 export function openSettings(row: SealedSettings, secrets: SecretBox): Settings {
-  const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret);
+  const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret(row.id));
   const sign = createSigner([
     open(row.secret),
     ...(row.previous_secret === null ? [] : [open(row.previous_secret)]),
   ]);
-  const apiSecret = secrets.open(row.api_secret, SEALED.apiSecret);
+  const apiSecret = secrets.open(row.api_secret, SEALED.apiSecret(row.customer_id));
   const custom: Record<string, string> =
-    row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders));
+    row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id)));
   const format: BodyFormat = { encoding: row.encoding, hashEncoding: row.hash_encoding };
   const endpoint = new URL(row.endpoint);
   const path = endpoint.pathname + endpoint.search;

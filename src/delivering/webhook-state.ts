@@ -84,7 +84,6 @@ const READ_FILTERS = `
   SELECT webhook_id, from_id, event, account_id FROM webhook_filters WHERE webhook_id IN (?) ORDER BY webhook_id, from_id`;
 
 type Row = SealedSettings & {
-  customer_id: string;
   status: WebhookState['status'];
   event: Filter['event'];
   account_id: string | null;

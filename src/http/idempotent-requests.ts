@@ -55,7 +55,7 @@ export const idempotentRequests = ({ database, secrets }: Pick<Runtime, 'databas
       if (earlier === undefined) throw requestInProgress();
       if (earlier.request_hash !== hash.toString('hex').toUpperCase()) throw keyReused();
       if (earlier.status === null || earlier.response === null) throw requestInProgress();
-      const response = secrets.open(earlier.response, SEALED.idempotentResponse);
+      const response = secrets.open(earlier.response, SEALED.idempotentResponse(customerId, key));
       return new Response(response, {
         status: earlier.status,
         headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
@@ -64,7 +64,8 @@ export const idempotentRequests = ({ database, secrets }: Pick<Runtime, 'databas
 
     await next();
     if (c.res.ok) {
-      const response = secrets.seal(await c.res.clone().text(), SEALED.idempotentResponse);
+      const text = await c.res.clone().text();
+      const response = secrets.seal(text, SEALED.idempotentResponse(customerId, key));
       await database.query(KEEP_RESPONSE, [c.res.status, response, customerId, key]);
     } else {
       await database.query(RELEASE, [customerId, key]);

@@ -37,7 +37,7 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
       const caller = c.get('caller');
       const { id } = await findWebhook(database, caller, readId(c, 'webhook'));
       const change = await readJson(c, WebhookChange);
-      const columns = await toColumns(change, { database, secrets, guard, caller });
+      const columns = await toColumns(change, { id, database, secrets, guard, caller });
       const redirects = change.endpoint !== undefined || change.headers !== undefined;
       const changed = await updateWebhook(
         database,
@@ -60,15 +60,15 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
  */
 async function toColumns(
   change: WebhookChange,
-  context: { database: DataSource; secrets: SecretBox; guard: AddressGuard; caller: Caller },
+  context: { id: string; database: DataSource; secrets: SecretBox; guard: AddressGuard; caller: Caller },
 ): Promise<Record<string, unknown>> {
   const { account, endpoint, headers, status, ...plain } = change;
-  const { database, secrets, guard, caller } = context;
+  const { id, database, secrets, guard, caller } = context;
   return {
     ...plain,
     ...(account === undefined ? {} : { account_id: await requireAccount(database, caller, account) }),
     ...(endpoint === undefined ? {} : { endpoint: await requireEndpoint(guard, endpoint) }),
-    ...(headers === undefined ? {} : { headers: sealHeaders(secrets, headers) }),
+    ...(headers === undefined ? {} : { headers: sealHeaders(secrets, id, headers) }),
     ...(status === undefined ? {} : { status, status_reason: null }),
   };
 }

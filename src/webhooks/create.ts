@@ -42,14 +42,16 @@ export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
         columns: {
           title: input.title,
           endpoint,
-          secret: secrets.seal(secret, SEALED.webhookSecret),
           encoding: input.encoding ?? config.notificationEncoding,
           hash_encoding: input.hash_encoding,
           ordered: input.ordered,
           rate_limit: input.rate_limit,
           max_in_flight: input.max_in_flight,
-          headers: sealHeaders(secrets, input.headers),
         },
+        seal: (webhookId) => ({
+          secret: secrets.seal(secret, SEALED.webhookSecret(webhookId)),
+          headers: sealHeaders(secrets, webhookId, input.headers),
+        }),
       });
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
       return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });

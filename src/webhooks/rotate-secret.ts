@@ -33,7 +33,7 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
       const { database, secrets } = runtime;
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
       const secret = createWebhookSecret();
-      const sealed = secrets.seal(secret, SEALED.webhookSecret);
+      const sealed = secrets.seal(secret, SEALED.webhookSecret(id));
       if (!(await replaceSecret(database, id, sealed))) throw notFound('webhook');
       // Makes an active delivery run sign with the new secret.
       await wakeChangedWebhook(runtime, id);

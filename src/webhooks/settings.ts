@@ -14,10 +14,14 @@ export async function requireEndpoint(guard: AddressGuard, endpoint: string): Pr
   return url.href;
 }
 
-/** Custom headers as they are stored; null: none. */
-export function sealHeaders(secrets: SecretBox, headers: Record<string, string>): string | null {
+/** A webhook's custom headers as they are stored; null: none. */
+export function sealHeaders(
+  secrets: SecretBox,
+  webhookId: string,
+  headers: Record<string, string>,
+): string | null {
   return Object.keys(headers).length > 0
-    ? secrets.seal(JSON.stringify(headers), SEALED.webhookHeaders)
+    ? secrets.seal(JSON.stringify(headers), SEALED.webhookHeaders(webhookId))
     : null;
 }
 

@@ -51,7 +51,7 @@ const toStanding = (row: Row, secrets: SecretBox): Standing => ({
   headerNames:
     row.headers === null
       ? []
-      : Object.keys(JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders)) as object),
+      : Object.keys(JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id))) as object),
   health: {
     circuit: row.open_until !== null ? 'open' : row.circuit_openings > 0 ? 'half_open' : 'closed',
     open_until: row.open_until?.toISOString() ?? null,

@@ -7,16 +7,29 @@ import { resetHealth } from '../delivering/reset-health.ts';
 export type WebhookColumns = Record<string, unknown>;
 
 const INSERT = (columns: readonly string[]) => `
-  INSERT INTO webhooks (customer_id, event, account_id, ${columns.join(', ')})
-  VALUES (?, ?, ?, ${columns.map(() => '?').join(', ')})`;
+  INSERT INTO webhooks (customer_id, event, account_id, secret, ${columns.join(', ')})
+  VALUES (?, ?, ?, '', ${columns.map(() => '?').join(', ')})`;
+
+const SEAL = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
 
 /**
  * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
+ * @param seal returns the sealed columns. They are bound to the row, whose id is known only after the INSERT.
  * @returns its id.
  */
 export function insertWebhook(
   database: DataSource,
-  { customerId, filter, columns }: { customerId: string; filter: Filter; columns: WebhookColumns },
+  {
+    customerId,
+    filter,
+    columns,
+    seal,
+  }: {
+    customerId: string;
+    filter: Filter;
+    columns: WebhookColumns;
+    seal: (webhookId: string) => { secret: string; headers: string | null };
+  },
 ): Promise<string> {
   return inTransaction(database, async (sql) => {
     // Imports take this lock before they lock accounts, and the row of a webhook refers to an account.
@@ -28,6 +41,8 @@ export function insertWebhook(
       ...Object.values(columns),
     ]);
     const id = String(insertId);
+    const { secret, headers } = seal(id);
+    await sql.query(SEAL, [secret, headers, id]);
     await createProgress(sql, { id, customerId }, filter);
     return id;
   });

@@ -34,6 +34,14 @@ describe('a command without configured servers', () => {
     expect(customers).toMatchObject([made.customer]);
   });
 
+  it('starts none with EMBEDDED=never', async () => {
+    const path = join(dataDir, 'refused.json');
+    await writeFile(path, '{}');
+    const never = { EMBEDDED: 'never' };
+    expect(reasonOf(await cli(['customers', 'list'], never))).toMatch(/^error: DATABASE_URL must be set: /);
+    expect(reasonOf(await cli(['import', path, '--key', 'k'], never))).toContain('Nothing answers at');
+  });
+
   it('starts the whole service for an import, until it is done', async () => {
     const { customer, api_key: key } = answerOf(
       await cli(['customers', 'create', '--name', 'İthal', '--json']),

@@ -7,14 +7,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createDataSource } from '../../src/database/data-source.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { createSecretBox } from '../../src/database/secret-box.ts';
-import { checkSecretKey } from '../../src/database/secret-check.ts';
 import { inTransaction, isConnectionError } from '../../src/database/transaction.ts';
 import { useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
 const { database, url } = useDatabase();
-const newKey = () => randomBytes(32).toString('base64');
 
 it('runs the migrations once, however many start at the same time', async () => {
   await database.query('DROP TABLE migrations');
@@ -141,25 +138,4 @@ it('repeats a transaction that was chosen as the victim of a deadlock', async ()
     });
   await Promise.all([opposite(1, 2), opposite(2, 1)]);
   expect(runs).toBe(3);
-});
-
-it('refuses to start with another SECRET_KEY than the database was first used with', async () => {
-  const key = newKey();
-  await checkSecretKey(database, createSecretBox(key));
-  await checkSecretKey(database, createSecretBox(key));
-  await expect(checkSecretKey(database, createSecretBox(newKey()))).rejects.toThrow(
-    /SECRET_KEY is not the one/,
-  );
-});
-
-it('opens a sealed secret only with its key, for its purpose, and unchanged', () => {
-  const box = createSecretBox(newKey());
-  const sealed = box.seal('gizli şifre', 'webhook secret');
-  expect(box.open(sealed, 'webhook secret')).toBe('gizli şifre');
-  expect(box.seal('gizli şifre', 'webhook secret')).not.toBe(sealed);
-  expect(() => box.open(sealed, 'webhook headers')).toThrow(/SECRET_KEY/);
-  expect(() => createSecretBox(newKey()).open(sealed, 'webhook secret')).toThrow(/SECRET_KEY/);
-  const changed = Buffer.from(sealed, 'base64');
-  changed.writeUInt8((changed.at(-1) ?? 0) ^ 1, changed.length - 1);
-  expect(() => box.open(changed.toString('base64'), 'webhook secret')).toThrow(/SECRET_KEY/);
 });

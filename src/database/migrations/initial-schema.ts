@@ -11,16 +11,18 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const TABLE = 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci';
 
 const STATEMENTS = [
-  // One row with a sealed value, which shows at the start whether SECRET_KEY is still the same.
+  // Columns of sealed values are ascii_bin, so that they are compared byte by byte.
+  //
+  // One row for each SECRET_KEY in use, with a sealed value. It shows at the start whether this process knows the key.
   `CREATE TABLE installation (
-    id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
-    sealed VARCHAR(255) NOT NULL
+    key_id CHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    sealed VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
   ) ${TABLE}`,
 
   `CREATE TABLE customers (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(200) NOT NULL,
-    api_secret VARCHAR(512) NOT NULL,
+    api_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
   ) ${TABLE}`,
 
@@ -140,7 +142,7 @@ const STATEMENTS = [
     idempotency_key VARBINARY(255) NOT NULL,
     request_hash BINARY(32) NOT NULL,
     status SMALLINT UNSIGNED NULL,
-    response TEXT NULL,
+    response TEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     PRIMARY KEY (customer_id, idempotency_key),
     KEY idempotency_keys_created (created_at)
@@ -173,15 +175,15 @@ const STATEMENTS = [
     account_id BIGINT UNSIGNED NULL,
     status ENUM('active','paused','disabled','deleted') NOT NULL DEFAULT 'active',
     status_reason VARCHAR(500) NULL,
-    secret VARCHAR(512) NOT NULL,
-    previous_secret VARCHAR(512) NULL,
+    secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    previous_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NULL,
     previous_secret_until DATETIME(6) NULL,
     encoding ENUM('json','form') NOT NULL,
     hash_encoding ENUM('hex','raw') NOT NULL,
     ordered TINYINT NOT NULL DEFAULT 0,
     rate_limit INT UNSIGNED NULL,
     max_in_flight SMALLINT UNSIGNED NOT NULL,
-    headers TEXT NULL,
+    headers TEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
     revision INT UNSIGNED NOT NULL DEFAULT 1,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     KEY webhooks_customer (customer_id, status),

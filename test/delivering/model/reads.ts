@@ -66,6 +66,7 @@ function nextRetryAt(retries: Tables['retries'], ordered: boolean): number | nul
 
 const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => ({
   id: '1',
+  customer_id: '1',
   endpoint: '',
   revision: webhook.revision,
   secret: '',
