@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +40,21 @@ describe('a command without configured servers', () => {
     const never = { EMBEDDED: 'never' };
     expect(reasonOf(await cli(['customers', 'list'], never))).toMatch(/^error: DATABASE_URL must be set: /);
     expect(reasonOf(await cli(['import', path, '--key', 'k'], never))).toContain('Nothing answers at');
+  });
+
+  it('makes another secret key, and reseals with it what the former one has sealed', async () => {
+    const key = join(dataDir, 'secret.key');
+    const former = await readFile(key, 'utf8');
+    await rename(key, `${key}.old`);
+    expect(reasonOf(await cli(['secrets', 'reseal'], { EMBEDDED: 'auto' }))).toMatch(
+      /SECRET_KEY is not the one/,
+    );
+    const previous = { SECRET_KEY_PREVIOUS_FILE: `${key}.old` };
+    const answer = answerOf(await cli(['secrets', 'reseal', '--json'], previous));
+    expect(answer).toMatchObject({ remaining: 0, unreadable: [] });
+    expect(answer.resealed).toBeGreaterThan(0);
+    expect(await readFile(key, 'utf8')).not.toBe(former);
+    answerOf(await cli(['customers', 'list', '--json']));
   });
 
   it('starts the whole service for an import, until it is done', async () => {
