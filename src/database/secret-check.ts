@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { SEALED, type SecretBox } from './secret-box.ts';
-import { inTransaction, type WriteResult } from './transaction.ts';
+import { inTransaction, type Sql } from './transaction.ts';
 
 /** Index: the primary key. */
 const ADD = 'INSERT IGNORE INTO installation (key_id, sealed) VALUES (?, ?)';
@@ -24,8 +24,7 @@ export async function checkSecretKey(database: DataSource, secrets: SecretBox): 
   });
 }
 
-/** Makes SECRET_KEY the only key in use, when nothing is sealed with another one any more. @returns how many were forgotten. */
-export async function forgetPreviousKeys(database: DataSource, { keyId }: SecretBox): Promise<number> {
-  const { affectedRows } = await database.query<WriteResult>(FORGET, [keyId]);
-  return affectedRows;
+/** Makes SECRET_KEY the only key in use. Call it when nothing is sealed with another one any more. */
+export async function forgetPreviousKeys(sql: Sql, { keyId }: SecretBox): Promise<void> {
+  await sql.query(FORGET, [keyId]);
 }
