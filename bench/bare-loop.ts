@@ -10,7 +10,7 @@ process.on('message', async ({ bodies, ...posts }: SignedPosts & { bodies: strin
   const poster = createSignedPoster(posts);
   const count = bodies.length * paths.length;
   let next = 0;
-  const lane = async () => {
+  const sender = async () => {
     while (next < count) {
       const index = next;
       next += 1;
@@ -19,7 +19,7 @@ process.on('message', async ({ bodies, ...posts }: SignedPosts & { bodies: strin
     }
   };
   const started = performance.now();
-  await Promise.all(Array.from({ length: posts.inFlight }, lane));
+  await Promise.all(Array.from({ length: posts.inFlight }, sender));
   const seconds = (performance.now() - started) / 1_000;
   await poster.close();
   process.send?.({ seconds });

@@ -3,7 +3,7 @@ import type { Result, Spread } from './summary.ts';
 import { showRatio, showWanted } from './table.ts';
 
 /** A result whose ratio has a target. */
-interface Judged {
+interface Row {
   label: string;
   ratio: Spread;
   wanted: number;
@@ -35,7 +35,7 @@ export function drawPicture(results: readonly Result[]): string {
   const servers = new Set(results.map(({ server }) => server));
   const panels = PANELS.map(({ title, kind }) => ({
     title,
-    rows: results.flatMap((result) => judge(result, kind, servers.size > 1)),
+    rows: results.flatMap((result) => rowsOf(result, kind, servers.size > 1)),
   })).filter(({ rows }) => rows.length > 0);
   const tops = panels.map((_, at) =>
     panels.slice(0, at).reduce((top, { rows }) => top + TITLE + rows.length * ROW + AXIS, MARGIN),
@@ -89,7 +89,7 @@ export function drawPicture(results: readonly Result[]): string {
   return svg;
 }
 
-function judge(result: Result, kind: 'atLeast' | 'atMost', severalServers: boolean): Judged[] {
+function rowsOf(result: Result, kind: 'atLeast' | 'atMost', severalServers: boolean): Row[] {
   const { name, baseline, wanted, met, server } = result;
   if (baseline === undefined || wanted === undefined || !(kind in wanted)) return [];
   return [
@@ -105,7 +105,7 @@ function judge(result: Result, kind: 'atLeast' | 'atMost', severalServers: boole
 
 /** Draws one row: its label and, below it, the bar, the whisker, the mark and, at the right, the number. */
 const drawRow =
-  (rows: readonly Judged[]): CustomSeriesRenderItem =>
+  (rows: readonly Row[]): CustomSeriesRenderItem =>
   ({ dataIndex }, api) => {
     const row = rows[dataIndex];
     if (row === undefined) return null;

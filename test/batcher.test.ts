@@ -97,7 +97,7 @@ it('tries item by item what failed together, where it may', async () => {
   expect(outcomes).toEqual([10, 'refused', 30]);
 });
 
-it('fails as a whole where MySQL is away, and where nothing is tried alone', async () => {
+it('fails as a whole where MySQL is unreachable, and where nothing is tried alone', async () => {
   for (const [options, last] of [
     [{ retryAlone: (error: unknown) => !isConnectionError(error) }, 9],
     [{}, 2],

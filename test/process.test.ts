@@ -158,7 +158,7 @@ describe('the running service', () => {
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
   });
 
-  it('outlives MySQL and Redis: says 503 while they are away, and goes on when they are back', async () => {
+  it('outlives MySQL and Redis: says 503 while they are unreachable, and continues when they are back', async () => {
     const url = await service.url();
     await call(url, key, '/v1/webhooks', webhook({ endpoint: `${receiver.url}/outlives` }));
     const pids = await Promise.all(
@@ -256,7 +256,7 @@ describe('SIGTERM during the start', () => {
     ['when both answer', async (directory: string) => (await findRunning(directory)) !== null, {}],
     ['while the tables are made', (directory: string) => there(directory, 'mysql/ledgerbell/banks.ibd'), {}],
     [
-      'while it waits for a Redis that is away',
+      'while it waits for a Redis that is unreachable',
       async (_: string, service: ServiceProcess) => /Waiting for Redis/.test(service.said),
       { REDIS_URL: 'redis://127.0.0.1:1' },
     ],

@@ -188,7 +188,7 @@ async function makeDeliveriesFail(): Promise<void> {
   });
 }
 
-/** Requests under way while both servers are killed, and requests while they are away. */
+/** Requests under way while both servers are killed, and requests while they are unreachable. */
 async function loseServers(): Promise<void> {
   const underWay = Array.from({ length: 12 }, (_, i) =>
     Promise.all([

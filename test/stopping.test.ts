@@ -31,12 +31,12 @@ it.each([
   const stopped: number[] = [];
   const stop = (number: number) => () => stopped.push(number);
   const throwing = () => {
-    throw new Error('throws at once');
+    throw new Error('throws immediately');
   };
   const stopping = stopAll([stop(1), failing('rejects'), stop(2), throwing, stop(3)]);
   await expect(stopping).rejects.toBeInstanceOf(AggregateError);
   await expect(stopping).rejects.toThrow(/rejects/);
-  await expect(stopping).rejects.toThrow(/throws at once/);
+  await expect(stopping).rejects.toThrow(/throws immediately/);
   expect(stopped.toSorted()).toEqual([1, 2, 3]);
   await expect(stopAll([failing('the only one')])).rejects.toThrow(/^the only one$/);
 });

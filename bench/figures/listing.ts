@@ -103,7 +103,7 @@ async function read({ baseline, databaseUrl }: Context, { find, sql, values }: P
 const AT_A_TIME = 10;
 const SLOW_AT_A_TIME = 2;
 
-async function round(context: Context, pages: Pages, turns: number): Promise<Measured[]> {
+async function round(context: Context, pages: Pages, repetitions: number): Promise<Measured[]> {
   const serveOften = async (count: number, choose: () => Page): Promise<number[]> => {
     const times: number[] = [];
     for (let i = 0; i < count; i += 1) {
@@ -120,7 +120,7 @@ async function round(context: Context, pages: Pages, turns: number): Promise<Mea
   const measured: Measured[] = [];
   for (const page of pages.plain) {
     const [time, other] = await alternate(
-      turns,
+      repetitions,
       () => serveOften(AT_A_TIME, () => page),
       () => readOften(page),
     );
@@ -133,7 +133,7 @@ async function round(context: Context, pages: Pages, turns: number): Promise<Mea
     });
   }
   const againstFirst = async (name: string, atMost: number, count: number, choose: () => Page) => {
-    const [time, other] = await alternate(turns, () => serveOften(count, choose), serveFirst);
+    const [time, other] = await alternate(repetitions, () => serveOften(count, choose), serveFirst);
     measured.push({
       name: `listing, ${name}`,
       unit: 'ms',
@@ -161,12 +161,12 @@ function anotherDay(): string {
 
 /** Measures two things in alternation. @returns the median milliseconds of each. */
 async function alternate(
-  turns: number,
+  repetitions: number,
   one: () => Promise<number[]>,
   other: () => Promise<number[]>,
 ): Promise<[number, number]> {
   const times: [number[], number[]] = [[], []];
-  for (let i = 0; i < turns; i += 1) {
+  for (let i = 0; i < repetitions; i += 1) {
     times[0].push(...(await one()));
     times[1].push(...(await other()));
   }

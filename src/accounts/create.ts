@@ -23,7 +23,7 @@ export const createAccount = ({ config, database }: Runtime) =>
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'add accounts with a key that sees all.');
+      requireWholeKey(caller, 'use a key for all accounts to add accounts.');
       const { bank, bank_id, title, currency, iban } = await readJson(c, NewAccount);
       const account = await storeAccount(database, {
         customerId: caller.customerId,

@@ -22,12 +22,12 @@ function createProgram(context: CommandContext): Command {
     .version(VERSION)
     .addCommand(migrateCommand(context))
     .addCommand(
-      group('customers', 'who uses the service', createCustomerCommand(context)).addCommand(
+      group('customers', 'manage customers', createCustomerCommand(context)).addCommand(
         listCustomersCommand(context),
       ),
     )
-    .addCommand(group('keys', 'what customers show with their requests', createKeyCommand(context)))
-    .addCommand(group('accounts', 'what movements belong to', createAccountCommand(context)))
+    .addCommand(group('keys', 'manage API keys', createKeyCommand(context)))
+    .addCommand(group('accounts', 'manage accounts', createAccountCommand(context)))
     .addCommand(importCommand(context))
     .addCommand(listenCommand(context))
     .addCommand(replayCommand(context))

@@ -14,9 +14,9 @@ export const createApiKey = ({ database }: Runtime) =>
     {
       tag: 'API keys',
       scope: 'admin',
-      summary: 'Make an API key',
+      summary: 'Create an API key',
       description:
-        'For all accounts, those added later included, or for a list of them: such a key sees these accounts, their movements and their webhooks alone. The key is shown in this answer only.',
+        'For all accounts, including those that are added later, or for a list of accounts: such a key sees only these accounts, their movements and their webhooks. The key is shown in this response only.',
       body: { 'application/json': NewApiKey },
       answer: {
         schema: v.object({ apikey: v.object({ id: IdView, apikey: v.string() }) }),
@@ -27,7 +27,7 @@ export const createApiKey = ({ database }: Runtime) =>
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'make API keys with a key that sees all.');
+      requireWholeKey(caller, 'use a key for all accounts to create API keys.');
       const { title, account, scopes } = await readJson(c, NewApiKey);
       const chosen = account === 'all' ? account : [...new Set(account)];
       if (account !== 'all') {

@@ -15,7 +15,7 @@ export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
       scope: 'admin',
       summary: 'Delete an API key',
       description:
-        'From then on it is answered 401; a key may delete itself. Not while an import that was sent with it is under way.',
+        'Requests with the key get 401 from then on. A key can delete itself. You cannot delete a key while an import that was sent with it is unfinished.',
       path: { id: idParameter('API key') },
       answer: { schema: v.object({ status: v.literal('success') }), description: 'It is deleted.' },
       problems: ['forbidden', 'not-found', 'conflict'],
@@ -26,7 +26,7 @@ export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
       if (accountIds !== 'all' && id !== apiKeyId) {
         throw new Problem(
           'forbidden',
-          'This API key is limited to some accounts, and may delete itself alone: use a key that sees all.',
+          'This API key is limited to some accounts and can only delete itself: use a key for all accounts.',
         );
       }
       const deletion = await deleteApiKey(database, { id, customerId });

@@ -44,7 +44,7 @@ export const listApiKeys = ({ database }: Runtime) =>
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'list API keys with a key that sees all.');
+      requireWholeKey(caller, 'use a key for all accounts to list API keys.');
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findKeys(database, caller.customerId, page);

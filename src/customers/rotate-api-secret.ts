@@ -12,13 +12,13 @@ export const rotateCustomerSecret = (runtime: Runtime) =>
       scope: 'admin',
       summary: 'Replace the API secret',
       description:
-        'At once and without an overlap: only the new one counts in the hash of the notifications sent from then on, repeated ones included. The signatures of webhooks are not affected.',
+        'The new secret replaces the old one immediately: the hash of every notification sent from then on is made with it, including retries. Webhook signatures do not change.',
       answer: { schema: ApiSettings, description: 'The new secret.', secret: true },
       problems: ['forbidden'],
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'the API secret is for keys that see all.');
+      requireWholeKey(caller, 'use a key for all accounts to see or rotate the API secret.');
       return c.json({ api_secret: await rotateApiSecret(runtime, caller.customerId) });
     },
   );

@@ -19,7 +19,7 @@ export const getApiSettings = (runtime: Runtime) =>
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'the API secret is for keys that see all.');
+      requireWholeKey(caller, 'use a key for all accounts to see or rotate the API secret.');
       return c.json({ api_secret: await readApiSecret(runtime, caller.customerId) });
     },
   );

@@ -7,7 +7,7 @@ import { lockSendable, type Sendable } from './request-redelivery.ts';
 export const REPLAYABLE = ['failed', 'delivered'] as const;
 export type Replayable = (typeof REPLAYABLE)[number];
 
-/** Deliveries are counted up to this many. Of more, a replay says only that there are more. */
+/** Deliveries are counted up to this many. Beyond it, a replay reports only that there are more. */
 const MAX_COUNTED = 1_000;
 
 /** Entries read for the count, where not all of a range match. */
@@ -120,7 +120,7 @@ async function findRange(
   return { position, untilId: newest?.id ?? '0' };
 }
 
-/** If only failed deliveries are wanted, the dead letters are counted, which are few. Delivered ones lie between all the others. */
+/** If only failed deliveries are wanted, it is enough to count the dead letters, which are few. */
 async function countMatched(
   sql: Sql,
   webhookId: string,

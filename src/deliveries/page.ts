@@ -24,10 +24,10 @@ export async function readPage(
   status: ListedStatus | null,
 ): Promise<DeliveryPage> {
   const found: Found[] = [];
-  // The log is read first: a delivery that has its first attempt in between is found again among the rows.
+  // The log is read first: a delivery whose first attempt ends between the two reads is then found among the rows.
   if (status === null || status === 'pending') found.push(await findUnattempted(sql, caller, range));
   found.push(await findAttempted(sql, caller, { ...range, status }));
-  // Below the id that one of them has reached, it is not known yet what the others have.
+  // A source that stopped early may have more deliveries below the id it reached, so the page ends there.
   const floor = found.reduce((most, { reached }) => (reached > most ? reached : most), 0n);
   const ids = [...new Set(found.flatMap((it) => it.ids))]
     .map(BigInt)

@@ -54,7 +54,7 @@ export const replayWebhook = (runtime: Runtime) => {
       scope: 'webhooks',
       summary: 'Send notifications of a webhook again',
       description:
-        'Of the movements stored from since to until, both included: those whose delivery has failed, or, with status, those that were delivered. Accepted at once, however many there are; they become pending one after the other, carry the same webhook-id and have the whole schedule before them. If the webhook is paused they are sent when it is active again; for a disabled one a replay is refused.',
+        'Sends the notifications of movements that were stored from since to until (both inclusive) again: failed ones, or, with status, delivered ones. The replay is accepted immediately, whatever its size. Each notification keeps its webhook-id and gets the whole retry schedule. If the webhook is paused, they are sent when it is active again. A replay for a disabled webhook is refused.',
       body: { 'application/json': ReplayRange },
       path: { id: idParameter('webhook') },
       answer: {

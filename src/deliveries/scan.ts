@@ -1,4 +1,4 @@
-/** Index entries read per statement. The first statement reads a page, because most listings leave out little. */
+/** Index entries read per statement. The first statement reads a page, because most listings leave out few entries. */
 const WINDOW = 1_000;
 
 /** Entries read for one page at most, so that a search for rare matches ends. */

@@ -62,15 +62,13 @@ export function findProblems(outcomes: readonly Outcome[]): string[] {
         : [`${title}: ${expected} movements of the file match, ${matched.length} are stored.`]),
       ...(progress.delivered === expected
         ? []
-        : [`${title}: ${expected} should be delivered, ${progress.delivered} are.`]),
+        : [`${title}: ${progress.delivered} of ${expected} were delivered.`]),
       ...missing.slice(0, LISTED).map((movement) => `${title} lacks ${describe(movement)}.`),
       ...(missing.length > LISTED ? [`${title} lacks ${missing.length - LISTED} more.`] : []),
       ...(strangers.length === 0
         ? []
-        : [`${title} was told of ${strangers.length} movements that do not match it.`]),
-      ...[...new Set(subscriber.problems)].map(
-        (problem) => `${title} did not believe a notification. ${problem}`,
-      ),
+        : [`${title} received ${strangers.length} movements that do not match it.`]),
+      ...[...new Set(subscriber.problems)].map((problem) => `${title} refused a notification. ${problem}`),
     ];
   });
 }

@@ -4,15 +4,15 @@
  */
 export type CursorKind = 't1' | 'm2' | 'i1' | 'w1' | 'a1' | 'b1' | 'k1';
 
-/** Behind every id, and still a number that a cursor may hold. */
+/** Greater than every id, and still a number that a cursor may hold. */
 export const BEYOND_NEWEST = '999999999999999999';
 
-/** An opaque cursor: the list goes on behind this id. It grants nothing: the API key decides whose rows are shown. */
+/** An opaque cursor: the next page begins after this id. It grants no access: the API key decides whose rows are shown. */
 export function encodeCursor(id: string, kind: CursorKind): string {
   return Buffer.from(`${kind}:${id}`).toString('base64url');
 }
 
-/** @returns the id behind which to go on, or null when the text is not a cursor of this list. */
+/** @returns the id after which the page begins, or null when the text is not a cursor of this list. */
 export function decodeCursor(cursor: string, kind: CursorKind): string | null {
   const prefix = `${kind}:`;
   const text = Buffer.from(cursor, 'base64url').toString('latin1');

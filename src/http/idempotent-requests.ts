@@ -10,7 +10,7 @@ import { RESOURCE_BYTES, readBytes } from './input.ts';
 const RESERVE = `
   INSERT IGNORE INTO idempotency_keys (customer_id, idempotency_key, request_hash) VALUES (?, ?, ?)`;
 
-/** A process that died left a request without a response. A request for something small takes no minute. */
+/** A process that died left a request without a response. A small request takes far less than a minute. */
 const RELEASE_STALE = `
   DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?
     AND (created_at < NOW(6) - INTERVAL 24 HOUR OR (status IS NULL AND created_at < NOW(6) - INTERVAL 1 MINUTE))`;

@@ -11,18 +11,18 @@ export const PROBLEMS = {
   malformed: { status: 400, title: 'The request cannot be read' },
   unauthenticated: { status: 401, title: 'No valid API key' },
   forbidden: { status: 403, title: 'This API key may not do that' },
-  'not-found': { status: 404, title: 'There is no such thing' },
-  'method-not-allowed': { status: 405, title: 'This method is not for this path' },
+  'not-found': { status: 404, title: 'Not found' },
+  'method-not-allowed': { status: 405, title: 'This path does not take this method' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
-  conflict: { status: 409, title: 'Something else is in the way' },
+  conflict: { status: 409, title: 'The request conflicts with the current state' },
   'webhook-disabled': { status: 409, title: 'The webhook is disabled' },
   'webhook-deleted': { status: 409, title: 'The webhook was deleted' },
   'too-large': { status: 413, title: 'The body is too large' },
-  'unsupported-media-type': { status: 415, title: 'This content type is not understood here' },
+  'unsupported-media-type': { status: 415, title: 'This content type is not supported' },
   invalid: { status: 422, title: 'The request holds values that are not allowed' },
-  'too-many-requests': { status: 429, title: 'Too many requests for the moment' },
+  'too-many-requests': { status: 429, title: 'Too many requests' },
   'headers-too-large': { status: 431, title: 'The request line or the headers are too large' },
-  unavailable: { status: 503, title: 'The service is not available for the moment' },
+  unavailable: { status: 503, title: 'The service is temporarily unavailable' },
   internal: { status: 500, title: 'Something went wrong on our side' },
 } as const satisfies Record<string, { status: ContentfulStatusCode; title: string }>;
 
@@ -71,7 +71,7 @@ export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Respo
   }
   const requestId = c.get('requestId');
   if (isConnectionError(error)) {
-    log.warn({ err: error, requestId }, 'MySQL is away');
+    log.warn({ err: error, requestId }, 'MySQL cannot be reached');
     const detail = 'The database cannot be reached. Nothing of this request was kept: send it again later.';
     return answerProblem(
       new Problem('unavailable', detail, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } }),

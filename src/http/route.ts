@@ -6,7 +6,7 @@ import { requireScope } from './scopes.ts';
 
 /**
  * A route: its entry in /openapi.json, its scope, and its handler. `app.get(path, ...createRoute(description, handler))`.
- * Query parameters that the description does not name are refused: whoever sends one would think that it had an effect.
+ * Query parameters that the description does not name are refused: the sender would believe that they had an effect.
  */
 export const createRoute = (description: RouteDescription, handler: Handler<ApiEnv>) =>
   createHandlers(describe(description), admit(description), handler);
@@ -21,7 +21,7 @@ const admit = ({ scope, query = {}, answer }: RouteDescription) =>
       if (unknown !== undefined)
         throw invalid([{ path: unknown.slice(0, 100), message: 'is not a known query parameter' }]);
     }
-    // Where an answer holds a secret, no cache on the way may keep it.
+    // No cache may keep a response that holds a secret.
     if (answer.secret) c.header('Cache-Control', 'no-store');
     await next();
   });

@@ -53,12 +53,12 @@ export const createImport = (runtime: Runtime) => {
     {
       tag: 'Imports',
       scope: 'import',
-      summary: 'Send movements in',
+      summary: 'Import movements',
       description:
-        'Answered once the bytes are committed; storing and notifying follow, and of a small JSON body storing is often done by then. JSON is checked as a whole and refused as a whole. Of NDJSON each line stands for itself: see /v1/imports/{id}/errors. With Idempotency-Key the same request may be sent again for 24 h.',
+        'The response is sent when the bytes are committed. Storing and notifying follow; a small JSON body is usually stored by then. A JSON body with an invalid movement is refused as a whole. In NDJSON, an invalid line is reported at /v1/imports/{id}/errors and the others are stored. With Idempotency-Key you can send the same request again for 24 h.',
       query: {
         format: {
-          description: 'The format, which the content type says as well.',
+          description: 'The format. By default it follows from the content type.',
           schema: { type: 'string', enum: ['json', 'ndjson'] },
         },
       },

@@ -31,7 +31,7 @@ export interface Page {
   next: string | null;
 }
 
-/** Only `name` may be null: what else the bank did not send is "", as in the notification. */
+/** Only `name` may be null: other fields that the bank did not send are "", as in the notification. */
 const COLUMNS = `t.id, t.account_id, t.name, t.dc, COALESCE(t.code, '') AS code, t.amount, COALESCE(t.balance, '') AS balance,
   COALESCE(t.description, '') AS description, t.date_issue,
   CONCAT(DATE_FORMAT(t.date_readed + INTERVAL ? MINUTE, '%Y-%m-%d %H:%i:%s'), ?) AS date_readed,

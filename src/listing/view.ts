@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { BankView } from '../accounts/view.ts';
 import { Amount, IdView } from '../http/schemas.ts';
 
-/** A movement as the API shows it. Only `name` may be null: what else the bank did not send is "". */
+/** A movement as the API shows it. Only `name` may be null: other fields that the bank did not send are "". */
 export const TransactionView = v.object({
   id: IdView,
   account_id: IdView,

@@ -48,7 +48,7 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
       <tr><th>Queue</th><th class="num">Waiting</th><th class="num">Running</th><th class="num">Later</th><th class="num">Failed</th></tr>
       ${counts.map(({ name, jobs }) =>
         jobs === null
-          ? html`<tr><td>${name}</td><td colspan="4">Redis does not answer: work goes on when it is back</td></tr>`
+          ? html`<tr><td>${name}</td><td colspan="4">Redis does not answer: work continues when it is back</td></tr>`
           : html`<tr><td>${name}</td>${['waiting', 'active', 'delayed', 'failed'].map((state) => html`<td class="num">${jobs[state] ?? 0}</td>`)}</tr>`,
       )}
     </table>
@@ -67,7 +67,7 @@ export function opsConsole({ database, queues }: Runtime): Hono<ApiEnv> {
     <h2>Imports not done</h2>
     ${
       imports.length === 0
-        ? html`<p class="calm">None: all that was accepted is stored.</p>`
+        ? html`<p class="calm">None: every accepted import is stored.</p>`
         : html`<table>
       <tr><th>Import</th><th>Customer</th><th>State</th><th class="num">Rows so far</th><th>Received</th><th>Error</th></tr>
       ${imports.map(

@@ -30,7 +30,7 @@ export const WORKER_OPTIONS = {
 } satisfies Partial<WorkerOptions>;
 
 /**
- * Jobs that one process runs at the same time. A delivery job mostly waits for its endpoint and costs little meanwhile. Endpoints
+ * Jobs that one process runs at the same time. A delivery job mostly waits for its endpoint, and waiting is cheap. Endpoints
  * that hang until their timeout, and runs that wait for new movements, must leave slots for the others.
  */
 export const CONCURRENCY = { imports: 2, deliveries: 5_000, maintenance: 1 } as const;

@@ -37,13 +37,13 @@ export function startWorker<Job>(
     concurrency: CONCURRENCY[queue],
   });
   worker.on('failed', (job, err) =>
-    log.error({ err, queue, ...job?.data }, 'job interrupted; it goes on within 10 s'),
+    log.error({ err, queue, ...job?.data }, 'job interrupted; it continues within 10 s'),
   );
   let reported = Number.NEGATIVE_INFINITY;
   worker.on('error', (err) => {
     if (performance.now() - reported < REPORT_EVERY) return;
     reported = performance.now();
-    log.warn({ err, queue }, 'Redis cannot be reached; work goes on when it is back');
+    log.warn({ err, queue }, 'Redis cannot be reached; work continues when it is back');
   });
   return worker;
 }

@@ -26,7 +26,7 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
       scope: 'webhooks',
       summary: 'Change a webhook, pause it, or activate it',
       description:
-        'Any field of its creation, and status. A paused webhook goes on matching movements: they are pending until it is active again. active also brings back a webhook that was disabled. That, and a new endpoint or headers, closes its circuit and forgets its failures. Pending deliveries are sent with the new settings; event and account decide about movements stored from then on.',
+        'Takes any field that creates a webhook, and status. A paused webhook keeps matching movements: their deliveries are pending until it is active again. active also activates a disabled webhook. active, a new endpoint and new headers reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from then on.',
       body: { 'application/json': WebhookChange },
       path: { id: idParameter('webhook') },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
@@ -82,7 +82,7 @@ async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId:
   if (accountIds !== 'all' && (await mayHavePendingOfOtherAccounts(sql, webhookId, accountIds))) {
     throw new Problem(
       'forbidden',
-      'This webhook may still have movements pending of accounts that this API key may not see: wait until they are delivered, or use a key that sees all.',
+      'This webhook may still have pending deliveries of accounts that this API key cannot see: wait until they are delivered, or use a key for all accounts.',
     );
   }
 }

@@ -20,7 +20,7 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
       scope: 'webhooks',
       summary: "Replace a webhook's secret",
       description:
-        'For 24 hours notifications carry two signatures, of the new secret and of the former. Of several rotations within that time only the last two secrets sign.',
+        'For 24 hours, notifications carry two signatures: one with the new secret and one with the former. If you rotate again within that time, only the last two secrets sign.',
       path: { id: idParameter('webhook') },
       answer: {
         schema: v.object({ webhook: WebhookView }),

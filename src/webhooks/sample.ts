@@ -17,7 +17,7 @@ export const sendSample = ({ database, secrets }: Runtime, guard: AddressGuard) 
       scope: 'webhooks',
       summary: 'Send a sample notification',
       description:
-        'One POST, now, whatever the status of the webhook, with the header webhook-test: true and made-up values. It is not tried again, is in no log, and changes nothing about the webhook. The answer comes when the endpoint has answered, at most 15 s later.',
+        'Sends one POST with made-up values and the header webhook-test: true, whatever the status of the webhook. It is not retried and not logged, and does not change the webhook. The response comes when the endpoint has answered, after 15 s at most.',
       path: { id: idParameter('webhook') },
       answer: {
         status: 202,

@@ -40,7 +40,7 @@ it('names packages, folders of the source, and what Node does by itself', () => 
     nodes: [
       frame(1, 'query', 'file:///app/node_modules/mysql2/lib/connection.js'),
       frame(2, 'digest', 'file:///app/node_modules/@noble/hashes/sha.js'),
-      frame(3, 'drain', 'file:///app/dist/src/delivering/drain.js'),
+      frame(3, 'run', 'file:///app/dist/src/delivering/run.js'),
       frame(4, 'emit', 'node:events'),
       frame(5, 'writev', ''),
       frame(6, '(idle)', ''),

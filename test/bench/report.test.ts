@@ -65,11 +65,11 @@ describe('summarise', () => {
     { value: 59, wanted: { atLeast: 0.6 }, met: false },
     { value: 150, wanted: { atMost: 1.5 }, met: true },
     { value: 151, wanted: { atMost: 1.5 }, met: false },
-  ])('judges the ratio $value/100 against $wanted as $met', ({ value, wanted, met }) => {
+  ])('compares the ratio $value/100 against $wanted as $met', ({ value, wanted, met }) => {
     expect(summarise('f', SERVER, [[measured(value, 100, { wanted })]])[0]?.met).toBe(met);
   });
 
-  it('judges the value itself where there is no baseline', () => {
+  it('compares the value itself where there is no baseline', () => {
     const memory = { name: 'peak', unit: 'MB', value: 301, wanted: { atMost: 300 } };
     expect(summarise('memory', SERVER, [[memory]])[0]).toMatchObject({ met: false });
     expect(summarise('memory', SERVER, [[{ ...memory, value: 300 }]])[0]).toMatchObject({ met: true });

@@ -59,7 +59,7 @@ async function listen(...args: string[]) {
 }
 
 describe('ledgerbell listen', () => {
-  it('prints one JSON document per notification, and ends well when it is told to', async () => {
+  it('prints one JSON document per notification, and exits with 0 when it is stopped', async () => {
     const { child, ended, send, nextLine } = await listen('--api-secret', apiSecret, '--json');
     expect(await send(body)).toBe(204);
     expect(JSON.parse(await nextLine())).toEqual({

@@ -62,7 +62,7 @@ it('counts as affected what was inserted or changed, not what was found', async 
   }
 });
 
-it('lets a statement that hangs fail as if the server were away', async () => {
+it('lets a statement that hangs fail as if the server were unreachable', async () => {
   const impatient = await createDataSource(url, { poolSize: 1, statementTimeout: 200 }).initialize();
   const error = await impatient.query('SELECT SLEEP(2)').then(
     () => null,
@@ -102,7 +102,7 @@ it('sends long bytes as they are, and fails likewise when these hang before they
   await impatient.destroy();
 });
 
-it('takes a server whose queue of connections is full, since it was stopped, to be away', async () => {
+it('takes a server whose queue of connections is full, since it was stopped, to be unreachable', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-stopped-'));
   const socketPath = join(directory, 'mysql.sock');
   const server = `require('node:net').createServer().listen({ path: ${JSON.stringify(socketPath)}, backlog: 1 }, () => console.log('up'))`;

@@ -39,7 +39,7 @@ it(`delivers to healthy webhooks while ${HANGING} others hang`, async () => {
   const { id: accountId } = await createAccount(service, key);
   const healthy: string[] = [];
   for (let i = 0; i < HEALTHY; i += 1) {
-    healthy.push((await subscribe(service, key, `${receiver.url}/well/${i}`)).id);
+    healthy.push((await subscribe(service, key, `${receiver.url}/healthy/${i}`)).id);
   }
   for (let i = 0; i < MOVEMENTS; i += 1) {
     await importMovements(service, key, [movement(accountId, { unique_id: `m${i}` })]);

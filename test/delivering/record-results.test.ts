@@ -143,7 +143,7 @@ describe('without the lease', () => {
     ['another run has it', "lease_token = 'of another run'"],
     ['it was given back', 'lease_until = NULL'],
     ['another run has recorded', 'lease_writes = 3'],
-  ])('nothing is recorded, of none of those that come together: %s', async (_, change) => {
+  ])('nothing is recorded, of no webhook in the batch: %s', async (_, change) => {
     const [one, two, three] = leases;
     await setCursor(service, two.webhookId, change);
     const before = await Promise.all(leases.map(({ webhookId }) => cursorOf(service, webhookId)));

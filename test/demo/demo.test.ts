@@ -37,7 +37,7 @@ async function finish(child: ChildProcess) {
 }
 
 describe('the demo', () => {
-  it('with --once shows every expected delivery verified, and ends well', async () => {
+  it('with --once shows every expected delivery verified, and exits with 0', async () => {
     const { code, stdout, stderr } = await finish(spawnDemo(['--once']));
     expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
     const [line] = stdout.trim().split('\n');

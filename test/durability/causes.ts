@@ -12,7 +12,7 @@ const SECOND = 1_000;
 function reachOf(kind: FaultKind): { before: number; after: number } | null {
   if (kind === 'kill delivery') return { before: 3 * SECOND, after: SECOND };
   if (kind === 'stop delivery') return { before: 3 * SECOND, after: 2 * SECOND };
-  if (kind.startsWith('mysql') || kind === 'both away') return { before: 3 * SECOND, after: 3 * SECOND };
+  if (kind.startsWith('mysql')) return { before: 3 * SECOND, after: 3 * SECOND };
   if (kind === 'kill connections') return { before: 3 * SECOND, after: 3 * SECOND };
   // A lease seems to have expired, or was taken by a clock that was ahead.
   if (kind === 'clock jump') return { before: 3 * SECOND, after: 5 * SECOND };

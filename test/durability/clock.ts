@@ -6,7 +6,7 @@ const LIBRARIES = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`,
 );
 
-/** The clock of MySQL and of all roles. The receivers and the judge use the real time. */
+/** The clock of MySQL and of all roles. The receivers and the checker use the real time. */
 export interface Clock {
   /** False if libfaketime is not installed. Then the clock never jumps. */
   canJump: boolean;

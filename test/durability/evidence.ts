@@ -1,5 +1,5 @@
 import type { RowDataPacket } from 'mysql2/promise';
-import type { RecordedDelivery, StoredMovement } from './judge.ts';
+import type { RecordedDelivery, StoredMovement } from './checker.ts';
 import type { Installation } from './service.ts';
 
 /** Reads what MySQL holds at the end of a run, with ids as strings. */

@@ -4,7 +4,7 @@ import { run } from './run.ts';
 
 /** `npm run chaos -- --minutes N --seed S --only FAULT[,FAULT]`: injects faults for N minutes, and checks the result. */
 
-const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--drain SECONDS] [--keep] [--plan]
+const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--wait SECONDS] [--keep] [--plan]
   faults: ${FAULT_KINDS.join(', ')}`;
 
 const { values } = parseArgs({
@@ -14,7 +14,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     gap: { type: 'string', default: '8' },
     rate: { type: 'string', default: '30' },
-    drain: { type: 'string', default: '300' },
+    wait: { type: 'string', default: '300' },
     keep: { type: 'boolean', default: false },
     plan: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -53,7 +53,7 @@ const { clean, table, findings } = await run({
   kinds,
   gap,
   rate,
-  drainLimit: Number(values.drain),
+  waitLimit: Number(values.wait),
   keep: values.keep,
   announce: (line) => process.stderr.write(`${line}\n`),
   signal: interrupted.signal,

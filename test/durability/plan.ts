@@ -10,12 +10,12 @@ export const FAULT_KINDS = [
   'stop delivery',
   'redis kill',
   'redis flushall',
-  'redis away',
+  'redis outage',
   'redis frozen',
   'mysql kill',
-  'mysql away',
+  'mysql outage',
   'mysql frozen',
-  'both away',
+  'mysql and redis outage',
   'kill connections',
   'deadlock import',
   'deadlock delivery',
@@ -39,7 +39,7 @@ export interface PlannedFault {
 
 /** What a fault affects. Two faults never have the same subject at the same time. */
 export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>): string[] {
-  if (kind === 'both away') return ['redis', 'mysql'];
+  if (kind === 'mysql and redis outage') return ['redis', 'mysql'];
   if (kind.startsWith('redis')) return ['redis'];
   if (kind.startsWith('mysql') || kind.startsWith('deadlock') || kind === 'kill connections')
     return ['mysql'];
@@ -52,14 +52,14 @@ export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>
 /** Seconds that faults last. The long ones (20 s, 60 s) are shorter in a short run. */
 export interface Lengths {
   stopped: number;
-  away: number;
+  outage: number;
   receiver: number;
 }
 
 export const lengthsFor = (minutes: number): Lengths =>
-  minutes < 5 ? { stopped: 14, away: 8, receiver: 10 } : { stopped: 20, away: 60, receiver: 25 };
+  minutes < 5 ? { stopped: 14, outage: 8, receiver: 10 } : { stopped: 20, outage: 60, receiver: 25 };
 
-const isLong = (kind: FaultKind) => kind.endsWith('away') || kind.endsWith('frozen');
+const isLong = (kind: FaultKind) => kind.endsWith('outage') || kind.endsWith('frozen');
 
 /**
  * Plans the faults of a run, in order. Every kind is used once, in random order, before one is used again. Faults overlap if
@@ -118,12 +118,12 @@ function throwFault(
 
 const isPaired = (kind: FaultKind) => kind.endsWith('importer') || kind.endsWith('delivery');
 
-function secondsOf(dice: Dice, kind: FaultKind, { stopped, away, receiver }: Lengths): number {
+function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: Lengths): number {
   if (kind.startsWith('stop')) return stopped;
-  if (isLong(kind)) return away;
+  if (isLong(kind)) return outage;
   if (kind === 'redis kill' || kind === 'mysql kill') return dice.whole(1, 3);
   if (kind === 'kill connections' || kind.startsWith('deadlock')) return 5;
-  if (kind === 'clock jump') return away;
+  if (kind === 'clock jump') return outage;
   if (kind === 'kill receivers') return 2;
   return kind.startsWith('receiver') ? dice.whole(Math.ceil(receiver / 2), receiver) : 0;
 }

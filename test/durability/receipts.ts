@@ -10,10 +10,10 @@ export interface Receipt {
   uniqueId: string;
   /** Milliseconds since 1970. */
   at: number;
-  /** `well`, or how the receiver misbehaved. */
+  /** `normal`, or how the receiver misbehaved. */
   mode: string;
   /** What was wrong with its signature or hash; empty if it is genuine. */
-  fault: string;
+  problem: string;
   /** When a complete answer with status 200 had been passed to the network; null if never. */
   answeredAt: number | null;
 }

@@ -18,13 +18,13 @@ export interface ReceiverSpec {
 }
 export type ToReceivers =
   | { file: string; receivers: ReceiverSpec[] }
-  | { webhookIds: string[]; mode: ReceiverMode | 'well' };
+  | { webhookIds: string[]; mode: ReceiverMode | 'normal' };
 
 interface Receiver {
   spec: ReceiverSpec;
   server: Server;
   sockets: Set<Socket>;
-  mode: ReceiverMode | 'well';
+  mode: ReceiverMode | 'normal';
 }
 
 /** A receiver takes up to this many milliseconds to answer, so that faults find more POSTs in flight. */
@@ -42,7 +42,7 @@ function open(spec: ReceiverSpec): Promise<void> {
   const server = createServer((request, response) => {
     receive(receiver, request, response).catch(() => response.destroy());
   });
-  const receiver: Receiver = { spec, server, sockets: new Set(), mode: 'well' };
+  const receiver: Receiver = { spec, server, sockets: new Set(), mode: 'normal' };
   server.on('connection', (socket) => {
     receiver.sockets.add(socket);
     socket.on('error', () => {});
@@ -63,7 +63,7 @@ async function change(receiver: Receiver, mode: Receiver['mode']): Promise<void>
     for (const socket of sockets) socket.resetAndDestroy();
   } else if (!server.listening) await listen(receiver);
   // Closes connections that were left hanging, as when a stuck process is restarted.
-  if (mode === 'well') for (const socket of sockets) socket.destroy();
+  if (mode === 'normal') for (const socket of sockets) socket.destroy();
 }
 
 async function receive(
@@ -90,7 +90,7 @@ async function receive(
       uniqueId: description.slice(0, description.indexOf(' ')),
       at: Date.now(),
       mode,
-      fault: problem ?? (hash === 'verified' ? '' : `hash ${hash}`),
+      problem: problem ?? (hash === 'verified' ? '' : `hash ${hash}`),
     }),
   );
   answer(mode, response, number);
@@ -99,7 +99,7 @@ async function receive(
 function answer(mode: Receiver['mode'], response: ServerResponse, number: string): void {
   const { socket } = response;
   switch (mode) {
-    case 'well':
+    case 'normal':
       response.on('finish', () => writeSync(output, answerLine(number, Date.now())));
       setTimeout(() => response.end('ok'), (posts * 7) % WORK);
       return;
@@ -127,7 +127,7 @@ function answer(mode: Receiver['mode'], response: ServerResponse, number: string
       flood(response);
       return;
     case 'flaps':
-      if (Math.floor(Date.now() / FLAP_EVERY) % 2 === 0) answer('well', response, number);
+      if (Math.floor(Date.now() / FLAP_EVERY) % 2 === 0) answer('normal', response, number);
       else response.writeHead(503).end();
   }
 }

@@ -7,8 +7,8 @@ import type { ReceiverSpec, ToReceivers } from './receivers.process.ts';
 /** The process of the receivers, as a run sees it. */
 export interface Receivers {
   /** Resolves when the receivers have changed. */
-  change(webhookIds: string[], mode: ReceiverMode | 'well'): Promise<void>;
-  /** Sends SIGKILL, and after `seconds` starts a new process on the same ports, whose receivers answer well. */
+  change(webhookIds: string[], mode: ReceiverMode | 'normal'): Promise<void>;
+  /** Sends SIGKILL, and after `seconds` starts a new process on the same ports, whose receivers answer normally. */
   kill(seconds: number): Promise<void>;
   end(): Promise<void>;
 }
@@ -45,11 +45,11 @@ export async function startReceivers(file: string, specs: ReceiverSpec[]): Promi
 }
 
 async function tell(child: ChildProcess, message: ToReceivers): Promise<void> {
-  if (!child.connected) return; // It was killed. The receivers of the next process answer well anyway.
-  const settled = new AbortController();
-  const { signal } = settled;
+  if (!child.connected) return; // It was killed. The receivers of the next process answer normally anyway.
+  const changed = new AbortController();
+  const { signal } = changed;
   const done = Promise.race([once(child, 'message', { signal }), once(child, 'exit', { signal })]);
   child.send(message);
   await done;
-  settled.abort();
+  changed.abort();
 }

@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkEvidence } from './checker.ts';
+import { repair, waitForCompletion } from './completion.ts';
 import { createDice } from './dice.ts';
 import { readTables } from './evidence.ts';
 import { type InjectedFault, inject, thirdOf } from './faults/inject.ts';
-import { judge } from './judge.ts';
 import { findLeaks } from './leaks.ts';
 import { newClientRecord, runClient } from './load/client.ts';
 import { newPollerRecord, runPoller } from './load/poller.ts';
@@ -11,7 +12,6 @@ import { type FaultKind, isReceiverFault, makePlan, type PlannedFault } from './
 import { readReceipts } from './receipts.ts';
 import { type Outcome, outcomeOf } from './report.ts';
 import { type Installation, startInstallation } from './service.ts';
-import { drainAll, heal } from './settle.ts';
 
 const SECOND = 1_000;
 const CUSTOMERS = 3;
@@ -27,7 +27,7 @@ export interface RunOptions {
   /** Movements per second, of all customers together. */
   rate: number;
   /** Seconds that all deliveries may take after everything is repaired. */
-  drainLimit: number;
+  waitLimit: number;
   /** Keeps the directory of the run, with logs and data, whatever the result. */
   keep: boolean;
   announce: (line: string) => void;
@@ -51,7 +51,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
 }
 
 async function stress(installation: Installation, options: RunOptions): Promise<Outcome> {
-  const { seed, minutes, kinds, gap, rate, drainLimit, announce, signal } = options;
+  const { seed, minutes, kinds, gap, rate, waitLimit, announce, signal } = options;
   const { customers, url, clock, webhooks } = installation;
   const possible = kinds.filter((kind) => kind !== 'clock jump' || clock.canJump);
   const plan = makePlan({ seed, minutes, kinds: possible, gap });
@@ -84,10 +84,10 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const faults = await injectAll(installation, plan, options);
   loadOver.abort();
   signal.throwIfAborted();
-  announce('The load is over; everything is mended, and time passes until nothing is pending any more.');
-  await heal(installation);
-  await Promise.race([Promise.all(clients), sleep(drainLimit * SECOND)]);
-  const left = await drainAll(installation, drainLimit, signal);
+  announce('The load is over; everything is repaired, and the run waits until nothing is pending.');
+  await repair(installation);
+  await Promise.race([Promise.all(clients), sleep(waitLimit * SECOND)]);
+  const left = await waitForCompletion(installation, waitLimit, signal);
   pollersOver.abort();
   await Promise.race([Promise.all(pollers), sleep(60 * SECOND)]);
 
@@ -95,7 +95,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const ends = await Promise.all(roles.map(async (role) => ({ name: role.name, how: await role.end() })));
   const leaks = await findLeaks(installation);
   const thirds = [0, 1, 2].map((third) => new Set(thirdOf(installation, third)));
-  const verdict = judge({
+  const verdict = checkEvidence({
     sent: clientRecord.sent,
     ...(await readTables(installation)),
     webhooks,

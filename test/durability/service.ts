@@ -37,7 +37,7 @@ export interface Installation {
   receiptsFile: string;
   customers: Customer[];
   webhooks: ChaosWebhook[];
-  /** For faults, settle.ts and the judge. Reconnects after MySQL was unreachable. */
+  /** For faults, completion.ts and the checker. Reconnects after MySQL was unreachable. */
   sql: Pool;
   /** Texts that may be nowhere but in MySQL, with their names. */
   secrets: Map<string, string>;

@@ -15,7 +15,7 @@ it(
       kinds: FAULT_KINDS,
       gap: 2.5,
       rate: 30,
-      drainLimit: 120,
+      waitLimit: 120,
       keep: false,
       announce: (line) => said.push(line),
       signal,

@@ -83,7 +83,7 @@ describe('whoever guesses API keys', () => {
     expect(learned).toBeLessThan(100);
   });
 
-  it('is throttled while Redis is away', async () => {
+  it('is throttled while Redis is unreachable', async () => {
     const { redis } = service.runtime;
     redis.disconnect();
     onTestFinished(() => redis.connect());

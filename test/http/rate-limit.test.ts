@@ -86,7 +86,7 @@ it('is one limit for all processes on one Redis', async () => {
   expect(served).toBeLessThan(200);
 });
 
-it('limits by its own count while Redis is away, and shares it again afterwards', async () => {
+it('limits by its own count while Redis is unreachable, and shares it again afterwards', async () => {
   const [before, after] = [await newKey(), await newKey()];
   const { redis } = service.runtime;
   redis.disconnect();

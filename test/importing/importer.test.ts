@@ -144,7 +144,7 @@ describe('an import', () => {
     const importer = createImporter({
       database,
       log,
-      wake: () => Promise.reject(new Error('Redis is away')),
+      wake: () => Promise.reject(new Error('Redis is unreachable')),
     });
     expect(await importer.run(importId, never)).toBe('done');
     expect(await show(key, importId)).toMatchObject({ status: 'done', inserted: 1 });

@@ -160,7 +160,7 @@ describe('a small import', () => {
     expect(rows).toEqual(rows.toSorted((a, b) => a.date_readed.getTime() - b.date_readed.getTime()));
   });
 
-  it('of more movements than are stored at once is staged', async () => {
+  it('of more movements than are stored inline is staged', async () => {
     const { key, accountId } = await customerWithAccount();
     const rows = Array.from({ length: MAX_INLINE + 1 }, () => movement(accountId));
     expect((await send(key, rows)).body.import).toMatchObject({ status: 'queued', inserted: 0 });
@@ -178,7 +178,7 @@ describe('a small import', () => {
   });
 });
 
-describe('imports that are stored together', () => {
+describe('imports that share a transaction', () => {
   it('have their own counts, also where they bring the same movement', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     const other = (await createAccount(service, key)).id;
@@ -353,7 +353,7 @@ describe('equal Idempotency-Keys that come in the same moment', () => {
   });
 });
 
-describe('a small import that cannot be stored at once', () => {
+describe('a small import that cannot be stored inline', () => {
   /** Checks that an import is accepted and not stored yet. `storedByImporter` starts an importer and checks that it is stored. */
   async function expectStaged(key: string, customerId: string, answer: Awaited<ReturnType<typeof send>>) {
     expect([answer.status, answer.body.import.status]).toEqual([202, 'queued']);

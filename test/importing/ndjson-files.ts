@@ -33,7 +33,7 @@ export const file: fc.Arbitrary<File> = fc
     mark: it.mark || it.lines[0]?.bytes.subarray(0, MARK.length).equals(MARK) === true,
   }));
 
-const PIECE = 1024 * 1024;
+const PART = 1024 * 1024;
 
 /** A file in which a movement, or the line end before it, lies across the end of the first staged part. */
 export const seam: fc.Arbitrary<File> = fc
@@ -46,6 +46,6 @@ export const seam: fc.Arbitrary<File> = fc
   .map(({ at, ...it }) => {
     const [first] = it.lines;
     const within = at % (first?.bytes.length ?? 1);
-    const before = PIECE - (it.mark ? MARK.length : 0) - it.end.length - within;
+    const before = PART - (it.mark ? MARK.length : 0) - it.end.length - within;
     return { ...it, lines: [shown({ is: 'bad', bytes: Buffer.alloc(before, 'x') }), ...it.lines] };
   });

@@ -7,8 +7,8 @@ import { until } from '../support/until.ts';
 const service = useService({ roles: ['api'] });
 
 it.each([
-  ['one piece', 1],
-  ['several pieces', 4_000],
+  ['one part', 1],
+  ['several parts', 4_000],
 ])('an import of %s is answered 202 only when its bytes are committed', async (_, rows) => {
   const { database } = service.runtime;
   const { api_key: key } = await service.customer();

@@ -196,17 +196,17 @@ describe('where segments were made', () => {
   });
 
   /** A page in the middle of a segment, in the smallest scope too. 75,000 movements of the listing come before it. */
-  const LEAP = 751;
+  const FAR_PAGE = 751;
   const SEEKS: [string, () => Partial<Listing>][] = [
-    ['early starts', () => ({ starts: '2023-12-31', page: LEAP })],
-    ['starts', () => ({ starts: '2024-03-01', page: LEAP })],
-    ['starts and ends', () => ({ starts: '2024-01-20', ends: '2025-11-01', page: LEAP })],
-    ['after', () => ({ after: '2024-03-01 00:00:00', page: LEAP })],
+    ['early starts', () => ({ starts: '2023-12-31', page: FAR_PAGE })],
+    ['starts', () => ({ starts: '2024-03-01', page: FAR_PAGE })],
+    ['starts and ends', () => ({ starts: '2024-01-20', ends: '2025-11-01', page: FAR_PAGE })],
+    ['after', () => ({ after: '2024-03-01 00:00:00', page: FAR_PAGE })],
     [
       'all three',
-      () => ({ starts: '2024-03-01', ends: '2025-11-01', after: '2024-02-01 00:00:00', page: LEAP }),
+      () => ({ starts: '2024-03-01', ends: '2025-11-01', after: '2024-02-01 00:00:00', page: FAR_PAGE }),
     ],
-    ['a cursor', () => ({ starts: '2024-03-01', cursor: '150000', page: LEAP })],
+    ['a cursor', () => ({ starts: '2024-03-01', cursor: '150000', page: FAR_PAGE })],
   ];
 
   describe.each(SCOPES)('a far page of the listing of %s', (_scope, scope) => {

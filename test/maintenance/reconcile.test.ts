@@ -35,13 +35,20 @@ describe('the reconciler', () => {
 
     const importer = startImporterWorker(service.runtime);
     await importDone(service, key, body.import.id);
-    const owed = async () => (await deliveriesOf(service, webhook.id)).map(({ status }) => status);
-    await until('the deliveries owed', async () => (await owed()).length === transactions.length);
+    const statuses = async () => (await deliveriesOf(service, webhook.id)).map(({ status }) => status);
+    await until(
+      'all deliveries recorded or pending',
+      async () => (await statuses()).length === transactions.length,
+    );
     await importer.stop();
     await emptyRedis();
 
     const delivery = startDeliveryWorker(service.runtime);
-    await until('delivered', async () => (await owed()).every((status) => status === 'delivered'), 40_000);
+    await until(
+      'delivered',
+      async () => (await statuses()).every((status) => status === 'delivered'),
+      40_000,
+    );
     await delivery.stop();
     expect(receiver.at('/hook')).toHaveLength(transactions.length);
   });

@@ -86,7 +86,7 @@ describe('segments', () => {
           ...batch(Math.max(0, number - 1), accounts, 10),
         ]);
       }
-      // More than are stored at once: by the importer.
+      // More than are stored inline: by the importer.
       await importMovements(service, key, batch(20, accounts, 150));
     })().finally(() => {
       importing = false;

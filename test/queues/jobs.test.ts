@@ -60,7 +60,7 @@ describe('waking a webhook', () => {
     await until('it ran twice', () => runsOf('4') === 2);
   });
 
-  it('that goes to sleep and is woken afterwards runs at once, not when the sleep is over', async () => {
+  it('that goes to sleep and is woken afterwards runs immediately, not when the sleep is over', async () => {
     during = async (id) => {
       if (id !== '5' || runsOf('5') > 1) return;
       await addDeliveryJobs(queues, ['5'], 3_600_000);

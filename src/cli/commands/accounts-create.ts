@@ -20,9 +20,9 @@ interface Options {
 export const createAccountCommand = (context: CommandContext) =>
   new Command('create')
     .description('add an account to a customer')
-    .requiredOption('--customer <id>', 'whose account', parseId)
-    .requiredOption('--bank <name>', "at which bank; a new name is added to the customer's banks")
-    .requiredOption('--title <title>', 'what the account is called')
+    .requiredOption('--customer <id>', 'the customer', parseId)
+    .requiredOption('--bank <name>', "the bank; a new name is added to the customer's banks")
+    .requiredOption('--title <title>', 'the title of the account')
     .requiredOption('--currency <code>', 'ISO 4217, such as TRY')
     .option('--iban <iban>', 'with or without spaces')
     .option('--json', 'print { "account": { "id", … } }')

@@ -17,8 +17,8 @@ const Options = v.object({
 /** `ledgerbell customers create` */
 export const createCustomerCommand = (context: CommandContext) =>
   new Command('create')
-    .description('make a customer with a first API key')
-    .requiredOption('--name <name>', 'what the customer is called')
+    .description('create a customer with a first API key')
+    .requiredOption('--name <name>', 'the name of the customer')
     .option('--json', 'print { "customer", "api_key", "api_secret" }')
     .action(async (options: { name: string; json?: boolean }) => {
       const { name } = readOptions(Options, options);

@@ -19,11 +19,11 @@ interface Options {
 /** `ledgerbell import` */
 export const importCommand = (context: CommandContext) =>
   new Command('import')
-    .description('send a file of movements in, and wait until they are stored')
+    .description('import a file of movements and wait until they are stored')
     .argument('<file>', '.json, .ndjson, or a statement file with --format')
-    .requiredOption('--key <api key>', 'on whose behalf')
-    .option('--format <format>', 'what the file is, where its name does not say it')
-    .option('--account <id>', 'of which account, where the file does not say it', parseId)
+    .requiredOption('--key <api key>', 'the API key of the customer')
+    .option('--format <format>', 'the format, if the file name does not tell')
+    .option('--account <id>', 'the account, if the file does not name it', parseId)
     .option(
       '--url <url>',
       'where the service is (default: HOST and PORT of this configuration)',

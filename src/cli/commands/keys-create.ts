@@ -20,10 +20,14 @@ const Options = v.object({
 /** `ledgerbell keys create` */
 export const createKeyCommand = (context: CommandContext) =>
   new Command('create')
-    .description('make another API key of a customer')
-    .requiredOption('--customer <id>', 'whose key', parseId)
-    .option('--title <title>', 'what it is for', 'Made on the command line')
-    .option('--account <id>', 'an account it may see, may be repeated (default: all)', parseIds)
+    .description('create another API key for a customer')
+    .requiredOption('--customer <id>', 'the customer', parseId)
+    .option('--title <title>', 'what the key is for', 'Created on the command line')
+    .option(
+      '--account <id>',
+      'limit the key to this account; can be repeated (default: all accounts)',
+      parseIds,
+    )
     .option('--json', 'print { "apikey": { "id", "apikey" } }')
     .action(async (options: { customer: string; title: string; account?: string[]; json?: boolean }) => {
       const { title } = readOptions(Options, options);

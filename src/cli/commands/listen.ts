@@ -20,11 +20,11 @@ interface Options {
 /** `ledgerbell listen` */
 export const listenCommand = ({ terminal, signal }: CommandContext) =>
   new Command('listen')
-    .description('receive notifications, verify them and print what comes, until Ctrl-C')
-    .option('--port <port>', 'where to listen; 0: any free port', parsePort, 0)
-    .option('--host <host>', 'on which address', '127.0.0.1')
+    .description('receive, verify and print notifications until Ctrl-C')
+    .option('--port <port>', 'the port to listen on; 0: any free port', parsePort, 0)
+    .option('--host <host>', 'the address to listen on', '127.0.0.1')
     .requiredOption('--secret <secret>', 'the webhook’s secret, whsec_…')
-    .option('--api-secret <secret>', 'the customer’s API secret, to check hash as well')
+    .option('--api-secret <secret>', 'the customer’s API secret, to check the hash too')
     .option('--json', 'print one JSON document per notification')
     .action(async ({ port, host, secret, apiSecret, json }: Options) => {
       if (!isSecret(secret))

@@ -26,12 +26,14 @@ interface Options {
 /** `ledgerbell replay` */
 export const replayCommand = (context: CommandContext) =>
   new Command('replay')
-    .description('send notifications of a webhook again that have failed, or were delivered')
-    .requiredOption('--webhook <id>', 'whose notifications', parseId)
-    .requiredOption('--since <moment>', 'of movements stored from then on: "YYYY-MM-DD HH:mm:ss", or a date')
-    .option('--until <moment>', 'and up to then')
+    .description('send failed or delivered notifications of a webhook again')
+    .requiredOption('--webhook <id>', 'the webhook', parseId)
+    .requiredOption('--since <moment>', 'only movements stored since then: "YYYY-MM-DD HH:mm:ss", or a date')
+    .option('--until <moment>', 'the last moment, inclusive; default: now')
     .addOption(
-      new Option('--status <status>', 'those that have ended so').choices([...REPLAYABLE]).default('failed'),
+      new Option('--status <status>', 'which deliveries to send again')
+        .choices([...REPLAYABLE])
+        .default('failed'),
     )
     .option('--json', 'print { "replay": { … } }')
     .action(async ({ webhook: webhookId, json, ...options }: Options) => {
@@ -85,7 +87,7 @@ async function notifyService(
   webhookId: string,
   note: (line: string) => void,
 ): Promise<void> {
-  if (redisUrl === undefined) return note('No service is running: they are sent once it is started.');
+  if (redisUrl === undefined) return note('No service is running: they are sent when it starts.');
   const redis = connectHasty(redisUrl);
   const queues = openQueues(redis, DEFAULT_PREFIX);
   try {
@@ -97,7 +99,7 @@ async function notifyService(
     });
     await addDeliveryJobs(queues, [webhookId]);
   } catch {
-    note('Redis cannot be reached: the service finds them by itself, within 10 s of its return.');
+    note('Redis cannot be reached: the service finds them within 10 s after Redis is back.');
   } finally {
     await queues.close().catch(() => {});
     redis.disconnect();

@@ -210,11 +210,11 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
 
   function advance(milliseconds: number): void {
     const until = timeline.now + milliseconds;
-    drain(until);
+    runEvents(until);
     timeline.passTo(until);
   }
 
-  function drain(until?: number): void {
+  function runEvents(until?: number): void {
     while (timeline.step(until)) {
       const posts = world.checks.posts();
       events = posts === lastPosts ? events + 1 : 0;
@@ -229,11 +229,11 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     world.faults = NO_FAULTS;
     world.mood = 'healthy';
     if (!processes.some((it) => it.alive && !it.isStopping)) startProcess();
-    if (tables.webhook.status === 'active') drain();
+    if (tables.webhook.status === 'active') runEvents();
     // An answer that was in flight may have disabled the webhook.
     while (tables.webhook.status !== 'active') {
       changeWebhook(world, { status: 'active' });
-      drain();
+      runEvents();
     }
     if (world.checks.isDone()) return;
     if (!world.needsReconciler)
@@ -241,7 +241,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     for (let round = 0; round < RECONCILED && !world.checks.isDone(); round += 1) {
       const wait = reconcile() ?? 0;
       advance(wait);
-      drain();
+      runEvents();
     }
   }
 }

@@ -354,9 +354,9 @@ describe('the check at creation', () => {
     ['no address at all', [], 'no address'],
   ])('refuses a name that leads to %s', async (_kind, addresses, reason) => {
     const guard = createAddressGuard({ allow: [], resolve: answering(addresses).resolve });
-    const fault = await guard.checkEndpoint(endpoint);
-    expect(fault).toContain(reason);
-    for (const address of addresses) expect(fault).not.toContain(`${address} `);
+    const refusal = await guard.checkEndpoint(endpoint);
+    expect(refusal).toContain(reason);
+    for (const address of addresses) expect(refusal).not.toContain(`${address} `);
   });
 
   it('passes a name with a public address, the refused ones beside it being dropped at the connection', async () => {
@@ -392,7 +392,7 @@ describe('the check at creation', () => {
 });
 
 describe('the lookup of a connection', () => {
-  it('hands back the very answer it judged, not a later one', async () => {
+  it('hands back the very answer it checked, not a later one', async () => {
     const { resolve, asked } = answering(['93.184.216.34'], ['127.0.0.1']);
     const guard = createAddressGuard({ allow: [], resolve });
     expect(await lookUp(guard, false)).toEqual(['93.184.216.34', 4]);
@@ -406,7 +406,7 @@ describe('the lookup of a connection', () => {
     await expect(lookUp(guard, true)).rejects.toMatchObject({ code: 'EAI_AGAIN' });
   });
 
-  it('judges what the hosts file and DNS say unless another resolver is given', async () => {
+  it('checks what the hosts file and DNS say unless another resolver is given', async () => {
     const found = new Promise((done, fail) => {
       strict.lookup('localhost', { all: true }, (error, addresses) =>
         error ? fail(error) : done(addresses),
@@ -464,18 +464,18 @@ describe('a request through undici', () => {
   }
 
   it('does not reach a private address, and does when the operator allows it', async () => {
-    const port = await listen('127.0.0.1', 0, 'rung');
+    const port = await listen('127.0.0.1', 0, 'answered');
     const { resolve } = answering(['127.0.0.1']);
     await expect(post([], resolve)(port)).rejects.toMatchObject({ code: 'EADDRREFUSED_BY_POLICY' });
-    expect(await post(['127.0.0.0/8'], resolve)(port)).toBe('rung');
+    expect(await post(['127.0.0.0/8'], resolve)(port)).toBe('answered');
   });
 
-  it('reaches the address that was judged although DNS changes its answer, and is refused after that', async () => {
+  it('reaches the address that was checked although DNS changes its answer, and is refused after that', async () => {
     const port = await reservePort();
-    await listen('127.0.0.1', port, 'the judged one');
+    await listen('127.0.0.1', port, 'the checked one');
     await listen('127.0.0.2', port, 'the rebound one');
     const send = post(['127.0.0.1/32'], answering(['127.0.0.1'], ['127.0.0.2']).resolve);
-    expect(await send(port)).toBe('the judged one');
+    expect(await send(port)).toBe('the checked one');
     await expect(send(port)).rejects.toBeInstanceOf(RefusedAddressError);
   });
 });

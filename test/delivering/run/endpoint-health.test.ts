@@ -62,7 +62,7 @@ describe('the circuit', () => {
     });
   });
 
-  it('opens at the first endpoint failure of an endpoint that has not answered well yet', () => {
+  it('opens at the first endpoint failure of an endpoint that has not succeeded yet', () => {
     const unproven = { ...healthy, recoverySuccesses: 0 };
     expect(behave(unproven, [down]).openUntil).toBe(5 * SECOND);
     expect(behave(unproven, [badBody]).openUntil).toBeNull();

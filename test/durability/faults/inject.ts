@@ -45,7 +45,7 @@ async function perform(
     const third = thirdOf(installation, which);
     await receivers.change(third, mode);
     await sleep(seconds * SECOND);
-    await receivers.change(third, 'well');
+    await receivers.change(third, 'normal');
     return '';
   }
   const webhookIds = installation.webhooks.map(({ id }) => id);
@@ -69,7 +69,7 @@ async function perform(
       return note;
     }
     case 'redis kill':
-    case 'redis away':
+    case 'redis outage':
       await down([redis], seconds);
       return '';
     case 'redis frozen':
@@ -78,13 +78,13 @@ async function perform(
     case 'redis flushall':
       return flush(redis.url);
     case 'mysql kill':
-    case 'mysql away':
+    case 'mysql outage':
       await down([mysql], seconds);
       return '';
     case 'mysql frozen':
       await frozen(mysql, seconds);
       return '';
-    case 'both away':
+    case 'mysql and redis outage':
       await down([mysql, redis], seconds);
       return '';
     case 'kill connections':

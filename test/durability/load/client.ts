@@ -154,16 +154,16 @@ async function send({ url, apiKey }: ClientOptions, { type, body, key, slowly }:
   }
 }
 
-const PIECES = 10;
+const PORTIONS = 10;
 
 function inPieces(body: string, milliseconds: number): ReadableStream<Uint8Array> {
   const bytes = Buffer.from(body);
-  const size = Math.ceil(bytes.length / PIECES);
+  const size = Math.ceil(bytes.length / PORTIONS);
   let sent = 0;
   return new ReadableStream({
     async pull(controller) {
       if (sent >= bytes.length) return controller.close();
-      await sleep(milliseconds / PIECES);
+      await sleep(milliseconds / PORTIONS);
       controller.enqueue(bytes.subarray(sent, sent + size));
       sent += size;
     },

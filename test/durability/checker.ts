@@ -62,15 +62,15 @@ export const FINDINGS = [
 ] as const;
 export type Finding = (typeof FINDINGS)[number];
 
-export function judge(evidence: Evidence): Verdict {
+export function checkEvidence(evidence: Evidence): Verdict {
   const findings = Object.fromEntries(FINDINGS.map((name) => [name, [] as string[]])) as Record<
     Finding,
     string[]
   >;
-  judgeStored(evidence, findings);
-  const expected = judgeMatches(evidence, findings);
-  const { delivered, explained } = judgeReceipts(evidence, expected, findings);
-  judgePollers(evidence, findings);
+  checkStored(evidence, findings);
+  const expected = checkMatches(evidence, findings);
+  const { delivered, explained } = checkReceipts(evidence, expected, findings);
+  checkPollers(evidence, findings);
   const acknowledged = [...evidence.sent.values()].filter((it) => it.acknowledged).length;
   return {
     sent: evidence.sent.size,
@@ -86,7 +86,7 @@ export function judge(evidence: Evidence): Verdict {
 
 type Findings = Record<Finding, string[]>;
 
-function judgeStored({ sent, stored }: Evidence, findings: Findings): void {
+function checkStored({ sent, stored }: Evidence, findings: Findings): void {
   const times = new Map<string, number>();
   for (const { uniqueId, customerId, accountId, dc } of stored) {
     times.set(uniqueId, (times.get(uniqueId) ?? 0) + 1);
@@ -111,7 +111,7 @@ interface Expected {
 }
 
 /** @returns the expected deliveries by their `webhook-id`: for each webhook, the stored movements that match it. */
-function judgeMatches({ stored, webhooks, recorded }: Evidence, findings: Findings): Map<string, Expected> {
+function checkMatches({ stored, webhooks, recorded }: Evidence, findings: Findings): Map<string, Expected> {
   const statuses = new Map(
     recorded.map(({ webhookId, transactionId, status }) => [messageOf(webhookId, transactionId), status]),
   );
@@ -131,7 +131,7 @@ function judgeMatches({ stored, webhooks, recorded }: Evidence, findings: Findin
 
 const messageOf = (webhookId: string, transactionId: string) => `msg_${webhookId}-${transactionId}`;
 
-function judgeReceipts(
+function checkReceipts(
   evidence: Evidence,
   expected: ReadonlyMap<string, Expected>,
   findings: Findings,
@@ -146,15 +146,15 @@ function judgeReceipts(
   const explained = new Map<string, number>();
 
   for (const receipt of receipts) {
-    const { message, webhookId, transactionId, uniqueId, mode, fault } = receipt;
+    const { message, webhookId, transactionId, uniqueId, mode, problem } = receipt;
     const delivery = expected.get(message);
     const genuine =
-      fault === '' &&
+      problem === '' &&
       delivery?.webhookId === webhookId &&
       delivery.transactionId === transactionId &&
       uniqueIds.get(transactionId) === uniqueId;
     if (!genuine)
-      findings['delivered with other content'].push(`${message} at webhook ${webhookId}: ${fault}`);
+      findings['delivered with other content'].push(`${message} at webhook ${webhookId}: ${problem}`);
 
     const earlier = answered.get(message);
     if (earlier !== undefined) {
@@ -190,10 +190,10 @@ function judgeReceipts(
 
 /** A receiver that is killed after its answer and before it has written that down leaves only the line of the arrival. */
 const wasKilledAnswering = ({ mode, at }: Receipt, faults: Evidence['faults']): boolean =>
-  mode === 'well' &&
+  mode === 'normal' &&
   faults.some(({ kind, start, end }) => kind === 'kill receivers' && at >= start - 1_000 && at <= end);
 
-function judgePollers({ stored, pollers }: Evidence, findings: Findings): void {
+function checkPollers({ stored, pollers }: Evidence, findings: Findings): void {
   for (const { customerId, seen, disorder } of pollers) {
     for (const { id, customerId: owner, uniqueId } of stored) {
       if (owner === customerId && seen.get(id) !== uniqueId) findings['missed by pollers'].push(id);

@@ -26,7 +26,7 @@ export interface Left {
 }
 
 /** Repairs whatever a fault may have left broken. */
-export async function heal({
+export async function repair({
   clock,
   mysql,
   redis,
@@ -43,7 +43,7 @@ export async function heal({
   }
   await receivers.change(
     webhooks.map(({ id }) => id),
-    'well',
+    'normal',
   );
   await answering(`${url}/readyz`);
 }
@@ -52,7 +52,11 @@ export async function heal({
  * Waits until every import is done and no delivery is pending, making retries due meanwhile.
  * @returns what is left, at the latest after `limit` seconds.
  */
-export async function drainAll({ sql }: Installation, limit: number, signal: AbortSignal): Promise<Left> {
+export async function waitForCompletion(
+  { sql }: Installation,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Left> {
   const end = performance.now() + limit * SECOND;
   for (;;) {
     const left = await readLeft(sql);

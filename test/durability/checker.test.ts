@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { checkEvidence, type Evidence, type Finding } from './checker.ts';
 import type { InjectedFault } from './faults/inject.ts';
-import { type Evidence, type Finding, judge } from './judge.ts';
 import type { Receipt } from './receipts.ts';
 import type { ChaosWebhook } from './webhooks.ts';
 
@@ -22,8 +22,8 @@ const receipt = (webhookId: string, transactionId: string, at: number): Receipt 
   transactionId,
   uniqueId: `u${transactionId}`,
   at,
-  mode: 'well',
-  fault: '',
+  mode: 'normal',
+  problem: '',
   answeredAt: at + 10,
 });
 const fault = (kind: InjectedFault['kind'], start: number): InjectedFault => ({
@@ -70,14 +70,14 @@ const evidence = () => ({
 });
 
 const found = (given: Evidence): Finding[] =>
-  Object.entries(judge(given).findings)
+  Object.entries(checkEvidence(given).findings)
     .filter(([, cases]) => cases.length > 0)
     .map(([name]) => name as Finding);
 
-describe('the judge of a fault run', () => {
+describe('the checker of a fault run', () => {
   it('finds nothing where all is as it should be, and counts it', () => {
     expect(found(evidence())).toEqual([]);
-    expect(judge(evidence())).toMatchObject({
+    expect(checkEvidence(evidence())).toMatchObject({
       sent: 2,
       acknowledged: 2,
       stored: 2,
@@ -112,7 +112,7 @@ describe('the judge of a fault run', () => {
     ],
     [
       'delivered with other content',
-      ({ receipts: [first] }) => Object.assign(first ?? {}, { fault: 'hash wrong' }),
+      ({ receipts: [first] }) => Object.assign(first ?? {}, { problem: 'hash wrong' }),
     ],
     [
       'delivered with other content',
@@ -144,7 +144,7 @@ describe('the judge of a fault run', () => {
     given.receipts.push(receipt('2', '2', 9_000));
     given.faults.push(fault(kind, start));
     expect(found(given)).toEqual(explains ? [] : ['duplicates without a cause']);
-    expect(judge(given).explained.get(kind)).toBe(explains ? 1 : undefined);
+    expect(checkEvidence(given).explained.get(kind)).toBe(explains ? 1 : undefined);
   });
 
   it('takes a half answer for a delivery only where the table says that it was one', () => {
