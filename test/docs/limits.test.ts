@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const rows = read('docs/limits.md')
+  .split('\n')
+  .filter((line) => line.startsWith('| '));
+
+/** A row of docs/limits.md, the number it has, and the line of code that sets it. */
+it.each([
+  ['Unknown API keys from one address', '100 within 10 s', 'http/guesses.ts', 'GUESSES = 100;'],
+  ['Request line and headers', '16 KiB', 'http/broken-requests.ts', 'HEADER_BYTES = 16 * KIB;'],
+  ['Number of headers', '100', 'http/broken-requests.ts', 'MAX_HEADERS = 100;'],
+  ['Time to send the headers', '15 s', 'api/server.ts', 'HEADERS_TIMEOUT = 15 * SECOND;'],
+  ['Time to send the whole request', '10 min', 'api/server.ts', 'REQUEST_TIMEOUT = 600 * SECOND;'],
+  ['Body of a JSON import', '32 MiB', 'http/input.ts', 'JSON_IMPORT_BYTES = 32 * MIB;'],
+  ['Body of an NDJSON import', '1 GiB', 'http/input.ts', 'NDJSON_IMPORT_BYTES = 1024 * MIB;'],
+  ['A line of an NDJSON import', '64 KiB', 'importing/formats/ndjson.ts', 'MAX_LINE_BYTES = 64 * 1024;'],
+  ['Body of any other request', '256 KiB', 'http/input.ts', 'RESOURCE_BYTES = 256 * KIB;'],
+  ['Validation issues in one response', '100', 'http/input.ts', 'MAX_ISSUES = 100;'],
+  ['`per_page`', '1 to 1,000', 'http/paging.ts', 'MAX_PER_PAGE = 1_000;'],
+  ['Accounts of a limited API key', '1,000', 'customers/key-input.ts', 'MAX_ACCOUNTS = 1_000;'],
+  ['`description`', '4,000 characters', 'importing/movement.ts', 'description: text(4_000)'],
+  ['`name`, `unique_id`', '255 characters', 'importing/movement.ts', 'unique_id: text(255)'],
+  ['Movements of a JSON import', '100', 'importing/inline-imports.ts', 'MAX_INLINE = 100;'],
+  ['Small imports of one customer', '500 movements', 'importing/inline-imports.ts', 'MAX_WAITING = 500;'],
+  ['Rows stored per transaction', '1,000', 'importing/importer.ts', 'CHUNK_ROWS = 1_000;'],
+  ['Validation issues kept per import', '10,000', 'importing/importer.ts', 'MAX_LISTED_ISSUES = 10_000;'],
+  ['Runs that end at the same place', '10', 'importing/importer.ts', 'MAX_CRASHES = 10;'],
+  ['`headers` of your own', '10,', 'webhooks/input.ts', 'MAX_HEADERS = 10;'],
+  ['Time to connect to an endpoint', '5 s', 'delivering/posting/post.ts', 'CONNECT_TIMEOUT = 5 * SECOND;'],
+  ['Time for a whole attempt', '15 s', 'delivering/posting/post.ts', 'TOTAL_TIMEOUT = 15 * SECOND;'],
+  ['Time to resolve a name', '4 s', 'delivering/posting/resolver.ts', 'TIMEOUT = 4_000;'],
+  ['Answer of an endpoint, kept', '4 KiB', 'delivering/posting/post.ts', 'KEPT_BYTES = 4 * 1024;'],
+  ['Answer of an endpoint, read', '64 KiB', 'delivering/posting/post.ts', 'READ_BYTES = 64 * 1024;'],
+  ['`Retry-After` of an endpoint', '1 h', 'delivering/run/schedule.ts', 'MAX_RETRY_AFTER = HOUR;'],
+  ['Endpoint failures in a row', '3', 'delivering/run/endpoint-health.ts', 'FAILURES_TO_OPEN = 3;'],
+  ['Days on which every attempt failed', '5', 'delivering/run/endpoint-health.ts', 'DISABLE_AFTER_DAYS = 5;'],
+  ['Entries that a page of deliveries', '10,000', 'deliveries/scan.ts', 'MOST_LOOKED_AT = 10_000;'],
+  ['Counted deliveries of a replay', '1,000', 'deliveries/create-replay.ts', 'MAX_COUNTED = 1_000;'],
+  ['Lease of a delivery run', '12 s', 'delivering/lease.ts', 'LEASE_SECONDS = 12;'],
+  ['Work that Redis has lost', '10 s', 'maintenance/worker.ts', 'RECONCILE_EVERY = 10 * SECOND;'],
+])('docs/limits.md: %s, %s', (name, value, file, code) => {
+  const row = rows.find((line) => line.startsWith(`| ${name}`));
+  expect(row?.split(' | ')[1]).toContain(value);
+  expect(read(`src/${file}`)).toContain(code);
+});
