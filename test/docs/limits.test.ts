@@ -9,10 +9,11 @@ const rows = read('docs/limits.md')
 /** A row of docs/limits.md, the number it has, and the line of code that sets it. */
 it.each([
   ['Unknown API keys from one address', '100 within 10 s', 'http/guesses.ts', 'GUESSES = 100;'],
+  ['Wrong passwords', '10 within a minute', 'ops/access.ts', 'GUESSES = 10;'],
   ['Request line and headers', '16 KiB', 'http/broken-requests.ts', 'HEADER_BYTES = 16 * KIB;'],
   ['Number of headers', '100', 'http/broken-requests.ts', 'MAX_HEADERS = 100;'],
-  ['Time to send the headers', '15 s', 'api/server.ts', 'HEADERS_TIMEOUT = 15 * SECOND;'],
-  ['Time to send the whole request', '10 min', 'api/server.ts', 'REQUEST_TIMEOUT = 600 * SECOND;'],
+  ['Time to send the headers', '15 s', 'http/server.ts', 'HEADERS_TIMEOUT = 15 * SECOND;'],
+  ['Time to send the whole request', '10 min', 'http/server.ts', 'REQUEST_TIMEOUT = 600 * SECOND;'],
   ['Body of a JSON import', '32 MiB', 'http/input.ts', 'JSON_IMPORT_BYTES = 32 * MIB;'],
   ['Body of an NDJSON import', '1 GiB', 'http/input.ts', 'NDJSON_IMPORT_BYTES = 1024 * MIB;'],
   ['A line of an NDJSON import', '64 KiB', 'importing/formats/ndjson.ts', 'MAX_LINE_BYTES = 64 * 1024;'],
