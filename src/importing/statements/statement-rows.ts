@@ -1,0 +1,162 @@
+import { formatAmount } from '../formats/money.ts';
+import type { AccountReference, Balance, Entry, MinorUnits, StatementEvent } from '../formats/statement.ts';
+
+/** Turns what a statement file says into the rows of an import: finds the accounts, works out balances, and checks them. */
+
+/** An account of the customer that a statement is about; or why there is none, as a sentence for the sender. */
+export type FoundAccount = { id: string; currency: string } | { problem: string };
+
+/** Finds the account that a statement names. */
+export type FindAccount = (reference: AccountReference) => Promise<FoundAccount>;
+
+/** A movement as a client would send it in JSON. */
+export interface StatementMovement {
+  account_id: string;
+  dc: 'Debit' | 'Credit';
+  code: string | null;
+  amount: string;
+  balance: string | null;
+  description: string | null;
+  date_issue: string;
+  opponent_id: string | null;
+  opponent_iban: string | null;
+  unique_id: null;
+  name: string | null;
+}
+
+/** What one line of a statement file gives. `issue` is a rejected entry; without a message, an earlier one says why. */
+export type StatementRow =
+  | { type: 'movement'; line: number; movement: StatementMovement; reference: string | null }
+  | { type: 'issue'; line: number; path: string; message: string | null }
+  | { type: 'warning'; line: number; message: string }
+  | { type: 'statement' };
+
+/** The lengths that a movement's texts may have. */
+const LIMITS = { code: 64, description: 4_000, name: 255, opponent_id: 64, opponent_iban: 64 } as const;
+
+interface OpenStatement {
+  line: number;
+  account: FoundAccount;
+  opening: Balance | null;
+  /** The balance after the entries so far; null if the opening balance is not known. */
+  balance: MinorUnits | null;
+  /** Entries that could not be read. What they would change is not in `balance`. */
+  unread: number;
+  entries: number;
+}
+
+/** Yields the rows of a file, in its order. Every entry gives one row; pending entries give none. */
+export async function* readStatementRows(
+  events: AsyncIterable<StatementEvent[]>,
+  findAccount: FindAccount,
+): AsyncGenerator<StatementRow[]> {
+  let statement: OpenStatement | null = null;
+  for await (const group of events) {
+    const rows: StatementRow[] = [];
+    for (const event of group) {
+      switch (event.type) {
+        case 'statement':
+          statement = await openStatement(event, findAccount);
+          rows.push({ type: 'statement' });
+          break;
+        case 'entry':
+          rows.push(...readEntry(event.entry, statement));
+          break;
+        case 'issue':
+          if (statement !== null) statement.unread += 1;
+          rows.push(event);
+          break;
+        case 'warning':
+          rows.push(event);
+          break;
+        case 'end':
+          if (statement !== null) rows.push(...checkClosing(statement, event.closing));
+          statement = null;
+      }
+    }
+    yield rows;
+  }
+}
+
+async function openStatement(
+  { line, account, opening }: Extract<StatementEvent, { type: 'statement' }>,
+  findAccount: FindAccount,
+): Promise<OpenStatement> {
+  const found = await findAccount(account);
+  return { line, account: found, opening, balance: opening?.amount ?? null, unread: 0, entries: 0 };
+}
+
+function readEntry(entry: Entry, statement: OpenStatement | null): StatementRow[] {
+  if (entry.status === 'pending') return [];
+  if (statement === null) {
+    return [
+      { type: 'issue', line: entry.line, path: 'account', message: 'the entry belongs to no statement' },
+    ];
+  }
+  statement.entries += 1;
+  if (statement.balance !== null) {
+    statement.balance += entry.dc === 'Credit' ? entry.amount : -entry.amount;
+  }
+  const { account } = statement;
+  if ('problem' in account) {
+    const message = statement.entries === 1 ? account.problem : null;
+    return [{ type: 'issue', line: entry.line, path: 'account', message }];
+  }
+  if (entry.currency !== null && entry.currency !== account.currency) {
+    const message = `is ${entry.currency}, and the account is kept in ${account.currency}`;
+    return [{ type: 'issue', line: entry.line, path: 'currency', message }];
+  }
+  const { texts, cut } = fitTexts(entry);
+  const balance = entry.balance ?? statement.balance;
+  const movement: StatementMovement = {
+    account_id: account.id,
+    dc: entry.dc,
+    amount: formatAmount(entry.amount),
+    balance: balance === null ? null : formatAmount(balance),
+    date_issue: entry.date,
+    unique_id: null,
+    ...texts,
+  };
+  return [
+    ...cut.map((name): StatementRow => {
+      const message = `${name} is longer than ${LIMITS[name]} characters. The rest of it is not stored.`;
+      return { type: 'warning', line: entry.line, message };
+    }),
+    { type: 'movement', line: entry.line, movement, reference: entry.reference },
+  ];
+}
+
+type TextName = keyof typeof LIMITS;
+
+/** A movement must not be lost because a bank writes long texts: they are cut, and `cut` names them. Blank ones are left out. */
+function fitTexts(entry: Entry): { texts: Record<TextName, string | null>; cut: TextName[] } {
+  const cut: TextName[] = [];
+  const fit = (name: TextName, text: string | null): string | null => {
+    const whole = text?.trim() ?? '';
+    if (whole === '') return null;
+    if (whole.length <= LIMITS[name]) return whole;
+    cut.push(name);
+    return whole.slice(0, LIMITS[name]).replace(/[\uD800-\uDBFF]$/, '');
+  };
+  const texts = {
+    code: fit('code', entry.code),
+    description: fit('description', entry.description),
+    name: fit('name', entry.name),
+    opponent_id: fit('opponent_id', entry.opponentId),
+    opponent_iban: fit('opponent_iban', entry.opponentIban),
+  };
+  return { texts, cut };
+}
+
+/** A difference costs no movement, but somebody should look at it. */
+function checkClosing(
+  { line, opening, balance, unread }: OpenStatement,
+  closing: Balance | null,
+): StatementRow[] {
+  if (opening === null || balance === null || closing === null || balance === closing.amount) return [];
+  const because = unread === 0 ? '' : ` ${unread} of its entries could not be read.`;
+  const message =
+    `The closing balance is ${formatAmount(closing.amount)}, but the opening balance ${formatAmount(opening.amount)} ` +
+    `and the entries give ${formatAmount(balance)}: a difference of ${formatAmount(closing.amount - balance)}.${because}`;
+  return [{ type: 'warning', line, message }];
+}
