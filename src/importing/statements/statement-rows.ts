@@ -131,7 +131,7 @@ type TextName = keyof typeof LIMITS;
 /** A movement must not be lost because a bank writes long texts: they are cut, and `cut` names them. Blank ones are left out. */
 function fitTexts(entry: Entry): { texts: Record<TextName, string | null>; cut: TextName[] } {
   const cut: TextName[] = [];
-  const fit = (name: TextName, text: string | null): string | null => {
+  const shorten = (name: TextName, text: string | null): string | null => {
     const whole = text?.trim() ?? '';
     if (whole === '') return null;
     if (whole.length <= LIMITS[name]) return whole;
@@ -139,11 +139,11 @@ function fitTexts(entry: Entry): { texts: Record<TextName, string | null>; cut: 
     return whole.slice(0, LIMITS[name]).replace(/[\uD800-\uDBFF]$/, '');
   };
   const texts = {
-    code: fit('code', entry.code),
-    description: fit('description', entry.description),
-    name: fit('name', entry.name),
-    opponent_id: fit('opponent_id', entry.opponentId),
-    opponent_iban: fit('opponent_iban', entry.opponentIban),
+    code: shorten('code', entry.code),
+    description: shorten('description', entry.description),
+    name: shorten('name', entry.name),
+    opponent_id: shorten('opponent_id', entry.opponentId),
+    opponent_iban: shorten('opponent_iban', entry.opponentIban),
   };
   return { texts, cut };
 }
