@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { createSecretBox, SEALED } from '../../../src/database/secret-box.ts';
+import type { BodyFormat, NotifiedMovement } from '../../../src/delivering/posting/notification.ts';
+import type { PostRequest } from '../../../src/delivering/posting/post.ts';
+import { createWebhookSecret } from '../../../src/delivering/posting/signature.ts';
+import { openSettings } from '../../../src/delivering/settings.ts';
+
+/** Deliveries as the service builds and signs them. */
+
+const box = createSecretBox(randomBytes(32).toString('base64'));
+
+/** Text that a receiver gets wrong when it reads the body in another encoding, or writes it again. */
+export const MOVEMENT: NotifiedMovement = {
+  transaction_id: '7',
+  dc: 'Credit',
+  code: 'EFT',
+  amount: '1250.00',
+  balance: null,
+  currency: 'TRY',
+  description: 'ÇİĞDEM ŞEN + %10 & EFT=1 "iade" 🎂 a/b',
+  account_id: '1',
+  account: 'Ana Hesap',
+  bank: 'Garanti BBVA',
+  opponent_id: ' 0012',
+  opponent_iban: 'TR380006400000099423106133',
+  date_issue: '2026-02-01',
+};
+
+export interface SigningWebhook {
+  secret: string;
+  apiSecret: string;
+  /** Builds the whole POST of a delivery, as it was `age` seconds ago. Its origin has no port. */
+  request(id: string, age?: number): PostRequest;
+}
+
+/** A webhook with new secrets. With `previous`, its secret was rotated and both sign. */
+export function createSigningWebhook({
+  encoding = 'json',
+  hashEncoding = 'hex',
+  previous,
+}: Partial<BodyFormat> & { previous?: string } = {}): SigningWebhook {
+  const secret = createWebhookSecret();
+  const apiSecret = randomBytes(24).toString('base64url');
+  const settings = openSettings(
+    {
+      id: '3',
+      endpoint: 'http://127.0.0.1/webhooks',
+      revision: 1,
+      secret: box.seal(secret, SEALED.webhookSecret),
+      previous_secret: previous === undefined ? null : box.seal(previous, SEALED.webhookSecret),
+      encoding,
+      hash_encoding: hashEncoding,
+      ordered: 0,
+      rate_limit: null,
+      max_in_flight: 16,
+      headers: null,
+      api_secret: box.seal(apiSecret, SEALED.apiSecret),
+      consecutive_failures: 0,
+      failing_since: null,
+      failing_days: 0,
+      circuit_openings: 0,
+      recovery_successes: null,
+      last_error: null,
+    },
+    box,
+  );
+  return {
+    secret,
+    apiSecret,
+    request: (id, age = 0) => settings.request(MOVEMENT, id, Math.floor(Date.now() / 1_000) - age),
+  };
+}

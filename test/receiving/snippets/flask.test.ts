@@ -1,0 +1,10 @@
+import { describeReceiver } from './contract.ts';
+
+describeReceiver('flask', {
+  page: 'flask.md',
+  async install(project) {
+    await project.run('python3', ['-m', 'venv', 'venv']);
+    await project.run('venv/bin/pip', ['install', '--quiet', 'flask', 'standardwebhooks']);
+  },
+  start: (project, env) => project.start('venv/bin/python', ['receiver.py'], env),
+});
