@@ -10,6 +10,7 @@ import { createProject, type Environment, type Project, type Started } from './p
 interface Receiver {
   page: string;
   encoding?: 'json' | 'form';
+  path?: string;
   /** Gets the packages of another language, as the page says. When this fails, the tests are left out. */
   install?(project: Project): Promise<unknown>;
   /** Starts the page's program, as the page says. `env` holds WEBHOOK_SECRET. */
@@ -20,10 +21,13 @@ interface Receiver {
 const PREPARING = 600_000;
 
 /**
- * Runs the program of a page, and sends it deliveries that the service has built and signed. The program answers any path that
- * ends in /webhooks, and prints `<webhook-id> <dc> <amount> <currency>` for each movement that it processes.
+ * Runs the program of a page, and sends it deliveries that the service has built and signed. The program answers
+ * at `path`, and prints `<webhook-id> <dc> <amount> <currency>` for each movement that it processes.
  */
-export function describeReceiver(title: string, { page, encoding = 'json', install, start }: Receiver): void {
+export function describeReceiver(
+  title: string,
+  { page, encoding = 'json', path = '/webhooks', install, start }: Receiver,
+): void {
   describe(title, () => {
     const webhook = createSigningWebhook({ encoding });
     const poster = createPoster({ guard: createAddressGuard({ allow: ['127.0.0.0/8'] }) });
@@ -42,8 +46,10 @@ export function describeReceiver(title: string, { page, encoding = 'json', insta
     });
 
     const send = async (request: PostRequest) => {
-      const answer = await poster.post({ ...request, origin: receiver.origin });
-      return answer.status ?? answer.error;
+      const answer = await poster.post({ ...request, origin: receiver.origin, path });
+      // What the program wrote tells why.
+      if ((answer.status ?? 500) >= 500) throw new Error(`${answer.status ?? answer.error}: ${receiver.said}`);
+      return answer.status;
     };
     const withHeaders = (id: string, headers: Record<string, string>) => {
       const request = webhook.request(id);

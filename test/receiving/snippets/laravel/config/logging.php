@@ -1,0 +1,3 @@
+<?php
+
+return ['default' => 'errors', 'channels' => ['errors' => ['driver' => 'errorlog']]];
