@@ -1,6 +1,6 @@
 import { describeReceiver } from './contract.ts';
 
-describeReceiver('flask', {
+describeReceiver({
   page: 'flask.md',
   async install(project) {
     await project.run('python3', ['-m', 'venv', 'venv']);

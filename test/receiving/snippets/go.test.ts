@@ -1,7 +1,7 @@
 import { useDatabase } from '../../support/database.ts';
 import { describeReceiver } from './contract.ts';
 
-const { url } = useDatabase({ migrated: false });
+const { database, url } = useDatabase({ migrated: false });
 
 /** The URL in the form of Go's driver: `user:password@tcp(host:port)/name`. */
 function toDataSourceName(text: string): string {
@@ -11,11 +11,14 @@ function toDataSourceName(text: string): string {
   return `${decodeURIComponent(username)}:${decodeURIComponent(password)}@${address}${pathname}`;
 }
 
-describeReceiver('go', {
+describeReceiver({
   page: 'go.md',
   async install(project) {
     await project.run('go', ['mod', 'init', 'receiver']);
     await project.run('go', ['mod', 'tidy']);
   },
-  start: (project, env) => project.start('go', ['run', '.'], { ...env, DATABASE: toDataSourceName(url) }),
+  async start(project, env) {
+    await database.query('DROP TABLE IF EXISTS inbox');
+    return project.start('go', ['run', '.'], { ...env, DATABASE: toDataSourceName(url) });
+  },
 });

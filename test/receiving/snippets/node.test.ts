@@ -3,21 +3,24 @@ import { describeReceiver } from './contract.ts';
 import { readFiles } from './page.ts';
 import type { Environment, Project } from './project.ts';
 
-const databases = [
-  useDatabase({ migrated: false }),
-  useDatabase({ migrated: false }),
-  useDatabase({ migrated: false }),
-  useDatabase({ migrated: false }),
-];
-const withDatabase = (env: Environment, index: number) => ({
-  ...env,
-  DATABASE_URL: databases[index]?.url ?? '',
-});
+const { database, url } = useDatabase({ migrated: false });
 
-for (const [index, page] of ['express', 'hono', 'fastify'].entries()) {
-  describeReceiver(page, {
-    page: `${page}.md`,
-    start: (project, env) => project.start('node', ['receiver.mjs'], withDatabase(env, index)),
+/** The environment of a program whose inbox is empty. */
+async function withDatabase(env: Environment): Promise<Environment> {
+  await database.query('DROP TABLE IF EXISTS inbox');
+  return { ...env, DATABASE_URL: url };
+}
+
+async function breakInbox() {
+  await database.query('RENAME TABLE inbox TO away');
+  return () => database.query('RENAME TABLE away TO inbox');
+}
+
+for (const page of ['express.md', 'hono.md', 'fastify.md']) {
+  describeReceiver({
+    page,
+    start: async (project, env) => project.start(process.execPath, ['receiver.mjs'], await withDatabase(env)),
+    breakInbox,
   });
 }
 
@@ -30,9 +33,10 @@ await import('./worker.mjs');
 `;
 
 async function startRoute(project: Project, env: Environment) {
-  await databases[3]?.database.query(readFiles('nextjs.md').get('inbox.sql') ?? '');
+  const environment = await withDatabase(env);
+  await database.query(readFiles('nextjs.md').get('inbox.sql') ?? '');
   await project.write('server.mjs', SERVER);
-  return project.start('node', ['--import', 'tsx', 'server.mjs'], withDatabase(env, 3));
+  return project.start(process.execPath, ['--import', 'tsx', 'server.mjs'], environment);
 }
 
-describeReceiver('next.js', { page: 'nextjs.md', start: startRoute });
+describeReceiver({ page: 'nextjs.md', start: startRoute, breakInbox });

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { killGroup, killWithProcess } from '../../../src/embedded/exit-guard.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { until } from '../../support/until.ts';
-import { readFiles } from './page.ts';
+import { applyChanges, FORM_PAGE, readChanges, readFiles } from './page.ts';
 
 /** Inside node_modules, so that programs find this project's packages, and neither git nor a linter sees them. */
 const PROJECTS = fileURLToPath(new URL('../../../node_modules/.cache/receiving/', import.meta.url));
@@ -37,8 +37,8 @@ export interface Started {
   readonly said: string;
 }
 
-/** Writes the files of a page into a new folder. */
-export async function createProject(page: string): Promise<Project> {
+/** Writes the files of a page into a new folder; with `form`, after the changes for form encoding. */
+export async function createProject(page: string, { form }: { form: boolean }): Promise<Project> {
   await mkdir(PROJECTS, { recursive: true });
   const directory = await mkdtemp(join(PROJECTS, `${page.replace(/\W/g, '-')}-`));
   const stops: (() => Promise<void>)[] = [];
@@ -72,7 +72,9 @@ export async function createProject(page: string): Promise<Project> {
       await rm(directory, { recursive: true, force: true });
     },
   };
-  for (const [name, text] of readFiles(page)) await project.write(name, text);
+  const files =
+    form && page !== FORM_PAGE ? applyChanges(readFiles(page), readChanges(page)) : readFiles(page);
+  for (const [name, text] of files) await project.write(name, text);
   return project;
 }
 

@@ -5,7 +5,14 @@ import { describeReceiver } from './contract.ts';
 /** What a Laravel app has besides the files of the page. */
 const APP = fileURLToPath(new URL('laravel/', import.meta.url));
 
-describeReceiver('laravel', {
+/** `artisan serve` starts the same server. */
+const START = 'php artisan ledgerbell:inbox & exec php -S 127.0.0.1:$PORT -t public public/index.php';
+
+// The worker creates the table.
+const START_PLAIN =
+  'php worker.php & until [ -s inbox.sqlite ]; do :; done; exec php -S 127.0.0.1:$PORT receiver.php';
+
+describeReceiver({
   page: 'laravel.md',
   path: '/api/webhooks',
   async install(project) {
@@ -20,5 +27,9 @@ describeReceiver('laravel', {
   },
 });
 
-/** `artisan serve` starts the same server. */
-const START = 'php artisan ledgerbell:inbox & exec php -S 127.0.0.1:$PORT -t public public/index.php';
+describeReceiver({
+  page: 'form-encoding.md',
+  encodings: ['form'],
+  install: (project) => project.run('php', ['-r', "new PDO('sqlite::memory:');"]),
+  start: (project, env) => project.start('sh', ['-c', START_PLAIN], env),
+});
