@@ -101,15 +101,14 @@ function checkReceiver(
     expect(receiver.said).not.toContain('test_Ab-_09 Credit');
   });
 
-  it.skipIf(breakInbox === undefined)(
-    'answers 500 when it cannot store, and goes on afterwards',
-    async () => {
-      const repair = await breakInbox?.();
+  if (breakInbox !== undefined) {
+    it('answers 500 when it cannot store, and goes on afterwards', async () => {
+      const repair = await breakInbox();
       expect(await post(webhook.request('3-8'))).toBe(500);
-      await repair?.();
+      await repair();
       await processAll('3-8');
-    },
-  );
+    });
+  }
 
   it('answers 401 to what is not genuine, and processes none of it', async () => {
     const forged: Record<string, PostRequest> = {

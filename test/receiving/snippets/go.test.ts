@@ -21,4 +21,8 @@ describeReceiver({
     await database.query('DROP TABLE IF EXISTS inbox');
     return project.start('go', ['run', '.'], { ...env, DATABASE: toDataSourceName(url) });
   },
+  async breakInbox() {
+    await database.query('RENAME TABLE inbox TO away');
+    return () => database.query('RENAME TABLE away TO inbox');
+  },
 });
