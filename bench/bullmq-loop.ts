@@ -1,5 +1,5 @@
 import { Queue, Worker } from 'bullmq';
-import { connectPatient } from '../src/queues/connection.ts';
+import { connectWorker } from '../src/queues/connection.ts';
 import { monotonic } from './clock.ts';
 import { createSignedPoster, type SignedPost, type SignedPosts } from './signed-post.ts';
 
@@ -27,7 +27,7 @@ process.on('message', async (task: Task) => {
 });
 
 async function produce({ redisUrl, secrets, bodies }: Task): Promise<void> {
-  const connection = connectPatient(redisUrl);
+  const connection = connectWorker(redisUrl);
   const queue = new Queue<SignedPost, void, string, SignedPost, void, string>(QUEUE.name, {
     connection,
     prefix: QUEUE.prefix,
@@ -54,7 +54,7 @@ async function produce({ redisUrl, secrets, bodies }: Task): Promise<void> {
 
 async function work({ redisUrl, bodies: _, ...posts }: Task): Promise<void> {
   const poster = createSignedPoster(posts);
-  const connection = connectPatient(redisUrl);
+  const connection = connectWorker(redisUrl);
   const worker = new Worker<SignedPost>(QUEUE.name, ({ data }) => poster.post(data), {
     connection,
     prefix: QUEUE.prefix,

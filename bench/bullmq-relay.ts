@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Queue, Worker } from 'bullmq';
 import { Agent, request } from 'undici';
-import { connectHasty, connectPatient } from '../src/queues/connection.ts';
+import { connectFailFast, connectWorker } from '../src/queues/connection.ts';
 
 /**
  * The baseline of single movements: the shortest way through BullMQ from a POST to a signed POST. There are two processes.
@@ -31,7 +31,7 @@ process.once('message', async ({ redisUrl, target, secret }: Task) => {
 
 function produce(redisUrl: string): void {
   const queue = new Queue<Movement, void, string, Movement, void, string>(QUEUE, {
-    connection: connectHasty(redisUrl),
+    connection: connectFailFast(redisUrl),
     prefix: PREFIX,
     defaultJobOptions: { removeOnComplete: true },
   });
@@ -72,7 +72,7 @@ function work(redisUrl: string, target: string, key: Buffer): void {
       });
       await answer.body.dump();
     },
-    { connection: connectPatient(redisUrl), prefix: PREFIX, concurrency: IN_FLIGHT },
+    { connection: connectWorker(redisUrl), prefix: PREFIX, concurrency: IN_FLIGHT },
   );
   worker.on('error', (error) => console.error(error));
   worker.once('ready', () => process.send?.({ port: 0 }));

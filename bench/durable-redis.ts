@@ -1,4 +1,4 @@
-import { connectPatient } from '../src/queues/connection.ts';
+import { connectWorker } from '../src/queues/connection.ts';
 import { startServers } from './servers.ts';
 
 /** With these settings Redis never loses a write that it has acknowledged. */
@@ -11,7 +11,7 @@ const DURABLE = { appendonly: 'yes', appendfsync: 'always' };
 export async function startDurableRedis(): Promise<{ url: string; end(): Promise<void> }> {
   const servers = await startServers({ mysql: false, redis: true });
   const url = servers.redisUrl ?? '';
-  const redis = connectPatient(url);
+  const redis = connectWorker(url);
   for (const [name, value] of Object.entries(DURABLE)) {
     await redis.config('SET', name, value);
     const [, set] = (await redis.config('GET', name)) as string[];

@@ -8,7 +8,7 @@ import { migrate } from './database/migrate.ts';
 import { createSecretBox, type SecretBox } from './database/secret-box.ts';
 import { checkSecretKey } from './database/secret-check.ts';
 import type { Log } from './log.ts';
-import { connectHasty, connectPatient } from './queues/connection.ts';
+import { connectFailFast, connectWorker } from './queues/connection.ts';
 import { openQueues, type Queues } from './queues/queues.ts';
 import { abandonStart, type Stop, stopInReverse } from './stopping.ts';
 
@@ -89,7 +89,7 @@ export async function openRuntime(
 
   const secrets = createSecretBox(servers.secretKey, config.previousSecretKeys);
   const database = createDataSource(servers.databaseUrl);
-  const redis = connectHasty(servers.redisUrl);
+  const redis = connectFailFast(servers.redisUrl);
   const workerConnections: Redis[] = [];
   const started: Stop[] = [
     () => (database.isInitialized ? database.destroy() : undefined),
@@ -128,7 +128,7 @@ export async function openRuntime(
     queues,
     redis,
     connectWorker: () => {
-      const connection = connectPatient(servers.redisUrl);
+      const connection = connectWorker(servers.redisUrl);
       workerConnections.push(connection);
       return connection;
     },

@@ -33,7 +33,7 @@ import { getWebhook } from '../webhooks/get.ts';
 import { listWebhooks } from '../webhooks/list.ts';
 import { removeWebhook } from '../webhooks/remove.ts';
 import { rotateWebhookSecret } from '../webhooks/rotate-secret.ts';
-import { sendSample } from '../webhooks/sample.ts';
+import { sendSample } from '../webhooks/send-sample.ts';
 import { docsPages } from './docs-page.ts';
 import { getHealth, getReadiness } from './health.ts';
 import { NOTIFICATION } from './notification.ts';

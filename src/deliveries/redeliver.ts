@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
-import { wakeChangedWebhook } from '../webhooks/wake.ts';
+import { wakeChangedWebhook } from '../webhooks/wake-changed.ts';
 import { findDelivery, readDeliveryKey } from './find.ts';
 import { redeliver } from './request-redelivery.ts';
 import { notSendable } from './sendable.ts';

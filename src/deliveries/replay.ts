@@ -7,7 +7,7 @@ import { Count, IdView, Timestamp } from '../http/schemas.ts';
 import { Moment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from '../webhooks/find.ts';
-import { wakeChangedWebhook } from '../webhooks/wake.ts';
+import { wakeChangedWebhook } from '../webhooks/wake-changed.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { createReplay, REPLAYABLE, type Replay } from './create-replay.ts';
 import { notSendable } from './sendable.ts';

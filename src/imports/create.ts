@@ -28,7 +28,7 @@ import { Movement } from '../importing/movement.ts';
 import { type Staged, stageImport } from '../importing/stage.ts';
 import { queueImports } from '../queues/jobs.ts';
 import type { Runtime } from '../runtime.ts';
-import { createAccountCheck } from './accounts.ts';
+import { createAccountCheck } from './account-check.ts';
 import { findImport, type ImportRow } from './find.ts';
 import { ImportView, viewImport } from './view.ts';
 

@@ -17,12 +17,12 @@ export function redisOptions(url: string): RedisOptions {
 }
 
 /** For workers. While Redis is unreachable, commands wait until it is back. */
-export function connectPatient(url: string): Redis {
+export function connectWorker(url: string): Redis {
   return quiet(new Redis({ ...redisOptions(url), maxRetriesPerRequest: null, retryStrategy }));
 }
 
 /** For callers that must respond (the API). While Redis is unreachable, commands fail fast, and the reconciler adds the jobs. */
-export function connectHasty(url: string): Redis {
+export function connectFailFast(url: string): Redis {
   return quiet(
     new Redis({
       ...redisOptions(url),

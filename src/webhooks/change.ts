@@ -10,13 +10,13 @@ import { idParameter } from '../http/openapi.ts';
 import { notFound, Problem } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
+import { requireAccount, requireEndpoint, sealHeaders } from './columns.ts';
 import { findWebhook } from './find.ts';
 import { mayHavePendingOfOtherAccounts } from './foreign-backlog.ts';
 import { WebhookChange } from './input.ts';
-import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
-import { updateWebhook } from './store.ts';
 import { viewWebhook, WebhookView } from './view.ts';
-import { wakeChangedWebhook } from './wake.ts';
+import { wakeChangedWebhook } from './wake-changed.ts';
+import { updateWebhook } from './writes.ts';
 
 /** PATCH /v1/webhooks/:id */
 export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>

@@ -6,10 +6,10 @@ import { createWebhookSecret } from '../delivering/posting/signature.ts';
 import { readJson } from '../http/input.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
+import { requireAccount, requireEndpoint, sealHeaders } from './columns.ts';
 import { NewWebhook } from './input.ts';
-import { requireAccount, requireEndpoint, sealHeaders } from './settings.ts';
-import { insertWebhook } from './store.ts';
 import { viewWebhook, WebhookView } from './view.ts';
+import { insertWebhook } from './writes.ts';
 
 /** POST /v1/webhooks */
 export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>

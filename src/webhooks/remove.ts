@@ -5,8 +5,8 @@ import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
-import { deleteWebhook } from './store.ts';
-import { wakeChangedWebhook } from './wake.ts';
+import { wakeChangedWebhook } from './wake-changed.ts';
+import { deleteWebhook } from './writes.ts';
 
 /** DELETE /v1/webhooks/:id */
 export const removeWebhook = (runtime: Runtime) =>

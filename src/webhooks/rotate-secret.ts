@@ -8,9 +8,9 @@ import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { findWebhook } from './find.ts';
-import { replaceSecret } from './store.ts';
 import { viewWebhook, WebhookView } from './view.ts';
-import { wakeChangedWebhook } from './wake.ts';
+import { wakeChangedWebhook } from './wake-changed.ts';
+import { replaceSecret } from './writes.ts';
 
 /** POST /v1/webhooks/:id/rotate-secret */
 export const rotateWebhookSecret = (runtime: Runtime) =>

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { connectHasty, connectPatient } from '../../src/queues/connection.ts';
+import { connectFailFast, connectWorker } from '../../src/queues/connection.ts';
 import { addDeliveryJobs } from '../../src/queues/jobs.ts';
 import { openQueues, QUEUES, type Queues, WORKER_OPTIONS } from '../../src/queues/queues.ts';
 import { until } from '../support/until.ts';
@@ -16,7 +16,7 @@ const runs: string[] = [];
 let during: (webhookId: string) => Promise<void> = async () => {};
 
 beforeAll(async () => {
-  redis = connectHasty(inject('redisUrl'));
+  redis = connectFailFast(inject('redisUrl'));
   await until('Redis', () => redis.status === 'ready');
   queues = openQueues(redis, prefix);
   worker = new Worker(
@@ -25,7 +25,7 @@ beforeAll(async () => {
       runs.push(job.data.webhookId);
       await during(job.data.webhookId);
     },
-    { ...WORKER_OPTIONS, connection: connectPatient(inject('redisUrl')), prefix },
+    { ...WORKER_OPTIONS, connection: connectWorker(inject('redisUrl')), prefix },
   );
 });
 afterAll(async () => {

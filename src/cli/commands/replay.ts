@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { createReplay, REPLAYABLE, type Replayable } from '../../deliveries/create-replay.ts';
-import { connectHasty } from '../../queues/connection.ts';
+import { connectFailFast } from '../../queues/connection.ts';
 import { addDeliveryJobs } from '../../queues/jobs.ts';
 import { openQueues } from '../../queues/queues.ts';
 import { DEFAULT_PREFIX } from '../../runtime.ts';
@@ -88,7 +88,7 @@ async function notifyService(
   note: (line: string) => void,
 ): Promise<void> {
   if (redisUrl === undefined) return note('No service is running: they are sent when it starts.');
-  const redis = connectHasty(redisUrl);
+  const redis = connectFailFast(redisUrl);
   const queues = openQueues(redis, DEFAULT_PREFIX);
   try {
     await pRetry(() => redis.ping(), {

@@ -5,15 +5,7 @@ import { createOrderCheck } from './order-check.ts';
 import { createRunCheck, type RunCheck } from './run-check.ts';
 import { indexAfter, type Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
-
-/** A guarantee does not hold. */
-export class Violation extends Error {
-  override name = 'Violation';
-}
-
-export function violation(what: string): never {
-  throw new Violation(what);
-}
+import { violation } from './violation.ts';
 
 /** Repeating a record takes a few seconds. The circuit may be half-open again by then. */
 const SLOWEST_RECORD = 1_000;

@@ -1,5 +1,5 @@
 import type { Post } from './active-run.ts';
-import { violation } from './checks.ts';
+import { violation } from './violation.ts';
 
 interface Known {
   status: 'pending' | 'delivered' | 'failed';

@@ -1,7 +1,7 @@
 import type { Answer } from '../../../src/delivering/posting/post.ts';
 import type { AttemptResult, RunCommand, RunEvent } from '../../../src/delivering/run/types.ts';
 import type { ActiveRun, Post } from './active-run.ts';
-import { violation } from './checks.ts';
+import { violation } from './violation.ts';
 
 /** What one run may do, whatever its tables contain. */
 export interface RunCheck {

@@ -1,5 +1,5 @@
 import { waitBeforeSending } from '../../../src/delivering/webhook-state.ts';
-import { createChecks, violation } from './checks.ts';
+import { createChecks } from './checks.ts';
 import {
   changeOtherWebhook,
   changeWebhook,
@@ -15,6 +15,7 @@ import { readFilters, readWebhook } from './reads.ts';
 import type { Schedule, Step } from './schedule.ts';
 import { createTables } from './tables.ts';
 import { createTimeline } from './timeline.ts';
+import { violation } from './violation.ts';
 import { happens, NO_FAULTS, note, type World } from './world.ts';
 
 /** An arbitrary moment. */
