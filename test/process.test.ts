@@ -1,12 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { access, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDataSource } from '../src/database/data-source.ts';
-import { migrate } from '../src/database/migrate.ts';
-import { findRunning, startEmbedded } from '../src/embedded/servers.ts';
+import { findRunning } from '../src/embedded/servers.ts';
 import { movement } from './support/movements.ts';
 import { type ServiceProcess, startServiceProcess } from './support/process.ts';
 import { useReceiver } from './support/receiver.ts';
@@ -73,18 +70,6 @@ async function call(url: string, key: string, path: string, body?: object) {
     status: response.status,
     body: (await response.json()) as { import: { id: string }; accounts: unknown[] },
   };
-}
-
-/** What runs with its working directory there: servers, and what makes their data directories. */
-async function processesIn(directory: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
-    if (`${cwd}/`.startsWith(`${directory}/`)) {
-      found.push(`${pid} ${await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')}`);
-    }
-  }
-  return found;
 }
 
 describe('npm start', () => {
@@ -234,77 +219,4 @@ describe('the running service', () => {
     service = start({ DATA_DIR: dataDir });
     expect((await call(await service.url(), key, '/v1/accounts')).body.accounts).toHaveLength(1);
   });
-});
-
-describe('SIGTERM during the start', () => {
-  const there = (directory: string, path: string) =>
-    access(join(directory, path)).then(
-      () => true,
-      () => false,
-    );
-  const names = (directory: string) => readdir(directory).catch(() => [] as string[]);
-
-  it.each([
-    [
-      'while the data directory of MySQL is made',
-      async (directory: string) =>
-        (await names(directory)).some((name) => name.startsWith('mysql.unfinished')),
-      {},
-    ],
-    ['while MySQL starts', (directory: string) => there(directory, 'mysql.json'), {}],
-    ['while Redis starts', (directory: string) => there(directory, 'redis.json'), {}],
-    ['when both answer', async (directory: string) => (await findRunning(directory)) !== null, {}],
-    ['while the tables are made', (directory: string) => there(directory, 'mysql/ledgerbell/banks.ibd'), {}],
-    [
-      'while it waits for a Redis that is unreachable',
-      async (_: string, service: ServiceProcess) => /Waiting for Redis/.test(service.said),
-      { REDIS_URL: 'redis://127.0.0.1:1' },
-    ],
-  ])('%s leaves no server running', async (moment, isReached, env: Record<string, string>) => {
-    const directory = await newDirectory();
-    const service = start({ DATA_DIR: directory, ...env });
-    await until(moment, () => isReached(directory, service));
-    const code = await service.end('SIGTERM');
-    await until('nothing left', async () => (await processesIn(directory)).length === 0, 5_000);
-    expect(service.said).not.toMatch(/cannot/);
-    // On a busy machine a server may need longer than ten seconds to stop: then it was killed, and its files are still there.
-    expect([0, 1]).toContain(code);
-    const left = (await names(directory)).filter((name) => /\.(json|sock)$|unfinished/.test(name));
-    if (code === 0) expect(left).toEqual([]);
-  });
-
-  it('that MySQL does not heed kills it when the ten seconds are over', async () => {
-    const directory = await newDirectory();
-    const service = start({ DATA_DIR: directory });
-    await service.url();
-    const { pid } = JSON.parse(await readFile(join(directory, 'mysql.json'), 'utf8'));
-    process.kill(pid, 'SIGSTOP');
-    expect(await service.end('SIGTERM')).toBe(1);
-    await until('nothing left', async () => (await processesIn(directory)).length === 0);
-  });
-});
-
-it('waits for MySQL, Redis and the schema, and says for what', async () => {
-  const dataDir = await newDirectory();
-  const embedded = { dataDir, mysql: true, redis: true, install: 'never' as const, announce: () => {} };
-  const { databaseUrl = '', redisUrl = '', stop } = await startEmbedded(embedded);
-  await stop();
-  const service = start({
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
-    SECRET_KEY: randomBytes(32).toString('base64'),
-    DATA_DIR: await newDirectory(),
-  });
-  await until('it waits for MySQL', () => /Waiting for MySQL/.test(service.said));
-  const servers = await startEmbedded(embedded);
-  await until('it waits for the schema', () =>
-    /Waiting for the database schema: .*migrate/.test(service.said),
-  );
-  const database = await createDataSource(databaseUrl).initialize();
-  await migrate(database);
-  await database.destroy();
-  const ready = await fetch(`${await service.url()}/readyz`);
-  expect(ready.status).toBe(200);
-  expect(await service.end('SIGINT')).toBe(0);
-  await servers.stop();
 });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,33 +9,26 @@ import { type EmbeddedServers, startEmbedded } from '../src/embedded/servers.ts'
 import { documentOf, type Finished, runHere } from './cli/command.ts';
 import { findLeaks } from './durability/leaks.ts';
 import { MARKER } from './durability/load/movements.ts';
+import {
+  ACCOUNT,
+  ADMIN_PASSWORD,
+  AUTHORIZATION,
+  accountData,
+  brokenRequests,
+  failingRequests,
+  findInTables,
+  IBAN,
+  movements,
+  SECRET_KEY,
+  secrets,
+  wrongSettings,
+} from './secrets.ts';
 import { movement } from './support/movements.ts';
 import { type ServiceProcess, startServiceProcess } from './support/process.ts';
 import { sendBytes } from './support/raw-http.ts';
 import { useReceiver } from './support/receiver.ts';
 import { until } from './support/until.ts';
 import { webhook } from './support/webhooks.ts';
-
-/** Letters and digits that occur nowhere else, so that a leak can be found by searching. */
-const secret = (name: string) => `${name}${randomBytes(8).toString('hex')}`;
-
-const AUTHORIZATION = secret('subscriber');
-const ADMIN_PASSWORD = secret('admin');
-const SECRET_KEY = randomBytes(32).toString('base64');
-const REFUSED_URL = `http://user:${secret('endpoint')}@127.0.0.1/`;
-const IBAN = 'TR330006100519786457841326';
-
-/** Texts to look for, with what they are: those that MySQL may hold in clear, because they are what it is for, apart. */
-const secrets = new Map([
-  [AUTHORIZATION, 'a custom header'],
-  [ADMIN_PASSWORD, 'ADMIN_PASSWORD'],
-  [SECRET_KEY, 'SECRET_KEY'],
-  [new URL(REFUSED_URL).password, 'the password in a refused endpoint'],
-]);
-const accountData = new Map([
-  [IBAN, 'an IBAN'],
-  [MARKER, "a movement's description"],
-]);
 
 const receiver = useReceiver();
 let directory: string;
@@ -79,12 +71,6 @@ function keep({ code, stdout, stderr }: Finished): void {
 const pidOf = (server: string): number =>
   JSON.parse(readFileSync(join(directory, 'data', `${server}.json`), 'utf8')).pid;
 
-const movements = (count: number, prefix: string) => ({
-  transactions: Array.from({ length: count }, (_, i) =>
-    movement(accountId, { unique_id: `${prefix}${i}`, description: MARKER, opponent_iban: IBAN }),
-  ),
-});
-
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ledgerbell-redaction-'));
   const dataDir = join(directory, 'data');
@@ -107,8 +93,7 @@ beforeAll(async () => {
   secrets.set(key, 'an API key').set(made.api_secret, 'an API secret');
   database = await createDataSource(databaseUrl).initialize();
   service = startServiceProcess(env);
-  const account = { bank: 'Akbank', title: 'Kasa', currency: 'TRY', iban: IBAN };
-  accountId = (await call('POST', '/v1/accounts', account)).body.account.id;
+  accountId = (await call('POST', '/v1/accounts', ACCOUNT)).body.account.id;
 });
 
 afterAll(async () => {
@@ -120,22 +105,7 @@ afterAll(async () => {
 
 /** All errors that the API has, each with a secret or account data in what it is about. */
 async function makeRequestsFail(): Promise<void> {
-  const wrongHeaders = { Authorization: AUTHORIZATION, 'X-Broken': `${AUTHORIZATION}\u0000` };
-  await call('POST', '/v1/webhooks', webhook({ endpoint: REFUSED_URL }));
-  await call('POST', '/v1/webhooks', webhook({ headers: wrongHeaders }));
-  await call('POST', '/v1/webhooks', webhook({ headers: { 'Webhook-Id': AUTHORIZATION } }));
-  await call('POST', '/v1/webhooks', `{ "headers": { "Authorization": "${AUTHORIZATION}`);
-  await call('POST', '/v1/webhooks', { ...webhook(), title: { [IBAN]: AUTHORIZATION } });
-  await call('POST', '/v1/accounts', { bank: MARKER, title: MARKER, currency: IBAN, iban: `${IBAN}${key}` });
-  await call('POST', '/v1/imports', { transactions: [movement(accountId, { amount: IBAN, dc: MARKER })] });
-  await call('POST', '/v1/imports', `{ "transactions": [ { "description": "${MARKER} ${key} } ] }`);
-  await call('POST', '/v1/imports', movements(1, 'a'), { 'Idempotency-Key': 'once' });
-  await call('POST', '/v1/imports', movements(2, 'b'), { 'Idempotency-Key': 'once' });
-  await call('POST', '/v1/imports', MARKER, { 'Content-Type': `text/${IBAN}` });
-  await call('GET', `/v1/transactions?starts=${IBAN}&after=${MARKER}`);
-  await call('GET', `/v1/transactions?starts=2026-01-01&cursor=${key}`);
-  await call('GET', '/v1/webhooks/999999');
-  await call('PATCH', '/v1/webhooks', { secret: key });
+  for (const request of failingRequests(key, accountId)) await call(...request);
   for (const headers of [
     { Authentication: `${key}x` },
     { Authentication: '', Authorization: `Basic ${btoa(`ops:${ADMIN_PASSWORD}`)}` },
@@ -144,11 +114,7 @@ async function makeRequestsFail(): Promise<void> {
   }
   await call('GET', '/ops', undefined, { Authorization: `Basic ${btoa(`${ADMIN_PASSWORD}:ops`)}` });
   await call('GET', '/problems/none');
-  for (const bytes of [
-    `GET /v1/accounts HTTP/1.1\r\nHost: a\r\nAuthentication: ${key}\r\nbroken header ${key}\r\n\r\n`,
-    `GET /v1/accounts HTTP/1.1\r\nHost: ${key} b\r\nAuthentication: ${key}\r\nConnection: close\r\n\r\n`,
-    `GET /v1/accounts HTTP/1.1\r\nHost: a\r\nAuthentication: ${key.repeat(600)}\r\n\r\n`,
-  ]) {
+  for (const bytes of brokenRequests(key)) {
     errors.push({ request: 'bytes', answer: await sendBytes(await service.url(), bytes) });
   }
   const ndjson = [`{ "description": "${MARKER}`, JSON.stringify(movement(accountId, { amount: IBAN }))];
@@ -179,7 +145,7 @@ async function makeDeliveriesFail(): Promise<void> {
   }
   const { body } = await call('POST', '/v1/settings/api/rotate');
   secrets.set(body.api_secret, 'a rotated API secret');
-  await call('POST', '/v1/imports', movements(3, 'echoed'));
+  await call('POST', '/v1/imports', movements(accountId, 3, 'echoed'));
   await until('attempts of both', async () => {
     const [row] = await database.query<{ n: string }[]>(
       "SELECT COUNT(DISTINCT webhook_id) AS n FROM attempts WHERE outcome = 'failed'",
@@ -192,7 +158,7 @@ async function makeDeliveriesFail(): Promise<void> {
 async function loseServers(): Promise<void> {
   const underWay = Array.from({ length: 12 }, (_, i) =>
     Promise.all([
-      call('POST', '/v1/imports', movements(300, `lost${i}-`)),
+      call('POST', '/v1/imports', movements(accountId, 300, `lost${i}-`)),
       call('POST', '/v1/webhooks', webhook({ headers: { Authorization: AUTHORIZATION }, status: undefined })),
       call('POST', '/v1/settings/api/rotate'),
     ]),
@@ -225,9 +191,8 @@ async function breakSchema(): Promise<void> {
   await database.query('UPDATE accounts SET iban = NULL');
   await database.query('ALTER TABLE accounts MODIFY iban INT NULL');
   await database.query('ALTER TABLE transactions MODIFY description INT NULL');
-  const account = { bank: 'Akbank', title: 'Kasa', currency: 'TRY', iban: IBAN };
-  expect((await call('POST', '/v1/accounts', account)).status).toBe(500);
-  await call('POST', '/v1/imports', movements(1, 'broken'));
+  expect((await call('POST', '/v1/accounts', ACCOUNT)).status).toBe(500);
+  await call('POST', '/v1/imports', movements(accountId, 1, 'broken'));
   await until('a job that broke off', () => /job interrupted/.test(service.said));
 }
 
@@ -235,25 +200,14 @@ async function breakSchema(): Promise<void> {
 async function makeCommandsFail(): Promise<void> {
   const url = await service.url();
   const file = join(directory, 'statement.json');
-  writeFileSync(file, JSON.stringify(movements(1, 'file')));
+  writeFileSync(file, JSON.stringify(movements(accountId, 1, 'file')));
   const withPassword = `http://ops:${ADMIN_PASSWORD}@127.0.0.1:1/`;
   keep(await runHere(['import', file, '--key', `${key}x`, '--url', url], env));
   keep(await runHere(['import', file, '--key', key, '--url', withPassword], env));
   keep(await runHere(['import', file, '--key', `${key} ${key}`, '--url', url], env));
   keep(await runHere(['import', file, '--key', key, `--kye=${key}`], env));
   keep(await runHere(['listen', '--secret', key], env));
-  const { DATABASE_URL = '', REDIS_URL = '' } = env;
-  for (const wrong of [
-    { SECRET_KEY: `${SECRET_KEY}x` },
-    { DATABASE_URL: DATABASE_URL.replace('mysql', 'postgres') },
-    { REDIS_URL: REDIS_URL.replace('redis:', 'http:') },
-    { ADMIN_USER: '' },
-    { TIME_ZONE_OFFSET: REDIS_URL },
-    { LOG_LEVEL: SECRET_KEY },
-    { PORT: DATABASE_URL },
-    { DATABASE_URL: DATABASE_URL.replace('mysql.sock', 'nowhere.sock') },
-    { DATABASE_URL: DATABASE_URL.replace('ledgerbell:', 'nobody:') },
-  ]) {
+  for (const wrong of wrongSettings(env)) {
     keep(await runHere(['customers', 'list'], { ...env, ...wrong }));
   }
 }
@@ -290,25 +244,7 @@ it('shows no secret, and nothing of what movements say, wherever something fails
   }
   leaks.push(
     ...(await findLeaks({ directory, redis: { url: env.REDIS_URL ?? '' }, secrets: everything })),
-    ...(await findInTables()),
+    ...(await findInTables(database, secrets)),
   );
   expect([...new Set(leaks)]).toEqual([]);
 });
-
-/** Secrets that stand in clear in any column of any table. */
-async function findInTables(): Promise<string[]> {
-  const tables = await database.query<{ name: string }[]>(
-    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()',
-  );
-  const leaks: string[] = [];
-  for (const { name } of tables) {
-    const rows = await database.query<Record<string, unknown>[]>(`SELECT * FROM ${name}`);
-    const text = rows
-      .flatMap((row) => Object.entries(row))
-      .map(([, value]) => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value)))
-      .join('\n');
-    for (const [needle, what] of secrets)
-      if (text.includes(needle)) leaks.push(`${what} in the table ${name}`);
-  }
-  return leaks;
-}

@@ -6,11 +6,11 @@ import type { Config } from '../config.ts';
 import { PortTakenError } from '../http/server.ts';
 import { createLog } from '../log.ts';
 import { ROLES, type Service, startService } from '../service.ts';
-import { createDemoCustomer, type DemoCustomer } from './customer.ts';
+import { createDemoCustomer, type DemoCustomer } from './demo-customer.ts';
+import { firstDate, readStatement, renderNdjson, type Statement } from './example-statement.ts';
 import { NO_PROGRESS, watchDeliveries } from './progress.ts';
 import { findProblems, type Outcome, renderOutcomes } from './report.ts';
 import type { Screen } from './screen.ts';
-import { firstDate, readStatement, renderNdjson, type Statement } from './statement.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';
 import { matches, SUBSCRIPTIONS } from './subscriptions.ts';
 

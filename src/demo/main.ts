@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { explain, Failure } from '../cli/failure.ts';
 import { readConfig } from '../config.ts';
 import { runDemo } from './demo.ts';
+import { chooseConfig } from './demo-config.ts';
 import { createScreen } from './screen.ts';
-import { chooseSettings } from './settings.ts';
 
 const interruption = new AbortController();
 const interrupt = () => interruption.abort(new Failure('Interrupted.'));
@@ -15,7 +15,7 @@ process.stdout.on('error', interrupt);
 const screen = createScreen(process.stdout);
 try {
   const { values } = parseArgs({ options: { once: { type: 'boolean', default: false } } });
-  const config = await chooseSettings(readConfig());
+  const config = await chooseConfig(readConfig());
   const succeeded = await runDemo({ config, once: values.once, screen, signal: interruption.signal });
   process.exitCode = succeeded ? 0 : 1;
 } catch (error) {

@@ -7,6 +7,7 @@ import { useService } from '../support/service.ts';
 import { deliveriesOf } from '../support/webhooks.ts';
 import { createWorld, idsOf, type World } from '../support/world.ts';
 import { openWire, type Wire } from './fuzz/exchange.ts';
+import { respelled } from './fuzz/respelled.ts';
 import { hostileText } from './fuzz/values.ts';
 
 const RUNS = 40;
@@ -116,30 +117,6 @@ const anyId = () =>
     fc.constantFrom('0', '1', '999999999999999999'),
     fc.bigInt({ min: 0n, max: 10n ** 18n - 1n }).map(String),
   );
-
-/** The same number written otherwise, and numbers that wrap around to it in 64 bits; of a delivery's id the second number. */
-const respelled = (id: fc.Arbitrary<string>) =>
-  fc.tuple(id, fc.nat(12)).map(([whole, way]) => {
-    const [, before = '', text = ''] = /^(\d+-)?(\d+)$/.exec(whole) ?? [];
-    return before + respell(text, way);
-  });
-
-const respell = (text: string, way: number): string =>
-  [
-    `0${text}`,
-    `+${text}`,
-    `-${text}`,
-    `${text}.0`,
-    `${text}e0`,
-    `0x${BigInt(text).toString(16)}`,
-    ` ${text}`,
-    `${text}\n`,
-    `${text}\u0000`,
-    text.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
-    text.replace(/\d/g, (digit) => String.fromCodePoint(0x0660 + Number(digit))),
-    String(BigInt(text) + 2n ** 64n),
-    String(BigInt(text) + 10n ** 30n),
-  ][way] ?? '';
 
 /** Cursors as no Link has them. */
 const spoiled = () =>

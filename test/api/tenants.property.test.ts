@@ -15,6 +15,7 @@ import {
   requestsAbout,
 } from './tenants/requests.ts';
 import { readState } from './tenants/state.ts';
+import { told } from './tenants/told.ts';
 
 /** Customers, or pairs of them; each costs some 300 requests. */
 const RUNS = 2;
@@ -38,17 +39,6 @@ function ask({ key }: Actor, { operation, target, body }: Request): Promise<Answ
 
 const askAll = (actor: Actor, requests: readonly Request[]): Promise<Answer[]> =>
   Promise.all(requests.map((request) => ask(actor, request)));
-
-/** What may differ between two answers that tell the same: the request's own id, the moment, and what is left of a limit. */
-const VOLATILE = /^(x-request-id|date|ratelimit|content-length)/;
-
-const told = ({ status, headers, body }: Answer) => {
-  const { request_id: _, ...shown } = body;
-  const rest = JSON.parse(
-    JSON.stringify(shown, (name, value) => (name === 'last_used_at' ? undefined : value)),
-  );
-  return { status, headers: [...headers].filter(([name]) => !VOLATILE.test(name)), body: rest };
-};
 
 /** First, middle and last: of many of one kind these are enough. */
 function pick(ids: readonly string[], turn: number): string {

@@ -1,60 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { Sql } from '../../src/database/transaction.ts';
-import type { Filter } from '../../src/delivering/filters.ts';
-import {
-  type LogRead,
-  type LogRequest,
-  openMovementLog,
-  readRanges,
-} from '../../src/delivering/movement-log.ts';
+import { type LogRequest, openMovementLog, readRanges } from '../../src/delivering/movement-log.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
+import { EVERYTHING, idsOf, only, readAll, request, watchStatements } from './log-requests.ts';
 
 const service = useService({ roles: ['api'] });
 
-const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };
 const openLog = () => openMovementLog(service.runtime.database);
-
-/** The read of a webhook that matches everything and begins at the start of the log. */
-const request = ({ webhook, customerId }: Subscriber, fields: Partial<LogRequest> = {}): LogRequest => ({
-  webhookId: webhook.id,
-  customerId,
-  filters: [{ from: 0, through: null, filter: EVERYTHING }],
-  after: 0,
-  recordedThrough: 0,
-  ...fields,
-});
-const only = (filter: Filter | null) => ({ filters: [{ from: 0, through: null, filter }] });
-
-const idsOf = ({ movements }: LogRead) => movements.map(({ transaction_id }) => transaction_id);
-
-/** Reads until nothing is left. */
-async function readAll(log: ReturnType<typeof openLog>, first: LogRequest): Promise<string[]> {
-  const ids: string[] = [];
-  for (let after = first.after; ; ) {
-    const read = await log.read({ ...first, after });
-    ids.push(...idsOf(read));
-    if (read.through === after) return ids;
-    after = read.through;
-  }
-}
-
-/** Collects the statements that are sent. */
-function watchStatements(): { sql: Sql; statements: string[] } {
-  const statements: string[] = [];
-  const { database } = service.runtime;
-  return {
-    statements,
-    sql: {
-      query: <T>(statement: string, values?: unknown[]) => {
-        statements.push(statement);
-        return database.query<T>(statement, values);
-      },
-    },
-  };
-}
 
 describe('the movement log', () => {
   it('gives all that a notification is made of', async () => {
@@ -172,7 +126,7 @@ describe('the movement log', () => {
   it('shares one read among webhooks with the same filter that ask at the same time', async () => {
     const subscriber = await createSubscriber(service, NOWHERE, {}, {});
     await subscriber.store(2);
-    const { sql, statements } = watchStatements();
+    const { sql, statements } = watchStatements(service.runtime.database);
     const log = openMovementLog(sql);
     const [one, two] = await Promise.all(
       subscriber.webhookIds.map((webhookId) => log.read(request(subscriber, { webhookId }))),
@@ -186,7 +140,7 @@ describe('the movement log', () => {
     const [one, two] = [await createSubscriber(service), await createSubscriber(service)];
     const first = await one.store(3);
     const second = await two.store([{ dc: 'Debit' }, { dc: 'Credit' }]);
-    const { sql, statements } = watchStatements();
+    const { sql, statements } = watchStatements(service.runtime.database);
     const range = { filter: EVERYTHING, after: 0, through: null, withoutResultsOf: null };
     const debits = {
       ...range,

@@ -7,45 +7,13 @@ import { parseOffset } from '../../src/zone-offset.ts';
 import { readPage } from '../support/listing.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
+import { ALL, batch, dayOf, expected, type Filled, listingOf, type Stored } from './far-pages.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 
 const SIZE = 7;
 const BATCHES = 14;
 const SEED = 20_261_121;
-const DAY = 86_400_000;
-
-const dayOf = (number: number) =>
-  new Date(Date.parse('2026-01-01') + number * DAY).toISOString().slice(0, 10);
-
-/**
- * The movements of one import. The first account continues day by day. The second is in every fourth import only. The third comes
- * all at once, with days of the year before. The fourth has any days.
- */
-function batch(number: number, [one = '', two = '', three = '', four = '']: string[], limit = 18) {
-  return Array.from({ length: limit }, (_, i) => {
-    const unique_id = `${number} ${i}`;
-    if (i % 5 === 3 && number % 4 === 1) return movement(two, { unique_id, date_issue: dayOf(number) });
-    if (number === 6 || number === 7)
-      return movement(three, { unique_id, date_issue: dayOf(i - 360 + 20 * number) });
-    if (i % 6 === 5) return movement(four, { unique_id, date_issue: dayOf((number * 37 + i * 11) % 28) });
-    return movement(one, { unique_id, date_issue: dayOf(Math.max(0, number * 2 - (i % 3))) });
-  });
-}
-
-interface Stored {
-  id: string;
-  account_id: string;
-  date_issue: string;
-  date_readed: string;
-}
-
-interface Filled {
-  customerId: string;
-  key: string;
-  accounts: string[];
-  rows: Stored[];
-}
 
 const readRows = (customerId: string): Promise<Stored[]> =>
   service.runtime.database.query(
@@ -56,19 +24,6 @@ const readRows = (customerId: string): Promise<Stored[]> =>
 
 const make = (most?: number) =>
   makeSegments(service.runtime.database, { size: SIZE, ...(most === undefined ? {} : { most }) });
-
-/** The ids that a listing must show. */
-const expected = (rows: readonly Stored[], listing: Listing): string[] =>
-  rows
-    .filter(
-      ({ id, account_id, date_issue, date_readed }) =>
-        (listing.accountIds === 'all' || listing.accountIds.includes(account_id)) &&
-        (listing.starts === null || date_issue >= listing.starts) &&
-        (listing.ends === null || date_issue <= listing.ends) &&
-        (listing.after === null || date_readed >= listing.after) &&
-        (listing.cursor === null || BigInt(id) > BigInt(listing.cursor)),
-    )
-    .map(({ id }) => id);
 
 async function read(listing: Listing) {
   const { transactions, next } = await listTransactions(
@@ -109,37 +64,6 @@ async function fill(between: (customerId: string, accounts: string[]) => Promise
   }
   return { customerId: customer.id, key, accounts, rows: await readRows(customer.id) };
 }
-
-const ALL = { starts: null, ends: null, after: null, cursor: null, page: 1, perPage: 1 };
-
-/** Listings with any combination of filters. */
-const listingOf = ({ customerId, accounts, rows }: Filled): fc.Arbitrary<Listing> => {
-  const row = fc.constantFrom(...rows);
-  const days = fc
-    .tuple(fc.integer({ min: -370, max: 32 }), fc.integer({ min: -370, max: 32 }))
-    .map((numbers) => numbers.toSorted((a, b) => a - b).map(dayOf) as [string, string]);
-  const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 2 });
-  return fc
-    .record({
-      accountIds: fc.oneof(
-        fc.constant('all' as const),
-        fc.constantFrom(...accounts).map((id) => [id]),
-        fc.subarray(accounts, { minLength: 2 }),
-      ),
-      days: orNull(days),
-      without: fc.constantFrom('nothing', 'starts', 'ends'),
-      after: orNull(row.map(({ date_readed }) => date_readed)),
-      cursor: orNull(row.map(({ id }) => id)),
-      perPage: fc.integer({ min: 1, max: 12 }),
-    })
-    .map(({ days, without, ...fields }) => ({
-      ...ALL,
-      ...fields,
-      customerId,
-      starts: without === 'starts' ? null : (days?.[0] ?? null),
-      ends: without === 'ends' ? null : (days?.[1] ?? null),
-    }));
-};
 
 describe('a far page of a listing', () => {
   let filled: Filled;

@@ -2,53 +2,18 @@ import { toRunStart } from '../../../src/delivering/active-run.ts';
 import { SMALL_BACKLOG } from '../../../src/delivering/fair-dispatch.ts';
 import type { Answer } from '../../../src/delivering/posting/post.ts';
 import { createRun, type Run } from '../../../src/delivering/run/run.ts';
-import type {
-  Delivery,
-  RunCommand,
-  RunEvent,
-  RunRecord,
-  RunStart,
-} from '../../../src/delivering/run/types.ts';
+import type { Delivery, RunCommand, RunEvent, RunRecord } from '../../../src/delivering/run/types.ts';
 import type { WebhookState } from '../../../src/delivering/webhook-state.ts';
-import { ABORTED, respond } from './endpoint.ts';
+import { describe } from './description.ts';
+import { ABORTED } from './endpoint.ts';
 import type { Process } from './process.ts';
 import { between } from './random.ts';
+import type { ActiveRun } from './run-handles.ts';
 import { expandReplay, readLogOf, readRetriesOf } from './run-reads.ts';
+import { sendPost } from './send-post.ts';
 import { toSettings } from './settings.ts';
 import { ask, happens, latency, note, type World } from './world.ts';
 import { disableWebhook, type Lease, type Recorded, recordResults, renewLease } from './writes.ts';
-
-/** One POST. */
-export interface Post {
-  run: ActiveRun;
-  id: number;
-  delivery: Delivery;
-  sentAt: number;
-  state: 'in flight' | 'answered' | 'aborted';
-  /** The endpoint has answered it with a 2xx. */
-  isSuccess: boolean;
-  /** Its result is committed. */
-  isRecorded: boolean;
-  /** Answers it as aborted. */
-  abort: () => void;
-}
-
-/** A delivery run with its I/O, like src/delivering/active-run.ts, with the world in place of MySQL and the endpoint. */
-export interface ActiveRun {
-  readonly name: string;
-  readonly process: Process;
-  readonly start: RunStart;
-  /** null until it has its lease. */
-  lease: Lease | null;
-  isOver: boolean;
-  /** MySQL refused something, and the run ended without giving its lease back. */
-  hasFailed: boolean;
-  inFlight: number;
-  isIdle: boolean;
-  send(lease: Lease, finish: () => void): void;
-  notify(reread: boolean): void;
-  stop(): void;
-}
 
 const FLUSH_AFTER = 25;
 const RENEW_EVERY = 4_000;
@@ -215,35 +180,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
       timeline.after(0, process, () => answered(ABORTED));
       return;
     }
-    const it: Post = {
-      run,
-      id,
-      delivery,
-      sentAt,
-      state: 'in flight',
-      isSuccess: false,
-      isRecorded: false,
-      abort() {
-        it.state = 'aborted';
-        process.posts.delete(it);
-        answered(ABORTED);
-      },
-    };
-    checks.posted(it);
-    process.posts.add(it);
-    timeline.after(between(random, 0, 3), null, () => {
-      // If the process has died, the POST is cut off on the way, or arrives.
-      if (!process.alive && random() < 0.5) return;
-      const { answer, delay } = respond(world.mood, random);
-      it.isSuccess = answer.status === 200;
-      timeline.after(delay, process, () => {
-        if (it.state !== 'in flight') return;
-        it.state = 'answered';
-        process.posts.delete(it);
-        checks.answered(it, answer);
-        answered(answer);
-      });
-    });
+    sendPost(world, { run, id, delivery, sentAt }, answered);
   }
 
   function write(request: { lease: Lease; record: RunRecord; runNow: number }, repeats: number): void {
@@ -290,30 +227,5 @@ export function startRun(world: World, process: Process, state: WebhookState, na
       ask(world, process, () => renewLease(tables, timeline.now, lease.token), { done() {}, fail: null });
       renewLater();
     });
-  }
-}
-
-function describe(it: RunEvent | RunCommand): string {
-  switch (it.type) {
-    case 'send':
-      return `send ${it.delivery.transactionId}`;
-    case 'answered':
-      return `answered ${it.delivery.transactionId} ${it.answer.status ?? it.answer.error}`;
-    case 'log read':
-    case 'retries read': {
-      const { deliveries, type, ...rest } = it;
-      return `${type} [${deliveries.map(({ transactionId }) => transactionId)}] ${JSON.stringify(rest)}`;
-    }
-    case 'record': {
-      const { results, cursor, release, disable } = it.record;
-      const ends = results.map(
-        ({ transactionId, status, number }) => `${transactionId} ${status} #${number}`,
-      );
-      return `record [${ends.join(', ')}] ${JSON.stringify({ ...cursor, release, disable })}`;
-    }
-    default: {
-      const { type, ...rest } = it;
-      return Object.keys(rest).length === 0 ? type : `${type} ${JSON.stringify(rest)}`;
-    }
   }
 }

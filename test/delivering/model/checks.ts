@@ -1,8 +1,8 @@
 import type { Answer } from '../../../src/delivering/posting/post.ts';
 import type { RunCommand, RunEvent, RunRecord } from '../../../src/delivering/run/types.ts';
-import type { ActiveRun, Post } from './active-run.ts';
 import { createOrderCheck } from './order-check.ts';
 import { createRunCheck, type RunCheck } from './run-check.ts';
+import type { ActiveRun, Post } from './run-handles.ts';
 import { indexAfter, type Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 import { violation } from './violation.ts';

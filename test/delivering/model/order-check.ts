@@ -1,4 +1,4 @@
-import type { Post } from './active-run.ts';
+import type { Post } from './run-handles.ts';
 import { violation } from './violation.ts';
 
 interface Known {

@@ -1,7 +1,8 @@
 import { type WebhookState, waitBeforeSending } from '../../../src/delivering/webhook-state.ts';
-import { type ActiveRun, type Post, startRun } from './active-run.ts';
+import { startRun } from './active-run.ts';
 import type { Activation } from './queue.ts';
 import { readFilters, readWebhook } from './reads.ts';
+import type { ActiveRun, Post } from './run-handles.ts';
 import type { Owner } from './timeline.ts';
 import { addJob } from './wake.ts';
 import { ask, latency, note, type World } from './world.ts';

@@ -1,6 +1,6 @@
 import type { Answer } from '../../../src/delivering/posting/post.ts';
 import type { AttemptResult, RunCommand, RunEvent } from '../../../src/delivering/run/types.ts';
-import type { ActiveRun, Post } from './active-run.ts';
+import type { ActiveRun, Post } from './run-handles.ts';
 import { violation } from './violation.ts';
 
 /** What one run may do, whatever its tables contain. */

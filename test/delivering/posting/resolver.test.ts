@@ -1,13 +1,9 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns';
-import { once } from 'node:events';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
-import { createPoster } from '../../../src/delivering/posting/post.ts';
 import {
   createResolver,
   type Resolve,
@@ -44,75 +40,6 @@ function find(resolve: Resolve, name: string, options: LookupAllOptions): Promis
     });
   });
 }
-
-/** Names whose DNS server never answers. */
-function silentNames(count: number): string[] {
-  const names = Array.from({ length: count }, (_, index) => `silent${index}.example`);
-  for (const name of names) dns.zones.set(name, 'silence');
-  return names;
-}
-
-describe('names that never answer', () => {
-  it('do not delay one that does', async () => {
-    dns.zones.set('bank.example', { a: ['192.0.2.1'] });
-    const { find } = resolver();
-    let ended = 0;
-    const silent = silentNames(50).map((name) =>
-      find(name).finally(() => {
-        ended += 1;
-      }),
-    );
-    const outcomes = Promise.allSettled(silent);
-    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)']);
-    expect(ended).toBe(0);
-    for (const outcome of await outcomes) {
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'EAI_AGAIN' } });
-    }
-  });
-
-  it('fail as a failure of DNS when their time is over, and are asked again after 2 s', async () => {
-    const [name = ''] = silentNames(1);
-    const { find, clock } = resolver({ timeout: 100 });
-    const failure = { code: 'EAI_AGAIN', message: expect.stringContaining('ETIMEOUT') };
-    await expect(find(name)).rejects.toMatchObject(failure);
-    await expect(find(name)).rejects.toMatchObject(failure);
-    expect(dns.asked).toHaveLength(2);
-    dns.zones.set(name, { a: ['192.0.2.1'] });
-    clock.ms += 2_000;
-    expect(await find(name)).toEqual(['192.0.2.1 (4)']);
-  });
-
-  it('delay the POSTs to them alone', async () => {
-    const server = createServer((_request, response) => response.end('stored')).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    dns.zones.set('bank.example', { a: ['127.0.0.1'] });
-    dns.zones.set('internal.example', { a: ['10.0.0.5'] });
-    const guard = createAddressGuard({ allow: ['127.0.0.0/8'], resolve: resolver().resolve });
-    const poster = createPoster({ guard });
-    const post = (name: string) =>
-      poster.post({ origin: `http://${name}:${port}`, path: '/', headers: {}, body: '{}' });
-    try {
-      let ended = 0;
-      const silent = silentNames(50).map(async (name) => {
-        const answer = await post(name);
-        ended += 1;
-        return answer;
-      });
-      expect(await post('bank.example')).toMatchObject({ status: 200, body: 'stored', error: null });
-      expect(await post('bank.example.')).toMatchObject({ status: 200, error: null });
-      expect(await post('internal.example')).toMatchObject({ status: null, refused: true });
-      expect(ended).toBe(0);
-      for (const answer of await Promise.all(silent)) {
-        expect(answer).toMatchObject({ status: null, refused: false });
-        expect(answer.error).toMatch(/^EAI_AGAIN: .*ETIMEOUT/);
-      }
-    } finally {
-      await poster.close();
-      server.close();
-    }
-  });
-});
 
 describe('an answer', () => {
   it('has the addresses of both families, IPv4 first', async () => {
@@ -230,51 +157,6 @@ describe('a name without an address', () => {
   it.each(['bank..example', `${'a'.repeat(64)}.example`])('is not found when it cannot be one: %s', (name) =>
     expect(resolver().find(name)).rejects.toMatchObject({ code: 'ENOTFOUND' }),
   );
-});
-
-describe('without a question to DNS', () => {
-  it('a literal address is its own answer', async () => {
-    const { find } = resolver();
-    expect(await find('192.0.2.1')).toEqual(['192.0.2.1 (4)']);
-    expect(await find('2001:db8::1')).toEqual(['2001:db8::1 (6)']);
-    expect(dns.asked).toEqual([]);
-  });
-
-  it.each(['localhost', 'LOCALHOST.', 'api.localhost'])('%s is loopback', async (name) => {
-    expect(await resolver().find(name)).toEqual(['127.0.0.1 (4)', '::1 (6)']);
-    expect(dns.asked).toEqual([]);
-  });
-
-  it('the hosts file decides about the names in it', async () => {
-    const hostsFile = join(folder, 'hosts');
-    await writeFile(
-      hostsFile,
-      '# 192.0.2.9 bank.example\r\n192.0.2.1\tBank.example  bank # the bank\r\n2001:db8::1 bank.example.\n300.1.1.1 odd.example\n127.0.0.5 localhost',
-    );
-    dns.zones.set('bank.example', { a: ['192.0.2.99'] });
-    const { find } = resolver({ hostsFile });
-    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)', '2001:db8::1 (6)']);
-    expect(await find('BANK.')).toEqual(['192.0.2.1 (4)']);
-    expect(await find('localhost')).toEqual(['127.0.0.5 (4)']);
-    expect(dns.asked).toEqual([]);
-    await expect(find('odd.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
-  });
-
-  it('the hosts file is read again when it was changed, replaced or removed', async () => {
-    const hostsFile = join(folder, 'changing');
-    dns.zones.set('bank.example', { a: ['192.0.2.99'] });
-    const { find } = resolver({ hostsFile });
-    expect(await find('bank.example')).toEqual(['192.0.2.99 (4)']);
-    await writeFile(hostsFile, '192.0.2.1 bank.example\n');
-    expect(await find('bank.example')).toEqual(['192.0.2.1 (4)']);
-    await writeFile(hostsFile, '192.0.2.20 bank.example\n');
-    expect(await find('bank.example')).toEqual(['192.0.2.20 (4)']);
-    await writeFile(`${hostsFile}.new`, '192.0.2.30 bank.example\n');
-    await rename(`${hostsFile}.new`, hostsFile);
-    expect(await find('bank.example')).toEqual(['192.0.2.30 (4)']);
-    await rm(hostsFile);
-    expect(await find('bank.example')).toEqual(['192.0.2.99 (4)']);
-  });
 });
 
 describe('a name without a dot', () => {

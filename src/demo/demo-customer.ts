@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { type Api, createApi } from '../cli/api-client.ts';
 import { createCustomer } from '../customers/customers.ts';
 import type { Service } from '../service.ts';
+import type { ExampleAccount } from './example-statement.ts';
 import type { ListedMovement } from './report.ts';
-import type { ExampleAccount } from './statement.ts';
 import type { Subscriber } from './subscriber.ts';
 
 const PER_PAGE = 1_000;

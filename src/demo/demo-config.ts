@@ -9,7 +9,7 @@ const HOST = '127.0.0.1';
  * The demo's own configuration. Its embedded servers have a directory of their own below DATA_DIR, so the demo never touches
  * configured servers or a running service. Endpoints on this machine are allowed.
  */
-export async function chooseSettings({ dataDir, port, install, zone }: Config): Promise<Config> {
+export async function chooseConfig({ dataDir, port, install, zone }: Config): Promise<Config> {
   return readConfig({
     DATA_DIR: join(dataDir, 'demo'),
     HOST,

@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest';
+import { useReceiver } from '../support/receiver.ts';
+import { leaseAll } from '../support/records.ts';
+import { useRunners } from '../support/runner.ts';
+import { useService } from '../support/service.ts';
+import { recordDeliveries } from '../support/stored.ts';
+import { createSubscriber, cursorOf, setCursor } from '../support/subscriber.ts';
+import { attemptsOf, deliveriesOf } from '../support/webhooks.ts';
+
+const service = useService({ roles: ['api'] });
+const receiver = useReceiver();
+const runners = useRunners(service);
+
+const DAYS = 86_400;
+
+const subscriber = (path: string, fields: object = {}) =>
+  createSubscriber(service, receiver.url + path, fields);
+const statuses = async (webhookId: string) =>
+  (await deliveriesOf(service, webhookId)).map(({ status }) => status);
+const count = (list: readonly string[], status: string) => list.filter((it) => it === status).length;
+const show = async (key: string, webhookId: string) =>
+  (await service.call('GET', `/v1/webhooks/${webhookId}`, { key })).body.webhook;
+const answering = (path: string, status: number) =>
+  receiver.answer(path, (_, response) => void response.writeHead(status).end());
+
+describe('a webhook', () => {
+  it('whose runs keep ending the process is quarantined, and its deliveries are kept', async () => {
+    const runner = runners.create();
+    const { webhook, store, key } = await subscriber('/poison');
+    await store(1);
+    // What a process that is killed in each of its runs leaves behind.
+    for (let i = 0; i < 10; i += 1) {
+      await leaseAll(service, [webhook.id]);
+      await setCursor(service, webhook.id, "lease_until = '2000-01-01'");
+    }
+    await runner.run(webhook.id);
+    expect(await show(key, webhook.id)).toMatchObject({
+      status: 'paused',
+      status_reason: expect.stringContaining('10 times'),
+    });
+    expect(await deliveriesOf(service, webhook.id)).toMatchObject([{ status: 'pending', attempts: 0 }]);
+    expect(receiver.at('/poison')).toHaveLength(0);
+    // Its owner may try again.
+    await service.call('PATCH', `/v1/webhooks/${webhook.id}`, { key, body: { status: 'active' } });
+    await runner.run(webhook.id);
+    expect(await statuses(webhook.id)).toEqual(['delivered']);
+  });
+
+  it('with a rate limit does not wait for a moment that was written before the clock was set back', async () => {
+    const runner = runners.create();
+    const { webhook, store } = await subscriber('/clock', { rate_limit: 5 });
+    await store(2);
+    await setCursor(service, webhook.id, 'rate_next_at = NOW(6) + INTERVAL 1 HOUR');
+    await runner.run(webhook.id);
+    expect(receiver.at('/clock')).toHaveLength(2);
+  });
+
+  it('whose circuit is open takes no lease and sends nothing, however often it is run', async () => {
+    const runner = runners.create();
+    const { webhook, store } = await subscriber('/open');
+    await store(1);
+    await setCursor(
+      service,
+      webhook.id,
+      'circuit_openings = 1, circuit_open_until = NOW(6) + INTERVAL 60 SECOND',
+    );
+    const before = await cursorOf(service, webhook.id);
+    for (let i = 0; i < 3; i += 1) {
+      await store(1);
+      await runner.run(webhook.id);
+    }
+    expect(await cursorOf(service, webhook.id)).toEqual(before);
+    expect(receiver.at('/open')).toHaveLength(0);
+    const later = {
+      webhookId: webhook.id,
+      delay: expect.toSatisfy((delay) => delay > 40_000 && delay <= 60_000),
+    };
+    expect(runner.wakes).toEqual([later, later, later]);
+  });
+
+  it.each([401, 403, 404, 405, 302])(
+    'that answers %i again and again has its circuit opened',
+    async (status) => {
+      const runner = runners.create();
+      const path = `/locked-${status}`;
+      answering(path, status);
+      const { webhook, store } = await subscriber(path, { max_in_flight: 2 });
+      await store(20);
+      await runner.run(webhook.id);
+      const { circuit_openings, circuit_open_until, recovery_successes } = await cursorOf(
+        service,
+        webhook.id,
+      );
+      expect([circuit_openings, recovery_successes]).toEqual([1, 0]);
+      expect(circuit_open_until?.getTime()).toBeGreaterThan(Date.now() - 60_000);
+      expect(receiver.at(path).length).toBeLessThanOrEqual(4);
+      expect(runner.wakes).toEqual([
+        { webhookId: webhook.id, delay: expect.toSatisfy((delay) => delay > 0) },
+      ]);
+      expect(count(await statuses(webhook.id), 'pending')).toBe(20);
+    },
+  );
+
+  it('ends retries whose movement is gone, instead of finding them due for ever', async () => {
+    const runner = runners.create();
+    const { webhook, store } = await subscriber('/gone-movement');
+    const ids = await store(3);
+    await recordDeliveries(
+      service.runtime.database,
+      webhook,
+      ids.map((transactionId) => ({ transactionId, status: 'pending' })),
+    );
+    const { database } = service.runtime;
+    await database.query('UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ?', [webhook.id]);
+    await database.query('DELETE FROM transactions WHERE id IN (?)', [ids.slice(0, 2)]);
+    await runner.run(webhook.id);
+    expect(await deliveriesOf(service, webhook.id)).toMatchObject([
+      { status: 'failed', attempts: 2, due_at: null },
+      { status: 'failed', attempts: 2, due_at: null },
+      { status: 'delivered', attempts: 2 },
+    ]);
+    const attempts = await attemptsOf(service, webhook.id);
+    expect(attempts.find(({ number }) => number === 2)).toMatchObject({
+      error: 'The movement is not stored any more.',
+    });
+    expect(receiver.at('/gone-movement')).toHaveLength(1);
+    expect(runner.wakes).toEqual([]);
+    expect(await cursorOf(service, webhook.id)).toMatchObject({ delivered_count: '1', failed_count: '2' });
+  });
+});
+
+describe('what its owner changes during a run', () => {
+  /** A webhook with many failures. Its only POST is answered with `status`, after its owner has changed it. */
+  async function changedMeanwhile(path: string, body: object, status: number) {
+    const runner = runners.create();
+    const made = await subscriber(path);
+    const { webhook, key, store } = made;
+    await setCursor(
+      service,
+      webhook.id,
+      `consecutive_failures = 9, failing_since = NOW(6) - INTERVAL ${5 * DAYS + 60} SECOND, failing_days = 5,
+       circuit_openings = 8, last_error = 'answered 500'`,
+    );
+    receiver.answer(path, async (_, response) => {
+      answering(path, 200);
+      const answer = await service.call('PATCH', `/v1/webhooks/${webhook.id}`, { key, body });
+      response.writeHead(answer.status === 200 ? status : 200).end();
+    });
+    await store(1);
+    await runner.run(webhook.id);
+    return { ...made, runner };
+  }
+
+  it.each([
+    ['re-enabling it', '/enabled', { status: 'active' }],
+    ['another endpoint', '/moved', { endpoint: 'http://127.0.0.1:9/elsewhere' }],
+    ['other headers', '/headers', { headers: { 'x-token': 'another' } }],
+  ])('is not overwritten by that run: %s forgets the failures', async (_, path, body) => {
+    const { webhook, key } = await changedMeanwhile(path, body, 503);
+    expect(await cursorOf(service, webhook.id)).toMatchObject({
+      consecutive_failures: 0,
+      failing_since: null,
+      failing_days: 0,
+      circuit_openings: 0,
+      circuit_open_until: null,
+      recovery_successes: 0,
+      last_error: null,
+      health_revision: 2,
+    });
+    expect(await show(key, webhook.id)).toMatchObject({ status: 'active' });
+    expect(await deliveriesOf(service, webhook.id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
+  });
+
+  it('is sent by from then on: the new endpoint gets what follows', async () => {
+    const { webhook, store, runner } = await changedMeanwhile(
+      '/before',
+      { endpoint: `${receiver.url}/after` },
+      200,
+    );
+    await store(2);
+    await runner.run(webhook.id);
+    expect([receiver.at('/before').length, receiver.at('/after').length]).toEqual([1, 2]);
+  });
+
+  it('keeps it active although the answer is 410', async () => {
+    const { webhook, key } = await changedMeanwhile('/changed', { title: 'a new beginning' }, 410);
+    expect(await show(key, webhook.id)).toMatchObject({ status: 'active', title: 'a new beginning' });
+  });
+});
+
+describe('failures over days', () => {
+  async function failOnce(path: string, since: number, days: number) {
+    const runner = runners.create();
+    answering(path, 500);
+    const made = await subscriber(path);
+    await setCursor(
+      service,
+      made.webhook.id,
+      `consecutive_failures = 2, failing_days = ${days}, failing_since = NOW(6) - INTERVAL ${since} SECOND`,
+    );
+    await made.store(1);
+    await runner.run(made.webhook.id);
+    return { made, webhook: await show(made.key, made.webhook.id) };
+  }
+
+  it('disable the webhook when there were some on each of five days, and keep what is pending', async () => {
+    const { made, webhook } = await failOnce('/five-days', 5 * DAYS + 60, 5);
+    expect(webhook).toMatchObject({ status: 'disabled', status_reason: expect.stringContaining('5 days') });
+    expect(await deliveriesOf(service, made.webhook.id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
+    const filters = await service.runtime.database.query<unknown[]>(
+      'SELECT event FROM webhook_filters WHERE webhook_id = ? ORDER BY from_id',
+      [made.webhook.id],
+    );
+    expect(filters).toEqual([{ event: 'NEW_TRANSACTION' }, { event: null }]);
+  });
+
+  it('do not, where one failure comes five days after another', async () => {
+    const { made, webhook } = await failOnce('/two-failures', 5 * DAYS + 60, 1);
+    expect(webhook).toMatchObject({ status: 'active' });
+    const { failing_since, failing_days } = await cursorOf(service, made.webhook.id);
+    expect(failing_days).toBe(1);
+    expect(failing_since?.getTime()).toBeGreaterThan(Date.now() - 60_000);
+  });
+});
