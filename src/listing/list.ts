@@ -12,7 +12,6 @@ import type { Runtime } from '../runtime.ts';
 import { isCalendarDate } from '../validation.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { type ListedAccount, readAccounts } from './accounts.ts';
-import { renderPage } from './body.ts';
 import type { Listing } from './listing.ts';
 import { createPageOffsetCache, type PageOffsetCache } from './page-offset-cache.ts';
 import { listTransactions } from './transactions.ts';
@@ -118,5 +117,7 @@ async function answer(
   const page = await listTransactions(database, offsets.shorten(listing), config.zone, accounts);
   offsets.keep(listing, page);
   if (page.next !== null) linkNext(c, encodeCursor(page.next, 't1'));
-  return c.body(renderPage(page.transactions), 200, { 'Content-Type': 'application/json' });
+  // As bytes, because Hono and Node take longer for a text of this size.
+  const body = Buffer.from(JSON.stringify({ transactions: page.transactions }));
+  return c.body(body, 200, { 'Content-Type': 'application/json' });
 }
