@@ -27,13 +27,6 @@ const LAYERS = [
 
 const MAX_LINES = 250;
 
-/** Files that may be longer, with the reason. */
-const LONGER: Record<string, string> = {
-  'src/database/migrations/initial-schema.ts': 'one migration, a list of tables',
-  'src/delivering/run/run.ts': 'one state machine',
-  'src/importing/inline-imports.ts': 'the group commit and what happens when it fails',
-};
-
 /** Names that files of several folders in src may have. In each of its folders, such a file has the same role. */
 const ROLES = [
   'main.ts', // the entry of a program
@@ -109,7 +102,7 @@ describe('the source', () => {
 describe('a file', () => {
   it(`has at most ${MAX_LINES} lines`, () => {
     const files = ['src', 'test', 'bench', 'workers'].flatMap(readFiles);
-    const long = files.filter(({ path, lines }) => lines > MAX_LINES && LONGER[path] === undefined);
+    const long = files.filter(({ path, lines }) => lines > MAX_LINES);
     expect(long.map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);
   });
 });

@@ -1,0 +1,78 @@
+import { TABLE } from './table-options.ts';
+
+/** Customers, their keys, banks and accounts. */
+export const CUSTOMER_TABLES = [
+  // Columns of sealed values are ascii_bin, so that they are compared byte by byte.
+  //
+  // One row for each SECRET_KEY in use, with a sealed value. It shows at the start whether this process knows the key.
+  `CREATE TABLE installation (
+    key_id CHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    sealed VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
+  ) ${TABLE}`,
+
+  `CREATE TABLE customers (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    name VARCHAR(200) NOT NULL,
+    api_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+  ) ${TABLE}`,
+
+  // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in
+  // commit order. filters_version changes with each row added to webhook_filters.
+  `CREATE TABLE import_locks (
+    customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    last_transaction_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    last_date_readed DATETIME(6) NOT NULL DEFAULT '1970-01-01 00:00:00',
+    movements BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    filters_version INT UNSIGNED NOT NULL DEFAULT 0
+  ) ${TABLE}`,
+
+  `CREATE TABLE api_keys (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    title VARCHAR(200) NOT NULL,
+    prefix VARCHAR(16) NOT NULL,
+    key_hash BINARY(32) NOT NULL,
+    all_accounts TINYINT NOT NULL DEFAULT 1,
+    scopes VARCHAR(64) NOT NULL,
+    last_used_at DATETIME(6) NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    UNIQUE KEY api_keys_hash (key_hash),
+    KEY api_keys_page (customer_id, id),
+    CONSTRAINT api_keys_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
+  ) ${TABLE}`,
+
+  // Each customer has its own banks: how another customer spells a bank's name must never be visible.
+  `CREATE TABLE banks (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    name VARCHAR(200) NOT NULL,
+    UNIQUE KEY banks_name (customer_id, name),
+    CONSTRAINT banks_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
+  ) ${TABLE}`,
+
+  `CREATE TABLE accounts (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    bank_id BIGINT UNSIGNED NOT NULL,
+    title VARCHAR(200) NOT NULL,
+    currency CHAR(3) NOT NULL,
+    iban VARCHAR(34) NULL,
+    balance DECIMAL(20,2) NULL,
+    status VARCHAR(16) NOT NULL DEFAULT 'active',
+    last_work DATETIME(6) NULL,
+    last_update DATETIME(6) NULL,
+    error VARCHAR(500) NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    CONSTRAINT accounts_customer FOREIGN KEY (customer_id) REFERENCES customers (id),
+    CONSTRAINT accounts_bank FOREIGN KEY (bank_id) REFERENCES banks (id)
+  ) ${TABLE}`,
+
+  `CREATE TABLE api_key_accounts (
+    api_key_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    PRIMARY KEY (api_key_id, account_id),
+    CONSTRAINT api_key_accounts_key FOREIGN KEY (api_key_id) REFERENCES api_keys (id) ON DELETE CASCADE,
+    CONSTRAINT api_key_accounts_account FOREIGN KEY (account_id) REFERENCES accounts (id)
+  ) ${TABLE}`,
+];

@@ -1,0 +1,103 @@
+import { TABLE } from './table-options.ts';
+
+/** Movements, imports, and the segments of the listing. */
+export const MOVEMENT_TABLES = [
+  // transactions_customer_page and transactions_account_page contain date_issue, so that a page with `starts` and `ends` is
+  // filtered in the index, and dc, for webhooks that match only one direction. The first also contains account_id, for API keys
+  // limited to some accounts. transactions_account_date finds the range of ids of a range of dates.
+  `CREATE TABLE transactions (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    import_id BIGINT UNSIGNED NOT NULL,
+    unique_id VARBINARY(1020) NOT NULL,
+    name VARCHAR(255) NULL,
+    dc ENUM('Debit','Credit') NOT NULL,
+    code VARCHAR(64) NULL,
+    amount DECIMAL(20,2) NOT NULL,
+    balance DECIMAL(20,2) NULL,
+    description TEXT NULL,
+    date_issue DATE NOT NULL,
+    date_readed DATETIME(6) NOT NULL,
+    opponent_id VARCHAR(64) NULL,
+    opponent_iban VARCHAR(64) NULL,
+    UNIQUE KEY transactions_unique_id (account_id, unique_id),
+    KEY transactions_customer_page (customer_id, id, date_issue, account_id, dc),
+    KEY transactions_account_page (account_id, id, date_issue, dc),
+    KEY transactions_account_date (account_id, date_issue, id),
+    KEY transactions_readed (customer_id, date_readed, id)
+  ) ${TABLE}`,
+
+  `CREATE TABLE imports (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    api_key_id BIGINT UNSIGNED NOT NULL,
+    format VARCHAR(16) NOT NULL,
+    status ENUM('receiving','queued','running','done','failed') NOT NULL,
+    idempotency_key VARBINARY(255) NULL,
+    body_hash BINARY(32) NULL,
+    checkpoint INT UNSIGNED NOT NULL DEFAULT 0,
+    crash_count TINYINT UNSIGNED NOT NULL DEFAULT 0,
+    received INT UNSIGNED NULL,
+    inserted INT UNSIGNED NOT NULL DEFAULT 0,
+    duplicates INT UNSIGNED NOT NULL DEFAULT 0,
+    rejected INT UNSIGNED NOT NULL DEFAULT 0,
+    deliveries INT UNSIGNED NOT NULL DEFAULT 0,
+    error VARCHAR(500) NULL,
+    received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    started_at DATETIME(6) NULL,
+    finished_at DATETIME(6) NULL,
+    UNIQUE KEY imports_idempotency (customer_id, idempotency_key),
+    KEY imports_page (customer_id, id),
+    KEY imports_status (status, id),
+    CONSTRAINT imports_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
+  ) ${TABLE}`,
+
+  // Responses of requests other than imports that came with an Idempotency-Key. status is NULL while a request is in progress.
+  `CREATE TABLE idempotency_keys (
+    customer_id BIGINT UNSIGNED NOT NULL,
+    idempotency_key VARBINARY(255) NOT NULL,
+    request_hash BINARY(32) NOT NULL,
+    status SMALLINT UNSIGNED NULL,
+    response TEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    PRIMARY KEY (customer_id, idempotency_key),
+    KEY idempotency_keys_created (created_at)
+  ) ${TABLE}`,
+
+  `CREATE TABLE import_parts (
+    import_id BIGINT UNSIGNED NOT NULL,
+    seq INT UNSIGNED NOT NULL,
+    bytes MEDIUMBLOB NOT NULL,
+    PRIMARY KEY (import_id, seq),
+    CONSTRAINT import_parts_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
+  `CREATE TABLE import_errors (
+    import_id BIGINT UNSIGNED NOT NULL,
+    line INT UNSIGNED NOT NULL,
+    path VARCHAR(100) NOT NULL,
+    message VARCHAR(500) NOT NULL,
+    PRIMARY KEY (import_id, line, path),
+    CONSTRAINT import_errors_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
+  // A segment has some thousand movements of a customer, in the order of their ids: after the previous segment, up to last_id. It
+  // has a row for each account with movements in it, and one for all accounts, whose account_id is 0. Rows never change.
+  `CREATE TABLE transaction_segments (
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    last_id BIGINT UNSIGNED NOT NULL,
+    movements INT UNSIGNED NOT NULL,
+    first_date_issue DATE NOT NULL,
+    last_date_issue DATE NOT NULL,
+    PRIMARY KEY (customer_id, account_id, last_id)
+  ) ${TABLE}`,
+
+  // The end of a customer's last segment. Separate from import_locks, so that no import waits while segments are made.
+  `CREATE TABLE segment_checkpoints (
+    customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    last_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    movements BIGINT UNSIGNED NOT NULL DEFAULT 0
+  ) ${TABLE}`,
+];
