@@ -1,4 +1,4 @@
-import type { Hono } from 'hono';
+import type { Hono, MiddlewareHandler } from 'hono';
 import { openAPIRouteHandler } from 'hono-openapi';
 import { createAccount } from '../accounts/create.ts';
 import { getAccount, listAccounts } from '../accounts/list.ts';
@@ -23,6 +23,7 @@ import { PROBLEM_SCHEMA, RATE_LIMIT_HEADERS } from '../http/openapi.ts';
 import { limitRate } from '../http/rate-limit.ts';
 import { createImport } from '../imports/create.ts';
 import { getImport, listImportErrors, listImports } from '../imports/get.ts';
+import { retryImport } from '../imports/retry.ts';
 import { getTransaction } from '../listing/get.ts';
 import { listAccountTransactions, listAllTransactions } from '../listing/list.ts';
 import type { Runtime } from '../runtime.ts';
@@ -59,15 +60,22 @@ const DOCUMENT = {
   webhooks: NOTIFICATION,
 };
 
-/** Creates the app with all its routes: the API, health checks and docs. */
-export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
+/**
+ * Creates the app with all its routes: the API, health checks and docs.
+ * @param options.identify sets the caller of a request; the default asks for an API key. The command line uses it for operators.
+ */
+export function createApp(
+  runtime: Runtime,
+  guard: AddressGuard,
+  { identify }: { identify?: MiddlewareHandler<ApiEnv> } = {},
+): Hono<ApiEnv> {
   const app = createBaseApp(runtime);
 
   app.get('/healthz', ...getHealth());
   app.get('/readyz', ...getReadiness(runtime));
 
   const callers = createCallerCache();
-  app.use('/v1/*', authenticate(runtime, callers));
+  app.use('/v1/*', identify ?? authenticate(runtime, callers));
   if (runtime.config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
   app.use('/v1/*', idempotentRequests(runtime));
   app.get('/v1/webhooks', ...listWebhooks(runtime));
@@ -98,6 +106,7 @@ export function createApp(runtime: Runtime, guard: AddressGuard): Hono<ApiEnv> {
   app.post('/v1/imports', ...createImport(runtime));
   app.get('/v1/imports/:id', ...getImport(runtime));
   app.get('/v1/imports/:id/errors', ...listImportErrors(runtime));
+  app.post('/v1/imports/:id/retry', ...retryImport(runtime));
 
   app.get('/openapi.json', openAPIRouteHandler(app, { documentation: DOCUMENT }));
   app.get('/problems/:name', ...getProblem());

@@ -39,9 +39,23 @@ beforeAll(async () => {
   worlds = new Map();
   for (const operation of operations) {
     worlds.set(operation, operation.method === 'DELETE' ? await createWorld(service, PLAN) : world);
+    if (operation.name === 'POST /v1/imports/{id}/retry') worlds.set(operation, await createFailedImports());
   }
 });
 afterAll(() => wire?.close());
+
+/** A customer whose imports have failed and kept their bytes, which are those of an empty body. */
+async function createFailedImports(): Promise<World> {
+  const failed = await createWorld(service, PLAN);
+  const { database } = service.runtime;
+  const ids = failed.all.imports;
+  await database.query("UPDATE imports SET status = 'failed', format = 'ndjson' WHERE id IN (?)", [ids]);
+  await database.query(
+    "INSERT INTO import_parts (import_id, seq, bytes) SELECT id, 0, '' FROM imports WHERE id IN (?)",
+    [ids],
+  );
+  return failed;
+}
 
 /** What holds for every answer, whatever was asked. */
 function expectDecentAnswer(answer: Answer, method: string): void {
