@@ -7,11 +7,19 @@ import { lockSendable, type Sendable } from './request-redelivery.ts';
 export const REPLAYABLE = ['failed', 'delivered'] as const;
 export type Replayable = (typeof REPLAYABLE)[number];
 
-/** Deliveries are counted up to this many. Beyond it, a replay reports only that there are more. */
-const MAX_COUNTED = 1_000;
+/**
+ * Deliveries are counted up to `counted`. Beyond it, a replay reports only that there are more. `entries`: how many are read for the
+ * count, where not all of a range match.
+ */
+interface CountLimits {
+  counted: number;
+  entries: number;
+}
 
-/** Entries read for the count, where not all of a range match. */
-const MAX_ENTRIES = 5_000;
+/** A replay is accepted immediately, so it does not count for long. */
+const ACCEPTED: CountLimits = { counted: 1_000, entries: 5_000 };
+/** A dry run is asked for the count alone. */
+const DRY_RUN: CountLimits = { counted: 100_000, entries: 500_000 };
 
 const NEWEST = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
@@ -78,13 +86,12 @@ export function createReplay(
 /** `createReplay` in the caller's transaction. */
 export async function storeReplay(
   sql: Sql,
-  { webhook, since, until, statuses: asked = ['failed'], accountIds = 'all' }: ReplayRequest,
+  request: ReplayRequest,
 ): Promise<Replay | Exclude<Sendable, 'accepted'>> {
-  const statuses = REPLAYABLE.filter((status) => asked.includes(status));
-  const sendable = await lockSendable(sql, webhook.id);
-  if (sendable !== 'accepted') return sendable;
-  const range = await findRange(sql, webhook.customerId, since, until);
-  const matched = await countMatched(sql, webhook.id, { ...range, statuses, accountIds });
+  const measured = await measure(sql, request, ACCEPTED);
+  if (typeof measured === 'string') return measured;
+  const { webhook, accountIds = 'all' } = request;
+  const { statuses, range, matched } = measured;
   const [clock] = await sql.query<{ now: Date }[]>(NOW);
   const createdAt = clock?.now ?? new Date();
   const { insertId } = await sql.query<WriteResult>(INSERT, [
@@ -98,6 +105,37 @@ export async function storeReplay(
     matched === 0 ? createdAt : null,
   ]);
   return { id: String(insertId), webhookId: webhook.id, statuses, matched, createdAt };
+}
+
+/**
+ * Counts what a replay would send again, and stores nothing. It counts further than `createReplay`: null means more than 100,000,
+ * or more than can be counted quickly.
+ * @returns 'disabled' or 'deleted' for a webhook that sends nothing.
+ */
+export async function countReplay(
+  database: DataSource,
+  request: ReplayRequest,
+): Promise<Pick<Replay, 'webhookId' | 'statuses' | 'matched'> | Exclude<Sendable, 'accepted'>> {
+  const measured = await inTransaction(database, (sql) => measure(sql, request, DRY_RUN));
+  if (typeof measured === 'string') return measured;
+  const { statuses, matched } = measured;
+  return { webhookId: request.webhook.id, statuses, matched };
+}
+
+/** Finds the range of a replay, and counts what it matches. The webhook's status is locked until the transaction ends. */
+async function measure(
+  sql: Sql,
+  { webhook, since, until, statuses: asked = ['failed'], accountIds = 'all' }: ReplayRequest,
+  limits: CountLimits,
+): Promise<
+  { statuses: Replayable[]; range: IdRange; matched: number | null } | Exclude<Sendable, 'accepted'>
+> {
+  const statuses = REPLAYABLE.filter((status) => asked.includes(status));
+  const sendable = await lockSendable(sql, webhook.id);
+  if (sendable !== 'accepted') return sendable;
+  const range = await findRange(sql, webhook.customerId, since, until);
+  const matched = await countMatched(sql, webhook.id, { ...range, statuses, accountIds }, limits);
+  return { statuses, range, matched };
 }
 
 interface IdRange {
@@ -130,15 +168,16 @@ async function countMatched(
     statuses,
     accountIds,
   }: IdRange & { statuses: readonly Replayable[]; accountIds: 'all' | readonly string[] },
+  { counted, entries: mostEntries }: CountLimits,
 ): Promise<number | null> {
   if (statuses.length === 0 || accountIds.length === 0 || BigInt(untilId) <= BigInt(position)) return 0;
   const entries = statuses.includes('delivered') ? ATTEMPTED : FAILED;
   const accounts = accountIds === 'all' ? [] : [accountIds];
-  const limit = entries === FAILED && accountIds === 'all' ? MAX_COUNTED + 1 : MAX_ENTRIES;
+  const limit = entries === FAILED && accountIds === 'all' ? counted + 1 : mostEntries;
   const [counts] = await sql.query<{ looked: string; matched: string }[]>(
     COUNT(entries, accountIds === 'all' ? '' : OF_ACCOUNTS),
     [statuses, ...accounts, webhookId, position, untilId, limit],
   );
   const matched = Number(counts?.matched);
-  return matched > MAX_COUNTED || Number(counts?.looked) === limit ? null : matched;
+  return matched > counted || Number(counts?.looked) === limit ? null : matched;
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { readId, readJson } from '../http/input.ts';
+import { readId, readJson, readQuery } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { invalid } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
@@ -9,29 +9,43 @@ import type { Runtime } from '../runtime.ts';
 import { findWebhook } from '../webhooks/find.ts';
 import { wakeChangedWebhook } from '../webhooks/wake-changed.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
-import { createReplay, REPLAYABLE, type Replay } from './create-replay.ts';
+import { countReplay, createReplay, REPLAYABLE, type Replay } from './create-replay.ts';
 import { notSendable } from './sendable.ts';
 
 const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
 const Status = v.picklist(REPLAYABLE, STATUS_RULE);
 
-const ReplayView = v.object({
-  id: IdView,
+export const ReplayView = v.object({
+  id: v.pipe(v.nullable(IdView), v.description('null: a dry run.')),
   webhook_id: IdView,
   status: v.array(v.picklist(REPLAYABLE)),
   matched: v.pipe(
     v.nullable(Count),
-    v.description('How many deliveries it finds now; null: more than a thousand.'),
+    v.description(
+      'How many deliveries it finds now; null: more than a thousand, or, in a dry run, more than a hundred thousand.',
+    ),
   ),
-  created_at: Timestamp,
+  created_at: v.pipe(v.nullable(Timestamp), v.description('null: a dry run.')),
 });
 
-const viewReplay = ({ id, webhookId, statuses, matched, createdAt }: Replay) => ({
-  id: Number(id),
+/** A dry run has neither an id nor a moment of creation. */
+const viewReplay = ({
+  id,
+  webhookId,
+  statuses,
+  matched,
+  createdAt,
+}: Omit<Replay, 'id' | 'createdAt'> & Partial<Replay>) => ({
+  id: id === undefined ? null : Number(id),
   webhook_id: Number(webhookId),
   status: statuses,
   matched,
-  created_at: createdAt.toISOString(),
+  created_at: createdAt?.toISOString() ?? null,
+});
+
+/** In the query string, as for an import, whose body is the file. */
+const Query = v.strictObject({
+  dry_run: v.optional(v.picklist(['true', 'false'], 'must be "true" or "false"'), 'false'),
 });
 
 const Range = (zone: ZoneOffset) =>
@@ -54,13 +68,19 @@ export const replayWebhook = (runtime: Runtime) => {
       scope: 'webhooks',
       summary: 'Send notifications of a webhook again',
       description:
-        'Sends the notifications of movements that were stored from since to until (both inclusive) again: failed ones, or, with status, delivered ones. The replay is accepted immediately, whatever its size. Each notification keeps its webhook-id and gets the whole retry schedule. If the webhook is paused, they are sent when it is active again. A replay for a disabled webhook is refused.',
+        'Sends the notifications of movements that were stored from since to until (both inclusive) again: failed ones, or, with status, delivered ones. The replay is accepted immediately, whatever its size. Each notification keeps its webhook-id and gets the whole retry schedule. If the webhook is paused, they are sent when it is active again. A replay for a disabled webhook is refused. With dry_run=true nothing is sent: the answer says how many deliveries it would be.',
+      query: {
+        dry_run: {
+          description: 'true: only count. Nothing is sent again.',
+          schema: { type: 'string', enum: ['true', 'false'] },
+        },
+      },
       body: { 'application/json': ReplayRange },
       path: { id: idParameter('webhook') },
       answer: {
         status: 202,
         schema: v.object({ replay: ReplayView }),
-        description: 'The replay, accepted.',
+        description: 'The replay, accepted; or, with dry_run=true, what it would find.',
       },
       problems: [
         'malformed',
@@ -75,17 +95,24 @@ export const replayWebhook = (runtime: Runtime) => {
     async (c) => {
       const { customerId, accountIds } = c.get('caller');
       const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
+      const { dry_run } = readQuery(c, Query);
       const { since, until, status } = await readJson(c, ReplayRange);
       if (until !== undefined && since > until) {
         throw invalid([{ path: 'since', message: 'must not be later than until' }]);
       }
-      const replay = await createReplay(database, {
+      const request = {
         webhook: { id, customerId },
         since,
         until,
         statuses: typeof status === 'string' ? [status] : status,
         accountIds,
-      });
+      };
+      if (dry_run === 'true') {
+        const counted = await countReplay(database, request);
+        if (typeof counted === 'string') throw notSendable(counted);
+        return c.json({ replay: viewReplay(counted) }, 202);
+      }
+      const replay = await createReplay(database, request);
       if (typeof replay === 'string') throw notSendable(replay);
       if (replay.matched !== 0) await wakeChangedWebhook(runtime, id);
       return c.json({ replay: viewReplay(replay) }, 202);

@@ -121,6 +121,34 @@ describe('POST /v1/webhooks/:id/replay', () => {
     expect((await replay(key, webhook, around)).body.replay.matched).toBe(2);
   });
 
+  it('only counts with dry_run=true', async () => {
+    const { key, webhook, store, record } = await createPausedWebhook(service);
+    const ids = await store(many(1_200));
+    await record(ids.map((transactionId) => ({ transactionId, status: 'failed' })));
+    const since = '2026-01-01 00:00:00';
+    const path = `/v1/webhooks/${webhook}/replay`;
+    const { status, body } = await service.call('POST', `${path}?dry_run=true`, { key, body: { since } });
+    expect([status, body]).toEqual([
+      202,
+      {
+        replay: {
+          id: null,
+          webhook_id: Number(webhook),
+          status: ['failed'],
+          matched: 1_200,
+          created_at: null,
+        },
+      },
+    ]);
+    const { database } = service.runtime;
+    expect(await database.query('SELECT id FROM replays WHERE webhook_id = ?', [webhook])).toEqual([]);
+    expect((await service.call('POST', `${path}?dry_run=false`, { key, body: { since } })).status).toBe(202);
+    const unclear = await service.call('POST', `${path}?dry_run=1`, { key, body: { since } });
+    expect(expectProblem(unclear, 422)).toEqual(['dry_run']);
+    await database.query("UPDATE webhooks SET status = 'disabled' WHERE id = ?", [webhook]);
+    expectProblem(await service.call('POST', `${path}?dry_run=true`, { key, body: { since } }), 409);
+  });
+
   it('of a disabled webhook is refused, and changes nothing', async () => {
     const { key, webhook, store, record } = await createPausedWebhook(service);
     const [id = ''] = await store([{}]);

@@ -38,7 +38,8 @@ it.each([
   ['Endpoint failures in a row', '3', 'delivering/run/endpoint-health.ts', 'FAILURES_TO_OPEN = 3;'],
   ['Days on which every attempt failed', '5', 'delivering/run/endpoint-health.ts', 'DISABLE_AFTER_DAYS = 5;'],
   ['Entries that a page of deliveries', '10,000', 'deliveries/scan.ts', 'MOST_LOOKED_AT = 10_000;'],
-  ['Counted deliveries of a replay', '1,000', 'deliveries/create-replay.ts', 'MAX_COUNTED = 1_000;'],
+  ['Counted deliveries of a replay', '1,000', 'deliveries/create-replay.ts', 'counted: 1_000,'],
+  ['Counted deliveries of a dry run', '100,000', 'deliveries/create-replay.ts', 'counted: 100_000,'],
   ['Lease of a delivery run', '12 s', 'delivering/lease.ts', 'LEASE_SECONDS = 12;'],
   ['Work that Redis has lost', '10 s', 'maintenance/worker.ts', 'RECONCILE_EVERY = 10 * SECOND;'],
 ])('docs/limits.md: %s, %s', (name, value, file, code) => {
