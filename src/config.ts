@@ -193,3 +193,43 @@ export function requireServers(config: Config, needed: readonly ('databaseUrl' |
 }
 
 const VARIABLES = { databaseUrl: 'DATABASE_URL', redisUrl: 'REDIS_URL' };
+
+/** Settings of the command line as a client of the API. Options of a command come before them. */
+export interface ClientConfig {
+  url: URL | undefined;
+  apiKey: string | undefined;
+  apiSecret: string | undefined;
+  webhookSecret: string | undefined;
+}
+
+const HTTP_URL_RULE = 'must be an http or https URL without a user name, such as https://ledgerbell.example';
+
+const ClientEnvironment = v.object({
+  LEDGERBELL_URL: v.optional(
+    v.pipe(v.string(), v.url(HTTP_URL_RULE), v.regex(/^https?:\/\/[^@]+$/i, HTTP_URL_RULE)),
+  ),
+  LEDGERBELL_API_KEY: v.optional(v.string()),
+  LEDGERBELL_API_SECRET: v.optional(v.string()),
+  LEDGERBELL_WEBHOOK_SECRET: v.optional(v.string()),
+});
+
+/**
+ * Reads the settings of the command line as a client. Each can be in the file that NAME_FILE names.
+ * @throws {ConfigError} that names the first wrong variable, in one line.
+ */
+export function readClientConfig(env: NodeJS.ProcessEnv = process.env): ClientConfig {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const given = readSecretFiles(present, Object.keys(ClientEnvironment.entries));
+  const result = v.safeParse(ClientEnvironment, given, { abortEarly: true });
+  if (!result.success) {
+    const [issue] = result.issues;
+    throw new ConfigError(`${v.getDotPath(issue)} ${issue.message}.`);
+  }
+  const e = result.output;
+  return {
+    url: e.LEDGERBELL_URL === undefined ? undefined : new URL(e.LEDGERBELL_URL),
+    apiKey: e.LEDGERBELL_API_KEY,
+    apiSecret: e.LEDGERBELL_API_SECRET,
+    webhookSecret: e.LEDGERBELL_WEBHOOK_SECRET,
+  };
+}

@@ -16,30 +16,64 @@ export class UnreachableError extends Failure {
 export class RefusedError extends Failure {
   override name = 'RefusedError';
   readonly status: number;
+  readonly issues: readonly { path: string; message: string }[];
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, issues: RefusedError['issues'] = []) {
     super(message);
     this.status = status;
+    this.issues = issues;
   }
 }
 
 export interface Upload {
   type: string;
-  bytes: number;
+  /** Undefined: not known beforehand. */
+  bytes: number | undefined;
   body: Readable | Buffer;
 }
 
-/** A client of the HTTP API. Each answer is validated against its schema. */
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the service's URL, with the query string. */
+  path: string;
+  upload?: Upload | undefined;
+}
+
+export interface ApiResponse {
+  status: number;
+  text: string;
+  link: string | undefined;
+}
+
+/** How requests get to the API: over HTTP, or for operators within this process. @throws {UnreachableError} */
+export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
+
+/** A client of the API. Each answer is validated against its schema. */
 export interface Api {
   get<S extends v.GenericSchema>(path: string, answer: S): Promise<v.InferOutput<S>>;
+  /**
+   * Reads a list page by page, up to `limit` rows.
+   * @param path without `per_page` and `cursor`.
+   * @param name of the answer's member that has the rows.
+   */
+  list<S extends v.GenericSchema>(path: string, name: string, row: S, limit: number): Promise<Listed<S>>;
   post<S extends v.GenericSchema>(path: string, body: object, answer: S): Promise<v.InferOutput<S>>;
+  patch<S extends v.GenericSchema>(path: string, body: object, answer: S): Promise<v.InferOutput<S>>;
+  delete<S extends v.GenericSchema>(path: string, answer: S): Promise<v.InferOutput<S>>;
   upload<S extends v.GenericSchema>(path: string, upload: Upload, answer: S): Promise<v.InferOutput<S>>;
 }
 
-const ProblemBody = v.object({ detail: v.string() });
+export interface Listed<S extends v.GenericSchema> {
+  rows: v.InferOutput<S>[];
+  /** Whether rows were left out. */
+  more: boolean;
+}
+
+const MAX_PER_PAGE = 1_000;
 
 /**
- * Creates a client. Each call throws UnreachableError, RefusedError, or a Failure when the answer does not fit the schema.
+ * Creates a client that sends requests over HTTP. Each call throws UnreachableError, RefusedError, or a Failure when the answer does
+ * not fit the schema.
  * @param url of the service, without /v1.
  * @throws {Failure} when the key cannot be sent in a header.
  */
@@ -47,44 +81,82 @@ export function createApi(url: string, key: string): Api {
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Failure('The API key must be the one that was shown, without spaces.');
   const base = url.replace(/\/+$/, '');
-
-  async function ask<S extends v.GenericSchema>(
-    method: 'GET' | 'POST',
-    path: string,
-    answer: S,
-    { type, bytes, body }: Partial<Upload> = {},
-  ): Promise<v.InferOutput<S>> {
-    const headers = {
-      authentication: key,
-      ...(type === undefined ? {} : { 'content-type': type, 'content-length': String(bytes) }),
-    };
-    const { statusCode, text } = await request(`${base}${path}`, {
+  return createClient(base, ({ method, path, upload }) =>
+    request(`${base}${path}`, {
       method,
-      headers,
-      body: body ?? null,
+      headers: { authentication: key, ...headersOf(upload) },
+      body: upload?.body ?? null,
       headersTimeout: ANSWER_TIMEOUT,
     }).then(
-      async (response) => ({ statusCode: response.statusCode, text: await response.body.text() }),
+      async ({ statusCode, headers, body }) => ({
+        status: statusCode,
+        text: await body.text(),
+        link: headers.link?.toString(),
+      }),
       (error: unknown) => {
         throw unreachable(base, error);
       },
-    );
+    ),
+  );
+}
+
+/** The headers of a request's body. */
+export function headersOf(upload: Upload | undefined): Record<string, string> {
+  if (upload === undefined) return {};
+  const { type, bytes } = upload;
+  return { 'content-type': type, ...(bytes === undefined ? {} : { 'content-length': String(bytes) }) };
+}
+
+/** Creates a client on a transport. @param base what is asked, for messages. */
+export function createClient(base: string, send: Transport): Api {
+  async function ask<S extends v.GenericSchema>(
+    request: ApiRequest,
+    answer: S,
+  ): Promise<{ body: v.InferOutput<S>; link: string | undefined }> {
+    const { status, text, link } = await send(request);
     const json = parse(text);
-    if (statusCode >= 400) throw refused(base, statusCode, json);
+    if (status >= 400) throw refused(base, status, json);
     const result = v.safeParse(answer, json);
     if (!result.success)
-      throw new Failure(`${base}${path} did not answer as Ledgerbell does: is that really the service?`);
-    return result.output;
+      throw new Failure(
+        `${base}${request.path} did not answer as Ledgerbell does: is that really the service?`,
+      );
+    return { body: result.output, link };
   }
 
+  const askFor = async <S extends v.GenericSchema>(request: ApiRequest, answer: S) =>
+    (await ask(request, answer)).body;
+
   return {
-    get: (path, answer) => ask('GET', path, answer),
-    post(path, document, answer) {
-      const body = Buffer.from(JSON.stringify(document));
-      return ask('POST', path, answer, { type: 'application/json', bytes: body.length, body });
+    get: (path, answer) => askFor({ method: 'GET', path }, answer),
+    async list(path, name, row, limit) {
+      const rows: v.InferOutput<typeof row>[] = [];
+      const page = v.pipe(
+        v.looseObject({ [name]: v.array(row) }),
+        v.transform((answer) => answer[name] ?? []),
+      );
+      const perPage = `per_page=${Math.min(limit, MAX_PER_PAGE)}`;
+      let next: string | undefined = `${path}${path.includes('?') ? '&' : '?'}${perPage}`;
+      while (next !== undefined && rows.length < limit) {
+        const { body, link } = await ask({ method: 'GET', path: next }, page);
+        rows.push(...body);
+        next = nextPath(link);
+      }
+      return { rows: rows.slice(0, limit), more: next !== undefined || rows.length > limit };
     },
-    upload: (path, upload, answer) => ask('POST', path, answer, upload),
+    post: (path, document, answer) => askFor({ method: 'POST', path, upload: toJson(document) }, answer),
+    patch: (path, document, answer) => askFor({ method: 'PATCH', path, upload: toJson(document) }, answer),
+    delete: (path, answer) => askFor({ method: 'DELETE', path }, answer),
+    upload: (path, upload, answer) => askFor({ method: 'POST', path, upload }, answer),
   };
+}
+
+const nextPath = (link: string | undefined): string | undefined =>
+  /^<([^>]+)>; rel="next"$/.exec(link ?? '')?.[1];
+
+function toJson(document: object): Upload {
+  const body = Buffer.from(JSON.stringify(document));
+  return { type: 'application/json', bytes: body.length, body };
 }
 
 function unreachable(base: string, error: unknown): UnreachableError {
@@ -93,14 +165,19 @@ function unreachable(base: string, error: unknown): UnreachableError {
   return new UnreachableError(`Nothing answers at ${base} (${code}). ${advice}`);
 }
 
+const ProblemBody = v.object({
+  detail: v.string(),
+  errors: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
+});
+
 function refused(base: string, status: number, answer: unknown): RefusedError {
   const problem = v.safeParse(ProblemBody, answer);
   if (!problem.success) {
     return new RefusedError(status, `${base} answered ${status}: is that really the service?`);
   }
+  const { detail, errors } = problem.output;
   // The key may belong to another service, so the message names the one that was asked.
-  const asked = status === 401 ? ` Asked was ${base}.` : '';
-  return new RefusedError(status, problem.output.detail + asked);
+  return new RefusedError(status, status === 401 ? `${detail} Asked was ${base}.` : detail, errors);
 }
 
 function parse(text: string): unknown {

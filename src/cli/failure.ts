@@ -6,6 +6,11 @@ export class Failure extends Error {
   override name = 'Failure';
 }
 
+/** The answer has been printed, and is bad news. The exit code is 1, without a further line. */
+export class NegativeAnswer extends Error {
+  override name = 'NegativeAnswer';
+}
+
 const ER_ACCESS_DENIED = 1045;
 const ER_NO_SUCH_TABLE = 1146;
 

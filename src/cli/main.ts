@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { readConfig } from '../config.ts';
+import { createInterface } from 'node:readline/promises';
+import { readClientConfig, readConfig } from '../config.ts';
 import { run } from './program.ts';
 import { createTerminal } from './terminal.ts';
 
@@ -9,8 +10,23 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => in
 // The reader of the output may close it early (`| head`).
 process.stdout.on('error', () => interruption.abort());
 
+/** @returns whether the answer begins with y. The end of the input and Ctrl-C are a no. */
+async function ask(question: string): Promise<boolean> {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await prompt.question(`${question} [y/N] `, { signal: interruption.signal });
+    return /^y/i.test(answer.trim());
+  } catch {
+    return false;
+  } finally {
+    prompt.close();
+  }
+}
+
 process.exitCode = await run(process.argv.slice(2), {
   readConfig,
+  readClientConfig,
   terminal: createTerminal(process.stdout, process.stderr),
+  ask: process.stdin.isTTY ? ask : undefined,
   signal: interruption.signal,
 });

@@ -40,13 +40,14 @@ interface Location {
 /**
  * Opens the service's database while `work` runs: the configured one, that of a service running on the same DATA_DIR, or an
  * embedded one that is started and migrated for this command.
- * @param migrations `run` migrates the schema first, `expect` requires it to be up to date.
+ * @param migrations `run` migrates the schema first, `expect` requires it to be up to date, `ignore` leaves that to
+ * `work`, which must not seal anything.
  * @throws {Failure} when the schema is not up to date. {SecretBoxError} when SECRET_KEY is another one. Errors of MySQL are passed on.
  */
 export async function withInstallation<T>(
   { readConfig, terminal }: CommandContext,
   work: (installation: Installation) => Promise<T>,
-  { migrations = 'expect' }: { migrations?: 'run' | 'expect' } = {},
+  { migrations = 'expect' }: { migrations?: 'run' | 'expect' | 'ignore' } = {},
 ): Promise<T> {
   const config = readConfig();
   const { databaseUrl, redisUrl, own, stop } = await locate(config, terminal.note);
@@ -60,7 +61,7 @@ export async function withInstallation<T>(
         throw new Failure(SCHEMA_MISSING);
       const secrets = createSecretBox(secretKey, config.previousSecretKeys);
       // Otherwise a command could seal with a key that the service does not have.
-      await checkSecretKey(database, secrets);
+      if (migrations !== 'ignore') await checkSecretKey(database, secrets);
       return await work({ database, secrets, redisUrl, migrated });
     } finally {
       await database.destroy();

@@ -1,37 +1,95 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../version.ts';
 import { createAccountCommand } from './commands/accounts-create.ts';
+import { listAccountsCommand } from './commands/accounts-list.ts';
+import { listBanksCommand } from './commands/banks-list.ts';
+import { completionCommand } from './commands/completion.ts';
 import { createCustomerCommand } from './commands/customers-create.ts';
 import { listCustomersCommand } from './commands/customers-list.ts';
+import { listDeliveriesCommand } from './commands/deliveries-list.ts';
+import { redeliverCommand } from './commands/deliveries-redeliver.ts';
+import { showDeliveryCommand } from './commands/deliveries-show.ts';
 import { importCommand } from './commands/import.ts';
+import { importErrorsCommand } from './commands/imports-errors.ts';
+import { listImportsCommand } from './commands/imports-list.ts';
+import { retryImportCommand } from './commands/imports-retry.ts';
+import { showImportCommand } from './commands/imports-show.ts';
 import { createKeyCommand } from './commands/keys-create.ts';
+import { deleteKeyCommand } from './commands/keys-delete.ts';
+import { listKeysCommand } from './commands/keys-list.ts';
 import { listenCommand } from './commands/listen.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { showMovementCommand } from './commands/movements-show.ts';
 import { replayCommand } from './commands/replay.ts';
 import { resealSecretsCommand } from './commands/secrets-reseal.ts';
+import { statusCommand } from './commands/status.ts';
+import { createWebhookCommand } from './commands/webhooks-create.ts';
+import { deleteWebhookCommand } from './commands/webhooks-delete.ts';
+import { listWebhooksCommand } from './commands/webhooks-list.ts';
+import { rotateSecretCommand } from './commands/webhooks-rotate-secret.ts';
+import { showWebhookCommand } from './commands/webhooks-show.ts';
+import { enableWebhookCommand, pauseWebhookCommand } from './commands/webhooks-status.ts';
+import { testWebhookCommand } from './commands/webhooks-test.ts';
 import type { CommandContext } from './context.ts';
-import { explain } from './failure.ts';
+import { explain, NegativeAnswer } from './failure.ts';
 import type { Terminal } from './terminal.ts';
+
+type CommandFactory = (context: CommandContext) => Command;
+
+/** The commands that belong together, by the word that comes before them. */
+const GROUPS: readonly [name: string, description: string, commands: readonly CommandFactory[]][] = [
+  ['customers', 'manage customers', [createCustomerCommand, listCustomersCommand]],
+  ['keys', 'manage API keys', [createKeyCommand, listKeysCommand, deleteKeyCommand]],
+  ['accounts', 'manage accounts', [createAccountCommand, listAccountsCommand]],
+  ['banks', 'list banks', [listBanksCommand]],
+  ['movements', 'show movements', [showMovementCommand]],
+  [
+    'webhooks',
+    'manage webhooks',
+    [
+      createWebhookCommand,
+      listWebhooksCommand,
+      showWebhookCommand,
+      testWebhookCommand,
+      pauseWebhookCommand,
+      enableWebhookCommand,
+      rotateSecretCommand,
+      deleteWebhookCommand,
+    ],
+  ],
+  [
+    'deliveries',
+    'list, show and redeliver deliveries',
+    [listDeliveriesCommand, showDeliveryCommand, redeliverCommand],
+  ],
+  [
+    'imports',
+    'follow and retry imports',
+    [listImportsCommand, showImportCommand, importErrorsCommand, retryImportCommand],
+  ],
+  ['secrets', 'what SECRET_KEY encrypts', [resealSecretsCommand]],
+];
+
+const COMMANDS: readonly CommandFactory[] = [
+  statusCommand,
+  migrateCommand,
+  importCommand,
+  listenCommand,
+  replayCommand,
+];
 
 /** Creates the program with every command of `ledgerbell`. */
 function createProgram(context: CommandContext): Command {
-  const group = (name: string, description: string, command: Command) =>
-    new Command(name).description(description).addCommand(command);
   const program = new Command('ledgerbell')
     .description('Sends each new bank movement as a signed POST to every matching webhook.')
-    .version(VERSION)
-    .addCommand(migrateCommand(context))
-    .addCommand(
-      group('customers', 'manage customers', createCustomerCommand(context)).addCommand(
-        listCustomersCommand(context),
-      ),
-    )
-    .addCommand(group('keys', 'manage API keys', createKeyCommand(context)))
-    .addCommand(group('accounts', 'manage accounts', createAccountCommand(context)))
-    .addCommand(importCommand(context))
-    .addCommand(listenCommand(context))
-    .addCommand(replayCommand(context))
-    .addCommand(group('secrets', 'what SECRET_KEY encrypts', resealSecretsCommand(context)));
+    .version(VERSION);
+  for (const create of COMMANDS) program.addCommand(create(context));
+  for (const [name, description, commands] of GROUPS) {
+    const group = new Command(name).description(description);
+    for (const create of commands) group.addCommand(create(context));
+    program.addCommand(group);
+  }
+  program.addCommand(completionCommand(context, program));
   configure(program, context.terminal);
   return program;
 }
@@ -51,7 +109,7 @@ function configure(command: Command, terminal: Terminal): void {
 
 /** Removes values, which may be secret, from an error: what follows the "=" of a mistyped `--secrt=whsec_…`, and invalid values. */
 const withoutArguments = (text: string): string =>
-  text.replace(/=[^']*'/, "'").replace(/ argument '[\s\S]*' is invalid/, ' is invalid');
+  text.replace(/=[^']*'/, "'").replace(/ (argument|value) '[\s\S]*' is invalid/, ' is invalid');
 
 /**
  * Runs one command line.
@@ -64,7 +122,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   } catch (error) {
     // Commander has already printed the error, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode;
-    context.terminal.note(`error: ${explain(error)}`);
+    if (!(error instanceof NegativeAnswer)) context.terminal.note(`error: ${explain(error)}`);
     return 1;
   }
 }

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { findRunning } from '../embedded/servers.ts';
 import { createLog } from '../log.ts';
 import { ROLES, startService } from '../service.ts';
-import { type Api, createApi, UnreachableError } from './api-client.ts';
+import { type Api, createApi, RefusedError, UnreachableError } from './api-client.ts';
 import type { CommandContext } from './context.ts';
 
 /**
@@ -41,10 +41,14 @@ export async function withApi<T>(
   return work(api);
 }
 
-/** Checks that the service answers and knows the key, before a large file is sent. */
-const probe = (api: Api) => api.get('/v1/banks', v.object({ banks: v.array(v.unknown()) }));
+/** Checks that the service answers and knows the key, before a large file is sent. A key without the scope `read` gets 403. */
+const probe = (api: Api) =>
+  api.get('/v1/banks', v.object({ banks: v.array(v.unknown()) })).catch((error: unknown) => {
+    if (!(error instanceof RefusedError && error.status === 403)) throw error;
+  });
 
-const mayStart = async ({ databaseUrl, dataDir, embedded }: Config): Promise<boolean> =>
+/** Whether MySQL is embedded, not running, and may be started. */
+export const mayStart = async ({ databaseUrl, dataDir, embedded }: Config): Promise<boolean> =>
   databaseUrl === undefined && embedded === 'auto' && (await findRunning(dataDir)) === null;
 
 function defaultUrl({ host, port }: Config): string {

@@ -18,16 +18,25 @@ const TYPE_OF_FORMAT: Readonly<Record<string, string>> = {
   ndjson: 'application/x-ndjson',
 };
 
+const STDIN = '-';
+
 /** A file to be imported. */
 export interface StatementFile {
+  /** "-": standard input. */
   path: string;
-  bytes: number;
+  /** Undefined for standard input. */
+  bytes: number | undefined;
   /** From --format, else from the extension of the file's name. */
   format: string;
 }
 
 /** @throws {Failure} when there is no such file, or its format is unknown. */
 export async function findStatementFile(path: string, format: string | undefined): Promise<StatementFile> {
+  if (path === STDIN) {
+    if (format === undefined)
+      throw new Failure('Say with --format what standard input holds: json or ndjson.');
+    return { path, bytes: undefined, format };
+  }
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new Failure(
       error.code === 'ENOENT' ? `There is no file ${path}.` : `${path} cannot be read (${error.code}).`,
@@ -60,8 +69,7 @@ export function openUpload(
   let lines = 0;
   async function* read(): AsyncGenerator<Buffer> {
     if (bytes === 0) return;
-    // If the file grows meanwhile, only its original length is sent.
-    for await (const part of createReadStream(path, { end: bytes - 1 }) as AsyncIterable<Buffer>) {
+    for await (const part of openSource(path, bytes)) {
       for (let at = part.indexOf(LINE_FEED); at >= 0; at = part.indexOf(LINE_FEED, at + 1)) lines += 1;
       onBytes(part.length);
       yield part;
@@ -73,3 +81,7 @@ export function openUpload(
     countLines: () => lines,
   };
 }
+
+/** If a file grows meanwhile, only its original length is sent. */
+const openSource = (path: string, bytes: number | undefined): AsyncIterable<Buffer> =>
+  bytes === undefined ? process.stdin : createReadStream(path, { end: bytes - 1 });

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
+import { parseDeliveryId } from '../delivering/delivery-id.ts';
 import { parseMoment } from '../moment.ts';
 import { Id, toValidationIssue } from '../validation.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
@@ -16,6 +17,29 @@ export const parseIds = (text: string, before: readonly string[] = []): string[]
   ...before,
   parseId(text),
 ];
+
+/** Parses the id of a delivery: `<webhook id>-<movement id>`. It is also what follows `msg_` in `webhook-id`. */
+export function parseDeliveryKey(text: string): string {
+  const id = text.replace(/^msg_/, '');
+  if (parseDeliveryId(id) === null) {
+    throw new InvalidArgumentError('It must be <webhook id>-<movement id>, such as 17-4711.');
+  }
+  return id;
+}
+
+export function parseWholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+/** Parses an option that takes `Name: value` and may be repeated. */
+export function parseHeader(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new InvalidArgumentError('It must be a header: "Name: value".');
+  }
+  return { ...before, [name]: value };
+}
 
 export function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
@@ -50,6 +74,10 @@ export function readMoment(option: string, text: string, zone: ZoneOffset): stri
   }
   return moment;
 }
+
+/** `readMoment` as the API takes it, whatever the zone of the service that is asked. */
+export const readMomentUtc = (option: string, text: string, zone: ZoneOffset): string =>
+  `${readMoment(option, text, zone)}Z`;
 
 /** Validates options by the API's rules for the same values. @throws {Failure} naming the first invalid option. */
 export function readOptions<S extends v.GenericSchema>(schema: S, options: unknown): v.InferOutput<S> {

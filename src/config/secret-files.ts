@@ -13,11 +13,12 @@ export const nameSource = (env: Variables, name: string): string =>
 /**
  * Adds the secrets that are given as files. One line break at the end of a file does not count.
  * @param env without empty variables.
+ * @param names of the variables that can be given as files.
  * @throws {ConfigError} when both NAME and NAME_FILE are set, or the file cannot be read or is empty. The message has no path,
  * because somebody may have put the secret itself there.
  */
-export function readSecretFiles(env: Variables): Variables {
-  return { ...env, ...Object.fromEntries(SECRETS.flatMap((name) => readSecret(env, name))) };
+export function readSecretFiles(env: Variables, names: readonly string[] = SECRETS): Variables {
+  return { ...env, ...Object.fromEntries(names.flatMap((name) => readSecret(env, name))) };
 }
 
 function readSecret(env: Variables, name: string): [string, string][] {

@@ -10,7 +10,7 @@ import { findKeys, type StoredKey } from './keys.ts';
 
 const Query = v.strictObject(paging('k1', MAX_PER_PAGE));
 
-const KeyView = v.object({
+export const KeyView = v.object({
   id: IdView,
   prefix: v.pipe(v.string(), v.description('How the key begins.')),
   title: v.string(),

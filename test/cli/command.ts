@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
-import { readConfig } from '../../src/config.ts';
+import { readClientConfig, readConfig } from '../../src/config.ts';
 
 export interface Finished {
   code: number | null;
@@ -13,16 +13,25 @@ export interface Finished {
 }
 
 /** Nothing of the environment that the tests run in reaches the command, but where programs are. */
-export function spawnCli(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+export function spawnCli(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  { stdin = 'ignore' }: { stdin?: 'ignore' | 'pipe' } = {},
+): ChildProcess {
   return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   });
 }
 
 /** Runs one command line of `ledgerbell` in a process of its own, to its end. */
-export async function runCli(args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
-  const child = spawnCli(args, env);
+export async function runCli(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  { input }: { input?: string } = {},
+): Promise<Finished> {
+  const child = spawnCli(args, env, { stdin: input === undefined ? 'ignore' : 'pipe' });
+  child.stdin?.end(input);
   if (child.stdout === null || child.stderr === null) throw new Error('the command has no output to read');
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
@@ -33,7 +42,11 @@ export async function runCli(args: readonly string[], env: Record<string, string
 }
 
 /** The same in this process, for many command lines that are over soon. */
-export async function runHere(args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
+export async function runHere(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  { ask }: { ask?: (question: string) => Promise<boolean> } = {},
+): Promise<Finished> {
   const said = { stdout: '', stderr: '' };
   const sink = (name: keyof typeof said) => ({
     write(text: string | Uint8Array) {
@@ -43,6 +56,8 @@ export async function runHere(args: readonly string[], env: Record<string, strin
   });
   const code = await run(args, {
     readConfig: () => readConfig(env),
+    readClientConfig: () => readClientConfig(env),
+    ask,
     terminal: createTerminal(sink('stdout'), sink('stderr')),
     signal: new AbortController().signal,
   });

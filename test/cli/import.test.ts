@@ -62,7 +62,7 @@ describe('ledgerbell import', () => {
     const { code, stdout, stderr } = await importFile(path);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^Import \d+ is done: 3 rows, 2 new, 0 known already, 1 rejected; 0 deliveries\.\nWhy rows were rejected: GET \/v1\/imports\/\d+\/errors\n$/,
+      /^Import \d+ is done: 3 rows, 2 new, 0 known already, 1 rejected; 0 deliveries\.\nWhy rows were rejected: npm run cli -- imports errors \d+\n$/,
     );
   });
 
@@ -70,6 +70,30 @@ describe('ledgerbell import', () => {
     const long = { description: 'Ğ'.repeat(4_000) };
     const path = await file('large.ndjson', ndjson(rows('large', 1_200).map((row) => ({ ...row, ...long }))));
     expect(documentOf(await importFile(path, '--json')).import).toMatchObject({ inserted: 1_200 });
+  });
+
+  it('reads standard input, and takes the key from the environment or from a file', async () => {
+    const input = ndjson(rows('piped', 3));
+    const args = ['import', '-', '--url', service.url];
+    const env = { LEDGERBELL_API_KEY: key };
+    expect(reasonOf(await runCli(args, env, { input }))).toBe(
+      'error: Say with --format what standard input holds: json or ndjson.',
+    );
+    const format = ['--format', 'ndjson', '--json'];
+    expect(documentOf(await runCli([...args, ...format], env, { input })).import).toMatchObject({
+      status: 'done',
+      inserted: 3,
+    });
+    const inFile = { LEDGERBELL_API_KEY_FILE: await file('key', `${key}\n`), LEDGERBELL_URL: service.url };
+    const again = await runCli(['import', '-', ...format], inFile, { input });
+    expect(documentOf(again).import).toMatchObject({ inserted: 0, duplicates: 3 });
+    const missing = { LEDGERBELL_API_KEY_FILE: join(directory, 'none') };
+    expect(reasonOf(await runCli([...args, ...format], missing, { input }))).toBe(
+      'error: LEDGERBELL_API_KEY_FILE must be the path of a readable file (ENOENT).',
+    );
+    expect(reasonOf(await runCli([...args, ...format], {}, { input }))).toMatch(
+      /^error: An import needs an API key: /,
+    );
   });
 
   it('takes an empty file for one without rows', async () => {

@@ -27,8 +27,8 @@ const digits = createHash('sha256')
 const body = JSON.stringify({ ...fields, hash: btoa(digits) });
 
 /** `ledgerbell listen` as a process of its own, ready to be posted to. */
-async function listen(...args: string[]) {
-  const child = spawnCli(['listen', '--port', '0', '--secret', secret, ...args]);
+async function listen(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawnCli(['listen', '--port', '0', ...args], env);
   const ended = once(child, 'close');
   onTestFinished(async () => {
     child.kill('SIGKILL');
@@ -60,7 +60,13 @@ async function listen(...args: string[]) {
 
 describe('ledgerbell listen', () => {
   it('prints one JSON document per notification, and exits with 0 when it is stopped', async () => {
-    const { child, ended, send, nextLine } = await listen('--api-secret', apiSecret, '--json');
+    const { child, ended, send, nextLine } = await listen([
+      '--secret',
+      secret,
+      '--api-secret',
+      apiSecret,
+      '--json',
+    ]);
     expect(await send(body)).toBe(204);
     expect(JSON.parse(await nextLine())).toEqual({
       id: 'msg_17',
@@ -90,7 +96,7 @@ describe('ledgerbell listen', () => {
   });
 
   it('prints a line for a person, whatever the description holds', async () => {
-    const { send, nextLine } = await listen();
+    const { send, nextLine } = await listen(['--secret', secret]);
     expect(await send(body)).toBe(204);
     expect(await nextLine()).toBe(
       '✔ msg_17  Credit 11747.59 TRY  Garanti BBVA, Ana Hesap  FAST Doğum günü hediyesi  (signature verified)',
@@ -99,6 +105,20 @@ describe('ledgerbell listen', () => {
     expect(await nextLine()).toBe(
       '✘ msg_17  No signature matches: the secret is another, or the body was changed.',
     );
+  });
+
+  it('takes its secrets from the environment, and says which is missing or wrong', async () => {
+    const run = (env: Record<string, string>) => runCli(['listen'], env);
+    expect(reasonOf(await run({}))).toBe(
+      'error: The webhook’s secret is missing: give --secret, or LEDGERBELL_WEBHOOK_SECRET.',
+    );
+    expect(reasonOf(await run({ LEDGERBELL_WEBHOOK_SECRET: 'tellnobody' }))).toBe(
+      'error: LEDGERBELL_WEBHOOK_SECRET must be "whsec_" followed by base64, as it was shown.',
+    );
+    const env = { LEDGERBELL_WEBHOOK_SECRET: secret, LEDGERBELL_API_SECRET: apiSecret };
+    const { send, nextLine } = await listen(['--json'], env);
+    expect(await send(body)).toBe(204);
+    expect(JSON.parse(await nextLine())).toMatchObject({ verified: true, hash: 'verified' });
   });
 
   it('says when its port is taken', async () => {

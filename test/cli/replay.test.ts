@@ -87,6 +87,9 @@ describe('ledgerbell replay', () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
     });
 
+    const dry = await replay('--since', '2020-01-01', '--status', 'delivered', '--dry-run');
+    expect(dry).toMatchObject({ id: null, status: ['delivered'], created_at: null });
+
     const posts = await until(
       'both sent again',
       () => receiver.at('/again').length >= 4 && receiver.at('/again'),

@@ -1,40 +1,38 @@
 import { Command } from 'commander';
-import { createAccount } from '../../accounts/add-account.ts';
+import * as v from 'valibot';
 import { NewAccount } from '../../accounts/input.ts';
-import { viewAccount } from '../../accounts/view.ts';
+import { AccountView } from '../../accounts/view.ts';
+import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
-import { requireCustomer } from '../customer.ts';
-import { withInstallation } from '../open-service.ts';
-import { parseId, readOptions } from '../values.ts';
+import { readOptions } from '../values.ts';
 
-interface Options {
-  customer: string;
+interface Options extends AccessOptions {
   bank: string;
   title: string;
   currency: string;
   iban?: string;
-  json?: boolean;
 }
+
+const AccountAnswer = v.object({ account: v.looseObject(AccountView.entries) });
 
 /** `ledgerbell accounts create` */
 export const createAccountCommand = (context: CommandContext) =>
-  new Command('create')
-    .description('add an account to a customer')
-    .requiredOption('--customer <id>', 'the customer', parseId)
+  addAccessOptions(
+    new Command('create').description('add an account to a customer'),
+    'print { "account": { "id", … } }',
+  )
     .requiredOption('--bank <name>', "the bank; a new name is added to the customer's banks")
     .requiredOption('--title <title>', 'the title of the account')
     .requiredOption('--currency <code>', 'ISO 4217, such as TRY')
     .option('--iban <iban>', 'with or without spaces')
-    .option('--json', 'print { "account": { "id", … } }')
-    .action(async ({ customer: customerId, json, ...given }: Options) => {
-      const { title, currency, iban } = readOptions(NewAccount, given);
-      await withInstallation(context, async ({ database }) => {
-        await requireCustomer(database, customerId);
-        const bank = { name: given.bank.trim() };
-        const created = await createAccount(database, { customerId, bank, title, currency, iban });
-        if (created === null) throw new Error('the bank vanished while the account was made');
-        const account = viewAccount(created, context.readConfig().zone);
-        const text = `Account ${account.id} of customer ${customerId}: ${title} at ${account.bank.name}, ${currency}`;
-        context.terminal.answer(json, { account }, text);
-      });
+    .action(async (options: Options) => {
+      const { bank, title, currency, iban } = options;
+      // Checked before anything is connected to or started.
+      const body = readOptions(NewAccount, { bank, title, currency, iban });
+      const answer = await withAccess(context, options, {}, (api) =>
+        api.post('/v1/accounts', body, AccountAnswer),
+      );
+      const { account } = answer;
+      const text = `Account ${account.id}: ${account.title} at ${account.bank.name}, ${account.currency}`;
+      context.terminal.answer(options.json, answer, text);
     });

@@ -2,6 +2,7 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { Api } from '../api-client.ts';
 import type { CommandContext } from '../context.ts';
+import { Failure } from '../failure.ts';
 import { followImport, ImportAnswer, type ImportState, rowsDone } from '../import-follow.ts';
 import { withApi } from '../service-access.ts';
 import { findStatementFile, importPath, openUpload, type StatementFile } from '../statement-file.ts';
@@ -9,7 +10,7 @@ import { formatCount } from '../terminal.ts';
 import { parseHttpUrl, parseId } from '../values.ts';
 
 interface Options {
-  key: string;
+  key?: string;
   format?: string;
   account?: string;
   url?: URL;
@@ -20,19 +21,25 @@ interface Options {
 export const importCommand = (context: CommandContext) =>
   new Command('import')
     .description('import a file of movements and wait until they are stored')
-    .argument('<file>', '.json, .ndjson, or a statement file with --format')
-    .requiredOption('--key <api key>', 'the API key of the customer')
+    .argument('<file>', '.json, .ndjson, or a statement file with --format; "-": standard input')
+    .option('--key <api key>', 'the API key of the customer (default: LEDGERBELL_API_KEY)')
     .option('--format <format>', 'the format, if the file name does not tell')
     .option('--account <id>', 'the account, if the file does not name it', parseId)
     .option(
       '--url <url>',
-      'where the service is (default: HOST and PORT of this configuration)',
+      'where the service is (default: LEDGERBELL_URL, else HOST and PORT of this configuration)',
       parseHttpUrl,
     )
     .option('--json', 'print { "import": { "id", "status", "inserted", … } }')
     .action(async (path: string, { key, format, account, url, json }: Options) => {
       const file = await findStatementFile(path, format);
-      await withApi(context, { url, key }, async (api) => {
+      const client = context.readClientConfig();
+      const apiKey = key ?? client.apiKey;
+      if (apiKey === undefined)
+        throw new Failure(
+          'An import needs an API key: give --key, LEDGERBELL_API_KEY or LEDGERBELL_API_KEY_FILE.',
+        );
+      await withApi(context, { url: url ?? client.url, key: apiKey }, async (api) => {
         const { started, lines } = await send(api, file, account);
         const ended = await follow(api, started, lines, context.signal);
         context.terminal.answer(json, { import: ended }, describe(ended));
@@ -41,9 +48,14 @@ export const importCommand = (context: CommandContext) =>
 
 async function send(api: Api, file: StatementFile, account: string | undefined) {
   const bar = progressBar('Sending ', 'bytes');
-  bar.start(file.bytes, 0);
+  let sent = 0;
+  bar.start(file.bytes ?? 0, 0);
   try {
-    const { upload, countLines } = openUpload(file, (bytes) => bar.increment(bytes));
+    const { upload, countLines } = openUpload(file, (bytes) => {
+      sent += bytes;
+      if (file.bytes === undefined) bar.setTotal(sent);
+      bar.update(sent);
+    });
     const { import: started } = await api.upload(importPath(file, account), upload, ImportAnswer);
     return { started, lines: countLines() };
   } finally {
@@ -95,5 +107,5 @@ function describe(state: ImportState): string {
   const summary = `Import ${state.id} is done: ${rows} rows, ${inserted} new, ${duplicates} known already, ${rejected} rejected; ${deliveries} deliveries.`;
   return state.rejected === 0
     ? summary
-    : `${summary}\nWhy rows were rejected: GET /v1/imports/${state.id}/errors`;
+    : `${summary}\nWhy rows were rejected: npm run cli -- imports errors ${state.id}`;
 }

@@ -4,6 +4,7 @@ import { type Received, startReceiver } from '../../receiving/receiver.ts';
 import { type Checked, checkNotification, isSecret } from '../../receiving/verification.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
+import { oneLine } from '../table-output.ts';
 import { parsePort } from '../values.ts';
 
 const ACCEPTED = 204;
@@ -12,23 +13,33 @@ const NOT_GENUINE = 401;
 interface Options {
   port: number;
   host: string;
-  secret: string;
+  secret?: string;
   apiSecret?: string;
   json?: boolean;
 }
 
 /** `ledgerbell listen` */
-export const listenCommand = ({ terminal, signal }: CommandContext) =>
+export const listenCommand = ({ terminal, signal, readClientConfig }: CommandContext) =>
   new Command('listen')
     .description('receive, verify and print notifications until Ctrl-C')
     .option('--port <port>', 'the port to listen on; 0: any free port', parsePort, 0)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
-    .requiredOption('--secret <secret>', 'the webhook’s secret, whsec_…')
-    .option('--api-secret <secret>', 'the customer’s API secret, to check the hash too')
+    .option('--secret <secret>', 'the webhook’s secret, whsec_… (default: LEDGERBELL_WEBHOOK_SECRET)')
+    .option(
+      '--api-secret <secret>',
+      'the customer’s API secret, to check the hash too (default: LEDGERBELL_API_SECRET)',
+    )
     .option('--json', 'print one JSON document per notification')
-    .action(async ({ port, host, secret, apiSecret, json }: Options) => {
-      if (!isSecret(secret))
-        throw new Failure('--secret must be "whsec_" followed by base64, as it was shown.');
+    .action(async ({ port, host, json, ...given }: Options) => {
+      const client = readClientConfig();
+      const secret = given.secret ?? client.webhookSecret;
+      const apiSecret = given.apiSecret ?? client.apiSecret;
+      if (secret === undefined)
+        throw new Failure('The webhook’s secret is missing: give --secret, or LEDGERBELL_WEBHOOK_SECRET.');
+      if (!isSecret(secret)) {
+        const name = given.secret === undefined ? 'LEDGERBELL_WEBHOOK_SECRET' : '--secret';
+        throw new Failure(`${name} must be "whsec_" followed by base64, as it was shown.`);
+      }
       const receiver = await startReceiver({ port, host }, (received) => {
         const checked = checkNotification(received.headers, received.body, { secret, apiSecret }, Date.now());
         terminal.answer(json, documentOf(received, checked), describe(checked));
@@ -66,6 +77,3 @@ function describe({ id, fields, problem, hash }: Checked): string {
   const what = [`${dc} ${amount} ${currency}`, `${bank}, ${account}`, `${code} ${description}`].map(oneLine);
   return `✔ ${id}  ${what.join('  ')}  (${checks})`;
 }
-
-/** Removes control characters: text from the network must not move the terminal's cursor or change its colours. */
-const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').trim();

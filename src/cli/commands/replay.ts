@@ -1,32 +1,28 @@
 import { Command, Option } from 'commander';
-import pRetry from 'p-retry';
-import type { DataSource } from 'typeorm';
-import { createReplay, REPLAYABLE, type Replayable } from '../../deliveries/create-replay.ts';
-import { connectFailFast } from '../../queues/connection.ts';
-import { addDeliveryJobs } from '../../queues/jobs.ts';
-import { openQueues } from '../../queues/queues.ts';
-import { DEFAULT_PREFIX } from '../../runtime.ts';
+import * as v from 'valibot';
+import { REPLAYABLE, type Replayable } from '../../deliveries/create-replay.ts';
+import { ReplayView } from '../../deliveries/replay.ts';
+import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
-import { Failure } from '../failure.ts';
-import { withInstallation } from '../open-service.ts';
 import { formatCount } from '../terminal.ts';
-import { parseId, readMoment } from '../values.ts';
+import { parseId, readMomentUtc } from '../values.ts';
+import { WebhookAnswer } from './webhooks-view.ts';
 
-const SECOND = 1_000;
-const REDIS_TIMEOUT = 3 * SECOND;
+const Replay = v.looseObject(ReplayView.entries);
 
-interface Options {
+interface Options extends AccessOptions {
   webhook: string;
   since: string;
   until?: string;
   status: Replayable;
-  json?: boolean;
+  dryRun?: boolean;
 }
 
 /** `ledgerbell replay` */
 export const replayCommand = (context: CommandContext) =>
-  new Command('replay')
-    .description('send failed or delivered notifications of a webhook again')
+  addAccessOptions(
+    new Command('replay').description('send failed or delivered notifications of a webhook again'),
+  )
     .requiredOption('--webhook <id>', 'the webhook', parseId)
     .requiredOption('--since <moment>', 'only movements stored since then: "YYYY-MM-DD HH:mm:ss", or a date')
     .option('--until <moment>', 'the last moment, inclusive; default: now')
@@ -35,73 +31,28 @@ export const replayCommand = (context: CommandContext) =>
         .choices([...REPLAYABLE])
         .default('failed'),
     )
-    .option('--json', 'print { "replay": { … } }')
-    .action(async ({ webhook: webhookId, json, ...options }: Options) => {
+    .option('--dry-run', 'only count them')
+    .action(async (options: Options) => {
+      const { webhook: id, status, dryRun = false } = options;
       const { zone } = context.readConfig();
-      const since = readMoment('--since', options.since, zone);
-      const until = options.until === undefined ? undefined : readMoment('--until', options.until, zone);
-      await withInstallation(context, async ({ database, redisUrl }) => {
-        const { customerId, status } = await requireWebhook(database, webhookId);
-        const replay = await createReplay(database, {
-          webhook: { id: webhookId, customerId },
-          since,
-          until,
-          statuses: [options.status],
-        });
-        if (replay === 'disabled') throw new Failure(DISABLED);
-        if (replay === 'deleted') throw new Failure(NO_WEBHOOK);
-        const { id, statuses, matched, createdAt } = replay;
-        if (matched !== 0) await notifyService(redisUrl, webhookId, context.terminal.note);
-        const answer = {
-          id: Number(id),
-          webhook_id: Number(webhookId),
-          status: statuses,
-          matched,
-          created_at: createdAt,
-        };
-        const count = matched === null ? 'More than a thousand' : formatCount(matched);
-        const when = status === 'paused' ? ' They are sent when the webhook is active again.' : '';
-        const text = `${count} ${options.status} notifications of webhook ${webhookId} are sent again.${when}`;
-        context.terminal.answer(json, { replay: answer }, text);
+      const body = {
+        since: readMomentUtc('--since', options.since, zone),
+        until: options.until === undefined ? undefined : readMomentUtc('--until', options.until, zone),
+        status,
+      };
+      const about = { subject: { kind: 'webhook', id }, wakes: !dryRun } as const;
+      const answer = await withAccess(context, options, about, async (api) => {
+        const { webhook } = await api.get(`/v1/webhooks/${id}`, WebhookAnswer);
+        const path = `/v1/webhooks/${id}/replay${dryRun ? '?dry_run=true' : ''}`;
+        const { replay } = await api.post(path, body, v.object({ replay: Replay }));
+        return { webhook, replay };
       });
+      const { replay, webhook } = answer;
+      const many = dryRun ? 'More than 100,000' : 'More than a thousand';
+      const what = `${replay.matched === null ? many : formatCount(replay.matched)} ${status} notifications of webhook ${id}`;
+      const when = webhook.status === 'paused' ? ' They are sent when the webhook is active again.' : '';
+      const text = dryRun
+        ? `${what} would be sent again. Nothing was sent.`
+        : `${what} are sent again.${when}`;
+      context.terminal.answer(options.json, { replay }, text);
     });
-
-const NO_WEBHOOK = 'There is no webhook of that id, or it was deleted.';
-const DISABLED = 'The webhook is disabled: set its status to "active" first.';
-
-async function requireWebhook(
-  database: DataSource,
-  webhookId: string,
-): Promise<{ customerId: string; status: string }> {
-  const [webhook] = await database.query<{ customerId: string; status: string }[]>(WEBHOOK, [webhookId]);
-  if (webhook === undefined) throw new Failure(NO_WEBHOOK);
-  return webhook;
-}
-
-/** Index: the primary key. */
-const WEBHOOK = 'SELECT customer_id AS customerId, status FROM webhooks WHERE id = ?';
-
-/** Adds a job for the webhook. If that fails, the reconciler finds what is due within 10 s, once the service runs. */
-async function notifyService(
-  redisUrl: string | undefined,
-  webhookId: string,
-  note: (line: string) => void,
-): Promise<void> {
-  if (redisUrl === undefined) return note('No service is running: they are sent when it starts.');
-  const redis = connectFailFast(redisUrl);
-  const queues = openQueues(redis, DEFAULT_PREFIX);
-  try {
-    await pRetry(() => redis.ping(), {
-      retries: 30,
-      factor: 1,
-      minTimeout: 100,
-      maxRetryTime: REDIS_TIMEOUT,
-    });
-    await addDeliveryJobs(queues, [webhookId]);
-  } catch {
-    note('Redis cannot be reached: the service finds them within 10 s after Redis is back.');
-  } finally {
-    await queues.close().catch(() => {});
-    redis.disconnect();
-  }
-}

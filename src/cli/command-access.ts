@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander';
+import { type Api, RefusedError } from './api-client.ts';
+import type { CommandContext } from './context.ts';
+import { Failure } from './failure.ts';
+import { withOperatorApi } from './operator-api.ts';
+import type { Subject } from './owner.ts';
+import { withApi } from './service-access.ts';
+import { parseHttpUrl, parseId } from './values.ts';
+
+/** The options of every command that does what a request to the API does. */
+export interface AccessOptions {
+  customer?: string;
+  key?: string;
+  url?: URL;
+  json?: boolean;
+}
+
+/** Adds the options that say who a command acts for. */
+export const addAccessOptions = (
+  command: Command,
+  json = 'print the answer of the API as one JSON document',
+) =>
+  command
+    .addOption(
+      new Option('--customer <id>', 'as the operator, for this customer, directly on the database')
+        .argParser(parseId)
+        .conflicts(['key', 'url']),
+    )
+    .option('--key <api key>', 'with this API key, over HTTP (default: LEDGERBELL_API_KEY)')
+    .option(
+      '--url <url>',
+      'where the service is (default: LEDGERBELL_URL, else HOST and PORT of this configuration)',
+      parseHttpUrl,
+    )
+    .option('--json', json);
+
+/**
+ * Runs `work` with a client of the API. With an API key it sends requests over HTTP. Without one, or with --customer, it acts as the
+ * operator, on the database of this configuration.
+ * @param about what the command is about, so that an operator need not name the customer; `wakes`: whether the running service has to
+ * learn of what is done.
+ * @throws {Failure} Issues with values are reported with the name of the option.
+ */
+export async function withAccess<T>(
+  context: CommandContext,
+  { customer, key, url }: AccessOptions,
+  { subject, wakes = false }: { subject?: Subject; wakes?: boolean },
+  work: (api: Api) => Promise<T>,
+): Promise<T> {
+  try {
+    const client = customer === undefined ? context.readClientConfig() : undefined;
+    const apiKey = key ?? client?.apiKey;
+    if (apiKey !== undefined) {
+      return await withApi(context, { url: url ?? client?.url, key: apiKey }, work);
+    }
+    if (url !== undefined) throw new Failure('--url needs an API key: give --key, or LEDGERBELL_API_KEY.');
+    return await withOperatorApi(context, { customerId: customer, subject, wakes }, work);
+  } catch (error) {
+    throw withOptionName(error);
+  }
+}
+
+/** The API names the field of its body or query, such as `account.0`. The command has an option for each. */
+function withOptionName(error: unknown): unknown {
+  const [issue] = error instanceof RefusedError ? error.issues : [];
+  const [field] = issue?.path.split('.') ?? [];
+  if (issue === undefined || !field) return error;
+  return new Failure(`--${field.replaceAll('_', '-')} ${issue.message}.`);
+}

@@ -1,0 +1,40 @@
+import * as v from 'valibot';
+import { ImportView } from '../../imports/view.ts';
+import type { ZoneOffset } from '../../zone-offset.ts';
+import { type Column, formatTime, renderFacts } from '../table-output.ts';
+import { formatCount } from '../terminal.ts';
+
+/** An import as the API shows it. */
+export const Import = v.looseObject(ImportView.entries);
+export type Import = v.InferOutput<typeof Import>;
+export const ImportAnswer = v.object({ import: Import });
+
+const count = (number: number | null) => (number === null ? null : formatCount(number));
+
+export const importColumns = (zone: ZoneOffset): readonly Column<Import>[] => [
+  ['id', ({ id }) => id, 'right'],
+  ['status', ({ status }) => status],
+  ['format', ({ format }) => format],
+  ['received at', ({ received_at }) => formatTime(received_at, zone)],
+  ['rows', ({ received }) => count(received), 'right'],
+  ['new', ({ inserted }) => count(inserted), 'right'],
+  ['known', ({ duplicates }) => count(duplicates), 'right'],
+  ['rejected', ({ rejected }) => count(rejected), 'right'],
+  ['error', ({ error }) => error],
+];
+
+export const describeImport = (it: Import, zone: ZoneOffset): string =>
+  renderFacts([
+    ['import', it.id],
+    ['status', it.status],
+    ['format', it.format],
+    ['rows', count(it.received)],
+    ['new', count(it.inserted)],
+    ['known already', count(it.duplicates)],
+    ['rejected', count(it.rejected)],
+    ['deliveries', count(it.deliveries)],
+    ['received', formatTime(it.received_at, zone)],
+    ['started', formatTime(it.started_at, zone)],
+    ['finished', formatTime(it.finished_at, zone)],
+    ['error', it.error],
+  ]);

@@ -1,0 +1,108 @@
+import { Command } from 'commander';
+import { formatMoment } from '../../moment.ts';
+import type { UnfinishedImport, WebhookNeedingAttention } from '../../ops/console-queries.ts';
+import type { ZoneOffset } from '../../zone-offset.ts';
+import type { CommandContext } from '../context.ts';
+import { NegativeAnswer } from '../failure.ts';
+import { findProblems, readStatus, type StatusReport } from '../status-report.ts';
+import { type Column, renderColumns, renderFacts } from '../table-output.ts';
+import { formatCount } from '../terminal.ts';
+
+/** `ledgerbell status` */
+export const statusCommand = (context: CommandContext) =>
+  new Command('status')
+    .description('show whether all is well; the exit code is 1 if not')
+    .option('--json', 'print { "status", "problems", "mysql", "redis", … }')
+    .action(async ({ json }: { json?: boolean }) => {
+      const report = await readStatus(context);
+      const problems = findProblems(report);
+      const text = describe(report, problems, context.readConfig().zone);
+      context.terminal.answer(json, documentOf(report, problems), text);
+      if (problems.length > 0) throw new NegativeAnswer();
+    });
+
+const documentOf = ({ work, ...report }: StatusReport, problems: readonly string[]) => ({
+  status: problems.length === 0 ? 'well' : 'not well',
+  problems,
+  ...report,
+  pending: work?.totals.pending ?? null,
+  held: work?.totals.held ?? null,
+  oldest_pending_at: work?.oldestPending?.toISOString() ?? null,
+  circuits_open: work?.totals.circuitsOpen ?? null,
+  webhooks_needing_attention: work?.totals.needingAttention ?? null,
+  webhooks: work?.webhooks.map(viewWebhook) ?? null,
+  imports: work === null ? null : { ...work.totals.imports, list: work.imports.map(viewImport) },
+});
+
+const viewWebhook = (it: WebhookNeedingAttention) => ({
+  id: Number(it.id),
+  title: it.title,
+  customer: it.customer,
+  status: it.status,
+  status_reason: it.status_reason,
+  circuit_open: it.circuit_seconds !== null,
+  failing_since: it.failing_since?.toISOString() ?? null,
+  last_error: it.last_error,
+  pending: Number(it.pending),
+});
+
+const viewImport = (it: UnfinishedImport) => ({
+  id: Number(it.id),
+  customer: it.customer,
+  status: it.status,
+  rows_stored: it.checkpoint,
+  received_at: it.received_at.toISOString(),
+  error: it.error,
+});
+
+function describe(report: StatusReport, problems: readonly string[], zone: ZoneOffset): string {
+  const { mysql, redis, migrations, processes, work } = report;
+  const time = (moment: Date | null) => (moment === null ? null : formatMoment(moment, zone));
+  const summary = problems.length === 0 ? 'All is well.' : `Not well: ${problems.join(' ')}`;
+  const totals = work?.totals;
+  const count = (number: number | undefined) => (number === undefined ? null : formatCount(number));
+  const facts = renderFacts([
+    ['MySQL', mysql],
+    ['Redis', redis],
+    ['migrations', migrations],
+    [
+      'processes',
+      processes &&
+        Object.entries(processes)
+          .map(([role, n]) => `${role} ${n}`)
+          .join(', '),
+    ],
+    ['pending deliveries', count(totals?.pending)],
+    ['of paused and disabled webhooks', count(totals?.held)],
+    ['oldest pending', time(work?.oldestPending ?? null)],
+    ['circuits open', count(totals?.circuitsOpen)],
+    ['webhooks needing attention', count(totals?.needingAttention)],
+    [
+      'imports queued, running, failed',
+      totals ? Object.values(totals.imports).map(formatCount).join(', ') : null,
+    ],
+  ]);
+  const webhooks: readonly Column<WebhookNeedingAttention>[] = [
+    ['webhook', ({ id }) => id, 'right'],
+    ['title', ({ title }) => title],
+    ['customer', ({ customer }) => customer],
+    ['state', (it) => (it.circuit_seconds === null ? it.status : 'circuit open')],
+    ['pending', ({ pending }) => formatCount(Number(pending)), 'right'],
+    ['failing since', ({ failing_since }) => time(failing_since)],
+    ['reason', ({ status_reason, last_error }) => status_reason ?? last_error],
+  ];
+  const imports: readonly Column<UnfinishedImport>[] = [
+    ['import', ({ id }) => id, 'right'],
+    ['customer', ({ customer }) => customer],
+    ['status', ({ status }) => status],
+    ['rows stored', ({ checkpoint }) => formatCount(checkpoint), 'right'],
+    ['received', ({ received_at }) => time(received_at)],
+    ['error', ({ error }) => error],
+  ];
+  return [
+    summary,
+    facts,
+    ...(work && work.webhooks.length > 0 ? [renderColumns(webhooks, work.webhooks)] : []),
+    ...(work && work.imports.length > 0 ? [renderColumns(imports, work.imports)] : []),
+  ].join('\n\n');
+}

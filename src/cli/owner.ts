@@ -1,0 +1,50 @@
+import type { Sql } from '../database/transaction.ts';
+import { requireCustomer } from './customer.ts';
+import { Failure } from './failure.ts';
+
+/** The customer of each kind of object that a command can name. Indexes: the primary keys. */
+const CUSTOMER_OF = {
+  webhook: "SELECT customer_id AS customerId FROM webhooks WHERE id = ? AND status <> 'deleted'",
+  // The deliveries of a deleted webhook stay readable.
+  delivery: 'SELECT customer_id AS customerId FROM webhooks WHERE id = ?',
+  import: 'SELECT customer_id AS customerId FROM imports WHERE id = ?',
+  'API key': 'SELECT customer_id AS customerId FROM api_keys WHERE id = ?',
+  movement: 'SELECT customer_id AS customerId FROM transactions WHERE id = ?',
+} as const;
+
+/** What a command is about. The id of a delivery is that of its webhook here. */
+export interface Subject {
+  kind: keyof typeof CUSTOMER_OF;
+  id: string;
+}
+
+const MISSING: Readonly<Record<Subject['kind'], string>> = {
+  webhook: 'There is no webhook of that id, or it was deleted.',
+  delivery: 'There is no delivery of that id.',
+  import: 'There is no import of that id.',
+  'API key': 'There is no API key of that id.',
+  movement: 'There is no movement of that id.',
+};
+
+/**
+ * Finds the customer that an operator acts for: the one that is named, or the owner of what the command is about.
+ * @throws {Failure} when there is neither, or they do not belong together.
+ */
+export async function findCustomerId(
+  sql: Sql,
+  customerId: string | undefined,
+  subject: Subject | undefined,
+): Promise<string> {
+  if (customerId !== undefined) await requireCustomer(sql, customerId);
+  if (subject === undefined) {
+    if (customerId !== undefined) return customerId;
+    throw new Failure(
+      'Say whose: --customer <id> as the operator, or an API key with --key or LEDGERBELL_API_KEY.',
+    );
+  }
+  const [owner] = await sql.query<{ customerId: string }[]>(CUSTOMER_OF[subject.kind], [subject.id]);
+  if (owner === undefined) throw new Failure(MISSING[subject.kind]);
+  if (customerId !== undefined && owner.customerId !== customerId)
+    throw new Failure(`The ${subject.kind} is not one of customer ${customerId}.`);
+  return owner.customerId;
+}

@@ -1,0 +1,30 @@
+import { Redis } from 'ioredis';
+import pRetry from 'p-retry';
+import { connectFailFast } from '../queues/connection.ts';
+
+const SECOND = 1_000;
+const REDIS_TIMEOUT = 3 * SECOND;
+
+/** Connects to Redis. @returns null when it cannot be reached within 3 s. */
+export async function reachRedis(redisUrl: string): Promise<Redis | null> {
+  const redis = connectFailFast(redisUrl);
+  try {
+    await pRetry(() => redis.ping(), {
+      retries: 30,
+      factor: 1,
+      minTimeout: 100,
+      maxRetryTime: REDIS_TIMEOUT,
+    });
+    return redis;
+  } catch {
+    redis.disconnect();
+    return null;
+  }
+}
+
+/** A connection whose commands all fail at once, for work that does not depend on Redis. */
+export function withoutRedis(): Redis {
+  const redis = new Redis({ lazyConnect: true });
+  redis.disconnect();
+  return redis;
+}

@@ -1,0 +1,116 @@
+import type { Redis } from 'ioredis';
+import type { DataSource } from 'typeorm';
+import { isConnectionError } from '../database/transaction.ts';
+import { findRunning } from '../embedded/servers.ts';
+import {
+  readUnfinishedImports,
+  readWebhooksNeedingAttention,
+  type UnfinishedImport,
+  type WebhookNeedingAttention,
+} from '../ops/console-queries.ts';
+import { readOldestPending, readTotals, type Totals } from '../ops/totals.ts';
+import { openQueues } from '../queues/queues.ts';
+import { DEFAULT_PREFIX } from '../runtime.ts';
+import type { CommandContext } from './context.ts';
+import { withInstallation } from './open-service.ts';
+import { reachRedis } from './redis-access.ts';
+import { mayStart } from './service-access.ts';
+import { formatCount } from './terminal.ts';
+
+/** How many processes run each role. Roles that take no jobs, such as api, cannot be seen in Redis. */
+type Processes = Record<'importer' | 'delivery' | 'maintenance', number>;
+
+/** What MySQL knows. */
+interface Work {
+  totals: Totals;
+  oldestPending: Date | null;
+  webhooks: WebhookNeedingAttention[];
+  imports: UnfinishedImport[];
+}
+
+/** The state of an installation, as far as it can be seen from here. */
+export interface StatusReport {
+  mysql: 'ok' | 'not available';
+  redis: 'ok' | 'not available';
+  migrations: 'ok' | 'not run' | 'unknown';
+  /** Null while Redis is not available. */
+  processes: Processes | null;
+  /** Null while MySQL is not available, or migrations have not been run. */
+  work: Work | null;
+}
+
+/** Looks at MySQL and Redis, and starts neither. */
+export async function readStatus(context: CommandContext): Promise<StatusReport> {
+  const config = context.readConfig();
+  const redisUrl = config.redisUrl ?? (await findRunning(config.dataDir))?.redisUrl;
+  const redis = redisUrl === undefined ? null : await reachRedis(redisUrl);
+  try {
+    return {
+      ...(await readDatabase(context)),
+      redis: redis === null ? 'not available' : 'ok',
+      processes: redis === null ? null : await countProcesses(redis),
+    };
+  } finally {
+    redis?.disconnect();
+  }
+}
+
+type DatabasePart = Pick<StatusReport, 'mysql' | 'migrations' | 'work'>;
+
+async function readDatabase(context: CommandContext): Promise<DatabasePart> {
+  const unavailable = { mysql: 'not available', migrations: 'unknown', work: null } as const;
+  if (await mayStart(context.readConfig())) return unavailable;
+  try {
+    return await withInstallation(context, ({ database }) => readWork(database), { migrations: 'ignore' });
+  } catch (error) {
+    if (isConnectionError(error)) return unavailable;
+    throw error;
+  }
+}
+
+async function readWork(database: DataSource): Promise<DatabasePart> {
+  if (await database.showMigrations()) return { mysql: 'ok', migrations: 'not run', work: null };
+  const work = {
+    totals: await readTotals(database),
+    oldestPending: await readOldestPending(database),
+    webhooks: await readWebhooksNeedingAttention(database),
+    imports: await readUnfinishedImports(database),
+  };
+  return { mysql: 'ok', migrations: 'ok', work };
+}
+
+/** BullMQ's workers name their connections to Redis. */
+async function countProcesses(redis: Redis): Promise<Processes> {
+  const queues = openQueues(redis, DEFAULT_PREFIX);
+  try {
+    const [importer, delivery, maintenance] = await Promise.all([
+      queues.imports.getWorkersCount(),
+      queues.deliveries.getWorkersCount(),
+      queues.maintenance.getWorkersCount(),
+    ]);
+    return { importer, delivery, maintenance };
+  } finally {
+    await queues.close().catch(() => {});
+  }
+}
+
+/**
+ * What an operator has to do something about, a sentence each. A subscriber's endpoint that fails, and a webhook that its owner has
+ * paused or that was disabled, are not among it: they say nothing about this installation.
+ */
+export function findProblems({ mysql, redis, migrations, processes, work }: StatusReport): string[] {
+  const missing = Object.entries(processes ?? {}).flatMap(([role, count]) => (count === 0 ? [role] : []));
+  const failed = work?.totals.imports.failed ?? 0;
+  const quarantined = work?.totals.quarantined ?? 0;
+  return [
+    ...(mysql === 'ok' ? [] : ['MySQL cannot be reached.']),
+    ...(redis === 'ok' ? [] : ['Redis cannot be reached.']),
+    ...(migrations === 'not run' ? ['The database schema is not up to date.'] : []),
+    ...missing.map((role) => `No process runs the role ${role}.`),
+    ...(failed === 0 ? [] : [`${plural(failed, 'import has', 'imports have')} failed.`]),
+    ...(quarantined === 0 ? [] : [`${plural(quarantined, 'webhook is', 'webhooks are')} quarantined.`]),
+  ];
+}
+
+const plural = (count: number, one: string, many: string): string =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;

@@ -1,0 +1,68 @@
+import { formatMoment } from '../moment.ts';
+import type { ZoneOffset } from '../zone-offset.ts';
+import { renderTable } from './terminal.ts';
+
+/** Tables fit into this many characters. */
+const WIDTH = 100;
+const GAP = '  ';
+/** Columns are not cut below this. Ids, dates and statuses are shorter, or not much longer. */
+const LEAST_WIDTH = 12;
+
+type Cell = string | number | null;
+
+/**
+ * A column: its title, its cell for a row, and how it is shown. `right`: aligned to the right. `whole`: never cut, for a last column
+ * that is the reason to look at the table. Null is shown as `-`.
+ */
+export type Column<Row> = readonly [title: string, cell: (row: Row) => Cell, show?: 'right' | 'whole'];
+
+/** Renders rows as a table with a line of titles. The widest columns are cut until the table fits into 100 characters. */
+export function renderColumns<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const lines = [
+    columns.map(([title]) => title),
+    ...rows.map((row) => columns.map(([, cell]) => showCell(cell(row)))),
+  ];
+  const widths = narrow(
+    columns.map(([title, , show], at) =>
+      show === 'whole' ? title.length : Math.max(...lines.map((cells) => cells[at]?.length ?? 0)),
+    ),
+  );
+  const cut = (cell: string, width = 0) => (cell.length > width ? `${cell.slice(0, width - 1)}…` : cell);
+  const right = columns.flatMap(([, , show], at) => (show === 'right' ? [at] : []));
+  return renderTable(
+    lines.map((cells) =>
+      cells.map((cell, at) => (columns[at]?.[2] === 'whole' ? cell : cut(cell, widths[at]))),
+    ),
+    { right },
+  ).join('\n');
+}
+
+function narrow(natural: readonly number[]): number[] {
+  const widths = [...natural];
+  const available = WIDTH - GAP.length * (widths.length - 1);
+  while (widths.reduce((sum, width) => sum + width, 0) > available) {
+    const widest = Math.max(...widths);
+    if (widest <= LEAST_WIDTH) break;
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+/** Renders what is known of one thing, a line for each fact. */
+export function renderFacts(facts: readonly (readonly [name: string, value: Cell])[]): string {
+  const width = Math.max(...facts.map(([name]) => name.length));
+  return facts.map(([name, value]) => `${name.padEnd(width)}${GAP}${showCell(value)}`).join('\n');
+}
+
+const showCell = (cell: Cell): string => {
+  if (cell === null) return '-';
+  const text = oneLine(String(cell));
+  return text === '' ? '-' : text;
+};
+
+/** Removes control characters: text from the network must not move the terminal's cursor or change its colours. */
+export const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').trim();
+
+/** Formats a moment of the API for a person: `2026-11-22 09:54:30+03`. */
+export const formatTime = (timestamp: string | null, zone: ZoneOffset): string | null =>
+  timestamp === null ? null : formatMoment(new Date(timestamp), zone);

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { until } from '../support/until.ts';
+import { documentOf, reasonOf, runHere } from './command.ts';
+import { useRunningService } from './running-service.ts';
+
+const running = useRunningService(10);
+const { database, receiver, asOperator, withKey, createCustomer, createWebhook, importMovements } = running;
+
+describe.each(['as the operator', 'with an API key'])('%s', (access) => {
+  const http = access === 'with an API key';
+  /** What an operator's command needs that names nothing of a customer. */
+  const who = () => (http ? [] : ['--customer', running.customer.id]);
+  const run = (...args: string[]) =>
+    http ? withKey(...args) : asOperator(...args, ...(args[1] === 'list' ? who() : []));
+  const answer = async (...args: string[]) => documentOf(await run(...args, '--json'));
+
+  it('a webhook is created, listed, shown, tested, paused, enabled, given another secret, and deleted', async () => {
+    const path = http ? '/life-key' : '/life-operator';
+    const made = await (http ? withKey : asOperator)(
+      ...[
+        'webhooks',
+        'create',
+        '--title',
+        'Life',
+        '--endpoint',
+        `${receiver.url}${path}`,
+        '--event',
+        'NEW_DEBIT',
+      ],
+      ...['--header', 'X-One: 1', '--header', 'X-Two: 2', '--rate-limit', '50', '--json'],
+      ...who(),
+    );
+    const { webhook } = documentOf(made);
+    expect(webhook).toMatchObject({
+      title: 'Life',
+      event: 'NEW_DEBIT',
+      account: 'all',
+      status: 'active',
+      rate_limit: 50,
+      header_names: ['X-One', 'X-Two'],
+      secret: expect.stringMatching(/^whsec_/),
+    });
+    const id = String(webhook.id);
+    const { secret, ...shown } = webhook;
+    expect((await answer('webhooks', 'show', id)).webhook).toEqual(shown);
+    expect((await answer('webhooks', 'list')).webhooks).toContainEqual(shown);
+    expect(await answer('webhooks', 'test', id)).toEqual({ test: { status_code: 200, error: null } });
+    expect(receiver.at(path)).toHaveLength(1);
+    expect((await answer('webhooks', 'pause', id)).webhook.status).toBe('paused');
+    expect((await answer('webhooks', 'enable', id)).webhook.status).toBe('active');
+    const rotated = await answer('webhooks', 'rotate-secret', id);
+    expect(rotated.webhook.secret).not.toBe(secret);
+    expect(await answer('webhooks', 'delete', id)).toEqual({ status: 'success' });
+    expect(reasonOf(await run('webhooks', 'show', id))).toMatch(/^error: There is no /);
+  });
+
+  it('accounts, banks, keys and movements are shown', async () => {
+    expect((await answer('accounts', 'list')).accounts).toMatchObject([
+      { id: Number(running.customer.account) },
+    ]);
+    expect((await answer('banks', 'list')).banks).toMatchObject([{ name: 'Ziraat' }]);
+    const made = await answer('keys', 'create', '--title', 'Reader', '--scope', 'read', ...who());
+    const { apikeys } = await answer('keys', 'list');
+    expect(apikeys).toContainEqual(
+      expect.objectContaining({ id: made.apikey.id, title: 'Reader', scopes: ['read'], account: 'all' }),
+    );
+    expect(await answer('keys', 'delete', String(made.apikey.id))).toEqual({ status: 'success' });
+    expect((await answer('keys', 'list')).apikeys).toHaveLength(apikeys.length - 1);
+    await importMovements(1);
+    const [row] = await database.query<{ id: string }[]>('SELECT MAX(id) AS id FROM transactions');
+    const { transaction } = await answer('movements', 'show', row?.id ?? '');
+    expect(transaction).toMatchObject({ id: Number(row?.id), amount: '1250.00', name: null });
+  });
+
+  it('deliveries are listed by webhook and by movement, shown, and sent again', async () => {
+    const path = http ? '/deliver-key' : '/deliver-operator';
+    const webhook = await createWebhook(path);
+    await importMovements(3);
+    await until('all delivered', () => receiver.at(path).length === 3);
+    const deliveries = async (...args: string[]) =>
+      (await answer('deliveries', 'list', ...args)).deliveries as { id: string; transaction_id: number }[];
+    const delivered = await until('all recorded', async () => {
+      const found = await deliveries('--webhook', webhook, '--status', 'delivered');
+      return found.length === 3 && found;
+    });
+    const [newest, middle] = delivered;
+    const first = await run('deliveries', 'list', '--webhook', webhook, '--limit', '1', '--json');
+    expect(JSON.parse(first.stdout)).toEqual({ deliveries: [newest] });
+    expect(await deliveries('--webhook', webhook, '--until', '2020-01-01')).toEqual([]);
+    const movementId = String(middle?.transaction_id);
+    expect(await deliveries('--webhook', webhook, '--movement', movementId)).toEqual([middle]);
+    expect(await deliveries('--movement', movementId)).toContainEqual(middle);
+    const id = middle?.id ?? '';
+    expect((await answer('deliveries', 'show', id)).delivery).toMatchObject({
+      ...middle,
+      log: [{ number: 1, outcome: 'delivered', status_code: 200 }],
+    });
+    expect((await answer('deliveries', 'redeliver', `msg_${id}`)).delivery).toMatchObject({
+      status: 'pending',
+    });
+    await until('sent again', () => receiver.at(path).length === 4);
+    await answer('webhooks', 'delete', webhook);
+  });
+
+  it('an import is listed, shown, and retried only after it has failed', async () => {
+    const { id, ...rest } = await importMovements(2);
+    expect((await answer('imports', 'list')).imports[0]).toEqual({ id, ...rest });
+    expect((await answer('imports', 'show', String(id))).import).toEqual({ id, ...rest });
+    expect(await answer('imports', 'errors', String(id))).toMatchObject({ errors: [] });
+    expect(reasonOf(await run('imports', 'retry', String(id)))).toBe(
+      'error: Only a failed import can be retried, and the status of this one is done.',
+    );
+  });
+});
+
+describe('who a command acts for', () => {
+  it.each([
+    [['webhooks', 'list'], 'Say whose: --customer <id> as the operator, or an API key'],
+    [['webhooks', 'list', '--customer', '999999'], 'There is no customer of that id.'],
+    [['webhooks', 'list', '--customer', '1', '--key', 'k'], 'cannot be used with'],
+    [['webhooks', 'list', '--url', 'http://127.0.0.1:1'], '--url needs an API key'],
+    [['webhooks', 'show', '999999'], 'There is no webhook of that id, or it was deleted.'],
+    [['imports', 'show', '999999'], 'There is no import of that id.'],
+    [['keys', 'delete', '999999'], 'There is no API key of that id.'],
+    [['movements', 'show', '999999'], 'There is no movement of that id.'],
+    [['deliveries', 'show', '999999-1'], 'There is no delivery of that id.'],
+    [['deliveries', 'show', '17'], 'It must be <webhook id>-<movement id>, such as 17-4711.'],
+    [['deliveries', 'list'], 'Say which: --webhook <id>, --movement <id>, or both.'],
+    [['webhooks', 'list', '--limit', '0'], 'It must be a whole number from 1 to 100000.'],
+    [
+      ['webhooks', 'create', '--customer', '1', '--title', 'x', '--endpoint', 'http://10.0.0.1/'],
+      '--endpoint is not allowed',
+    ],
+  ])('%j', async (args, reason) => {
+    expect(reasonOf(await asOperator(...args))).toContain(reason);
+  });
+
+  it('is not asked at a wrong LEDGERBELL_URL', async () => {
+    for (const wrong of ['ftp://x', 'http://user:tellnobody@127.0.0.1:1', 'here']) {
+      const env = { LEDGERBELL_API_KEY: 'k', LEDGERBELL_URL: wrong };
+      expect(reasonOf(await runHere(['webhooks', 'list'], env))).toBe(
+        'error: LEDGERBELL_URL must be an http or https URL without a user name, such as https://ledgerbell.example.',
+      );
+    }
+  });
+
+  it('is checked when both a customer and something of another customer are named', async () => {
+    const webhook = await createWebhook('/whose');
+    const other = await createCustomer();
+    expect(reasonOf(await asOperator('webhooks', 'show', webhook, '--customer', other.id))).toBe(
+      `error: The webhook is not one of customer ${other.id}.`,
+    );
+    const stranger = { LEDGERBELL_API_KEY: other.key, LEDGERBELL_URL: running.url };
+    expect(reasonOf(await runHere(['webhooks', 'show', webhook], stranger))).toContain(
+      'There is no such webhook',
+    );
+    await asOperator('webhooks', 'delete', webhook);
+  });
+});

@@ -1,0 +1,95 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, inject } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { ROLES, type Service, startService } from '../../src/service.ts';
+import { useDatabase } from '../support/database.ts';
+import { movement } from '../support/movements.ts';
+import { type Answering, useReceiver } from '../support/receiver.ts';
+import { documentOf, runCli, runHere } from './command.ts';
+
+/** A receiver's answer with a status and no body. */
+export const answering =
+  (status: number): Answering =>
+  (_received, response) =>
+    response.writeHead(status).end();
+
+/**
+ * Starts the service for commands, with a customer that has an account. Call it at the top of the file.
+ * @param redisDatabase of this test file alone, because commands find the service's queues under their usual name.
+ */
+export function useRunningService(redisDatabase: number) {
+  const { database, url } = useDatabase();
+  const receiver = useReceiver();
+  const redisUrl = new URL(inject('redisUrl'));
+  redisUrl.pathname = `/${redisDatabase}`;
+  const environment = {
+    PORT: '0',
+    DATABASE_URL: url,
+    REDIS_URL: redisUrl.href,
+    SECRET_KEY: randomBytes(32).toString('base64'),
+    ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+  };
+
+  let service: Service;
+  let customer: { id: string; key: string; account: string };
+  beforeAll(async () => {
+    const log = createLog('silent');
+    service = await startService({ config: readConfig(environment), roles: ROLES, log, announce: () => {} });
+    customer = await createCustomer();
+  });
+  afterAll(() => service?.stop());
+
+  /** The environment of a client with an API key of the customer. */
+  const clientEnvironment = () => ({ LEDGERBELL_API_KEY: customer.key, LEDGERBELL_URL: service.url });
+  const asOperator = (...args: string[]) => runHere(args, environment);
+  const withKey = (...args: string[]) => runHere(args, clientEnvironment());
+
+  async function createCustomer() {
+    const made = documentOf(await asOperator('customers', 'create', '--name', 'Örnek', '--json'));
+    const id = String(made.customer.id);
+    const args = ['--bank', 'Ziraat', '--title', 'Ana', '--currency', 'TRY', '--json'];
+    const { account } = documentOf(await asOperator('accounts', 'create', '--customer', id, ...args));
+    return { id, key: made.api_key as string, account: String(account.id) };
+  }
+
+  async function createWebhook(path: string): Promise<string> {
+    const args = [
+      '--title',
+      path,
+      '--endpoint',
+      `${receiver.url}${path}`,
+      '--customer',
+      customer.id,
+      '--json',
+    ];
+    return String(documentOf(await asOperator('webhooks', 'create', ...args)).webhook.id);
+  }
+
+  /** A movement that no other test has sent. */
+  const newMovement = () => JSON.stringify(movement(customer.account, { unique_id: randomUUID() }));
+
+  async function importMovements(count: number) {
+    const rows = Array.from({ length: count }, newMovement);
+    const args = ['import', '-', '--format', 'ndjson', '--json'];
+    return documentOf(await runCli(args, clientEnvironment(), { input: rows.join('\n') })).import;
+  }
+
+  return {
+    database,
+    receiver,
+    environment,
+    get url() {
+      return service.url;
+    },
+    get customer() {
+      return customer;
+    },
+    asOperator,
+    withKey,
+    createCustomer,
+    createWebhook,
+    newMovement,
+    importMovements,
+  };
+}
