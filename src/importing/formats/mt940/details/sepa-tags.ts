@@ -1,0 +1,32 @@
+import { readIban } from '../iban.ts';
+import { tidy } from './text.ts';
+
+/** Source: Deutsche Kreditwirtschaft, "DFÜ-Abkommen, Anlage 3", chapter 8: identifiers in the remittance information. */
+const TAG =
+  /(EREF|KREF|MREF|PREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|RREF|RCMT|SQTP|(?<![A-Z])(?:IBAN|BIC))\+/g;
+
+export interface SepaTags {
+  /** SVWZ+ */
+  remittance: string | null;
+  /** ABWA+ or ABWE+: on whose behalf it was sent, or for whom it was received. */
+  name: string | null;
+  /** IBAN+ */
+  iban: string | null;
+}
+
+/** Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information. Text without them has none. */
+export function readSepaTags(text: string): SepaTags {
+  const values = new Map<string, string>();
+  const matches = [...text.matchAll(TAG)];
+  matches.forEach((match, index) => {
+    const tag = match[1] ?? '';
+    const value = tidy(text.slice(match.index + match[0].length, matches[index + 1]?.index));
+    if (value !== null && !values.has(tag)) values.set(tag, value);
+  });
+  const [iban = ''] = (values.get('IBAN') ?? '').split(' ');
+  return {
+    remittance: values.get('SVWZ') ?? null,
+    name: values.get('ABWA') ?? values.get('ABWE') ?? null,
+    iban: readIban(iban),
+  };
+}
