@@ -1,4 +1,5 @@
 const DAY = 86_400_000;
+const HALF_YEAR = 182;
 
 export interface ReadDate {
   /** YYYY-MM-DD */
@@ -29,11 +30,11 @@ export function readEntryDate(text: string, valueDate: string): ReadDate | null 
   if (value === null || !/^\d{4}$/.test(text)) return null;
   const year = Number(value.date.slice(0, 4));
   const distance = (to: ReadDate) => Math.abs(Date.parse(to.date) - Date.parse(value.date)) / DAY;
-  let nearest: ReadDate | null = null;
-  for (const candidate of [dateOf(year, text), dateOf(year - 1, text), dateOf(year + 1, text)]) {
-    if (candidate !== null && (nearest === null || distance(candidate) < distance(nearest)))
-      nearest = candidate;
-  }
+  const inSameYear = dateOf(year, text);
+  if (inSameYear === null || distance(inSameYear) <= HALF_YEAR) return inSameYear;
+  let nearest = inSameYear;
+  for (const candidate of [dateOf(year - 1, text), dateOf(year + 1, text)])
+    if (candidate !== null && distance(candidate) < distance(nearest)) nearest = candidate;
   return nearest;
 }
 
@@ -41,8 +42,13 @@ function dateOf(year: number, monthAndDay: string): ReadDate | null {
   const month = Number(monthAndDay.slice(0, 2));
   const day = Number(monthAndDay.slice(2));
   if (month < 1 || month > 12 || day < 1 || day > 31) return null;
-  // Day 0 of the month after is the last day of this one.
-  const last = new Date(Date.UTC(year, month, 0)).getUTCDate();
-  const date = new Date(Date.UTC(year, month - 1, Math.min(day, last))).toISOString().slice(0, 10);
+  const last = lastDayOf(year, month);
+  const date = `${year}-${monthAndDay.slice(0, 2)}-${Math.min(day, last).toString().padStart(2, '0')}`;
   return { date, exact: day <= last };
+}
+
+function lastDayOf(year: number, month: number): number {
+  // Every fourth year is a leap year from 1980 to 2079.
+  if (month === 2) return year % 4 === 0 ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
