@@ -41,6 +41,9 @@ const ROLES = [
   'find.ts', // finds one for a caller, or answers 404
   'input.ts', // what a client sends
   'view.ts', // what the API shows
+  'detect.ts', // whether a file has a format
+  'parse.ts', // reads the text of a format
+  'map.ts', // turns what a format says into what all formats say
   'notification.ts', // what subscribers receive: how it is built, and how the OpenAPI document describes it
 ];
 

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { entries, messages, ntry, parse, statement } from './events.ts';
+
+const ofDetails = async (details: string, parts: Parameters<typeof ntry>[0] = {}) =>
+  entries(await parse(statement(ntry({ details, ...parts }))));
+
+const detail = (amount: string, more = '') => `<TxDtls>${amount}${more}</TxDtls>`;
+const amt = (text: string, currency = 'EUR') => `<Amt Ccy="${currency}">${text}</Amt>`;
+const txAmt = (text: string, currency = 'EUR') => `<AmtDtls><TxAmt>${amt(text, currency)}</TxAmt></AmtDtls>`;
+const dc = (code: string) => `<CdtDbtInd>${code}</CdtDbtInd>`;
+const ref = (text: string) => `<Refs><AcctSvcrRef>${text}</AcctSvcrRef></Refs>`;
+
+describe('an entry with several details', () => {
+  it('becomes an entry per detail, if their amounts add up to its own', async () => {
+    const events = await parse(
+      statement(ntry({ details: `\n${detail(amt('4'), ref('A'))}\n${detail(amt('6'), ref('B'))}` })),
+    );
+    expect(entries(events)).toMatchObject([
+      { line: 2, amount: 400n, dc: 'Credit', currency: 'EUR', date: '2026-03-02', reference: 'A' },
+      { line: 3, amount: 600n, dc: 'Credit', currency: 'EUR', date: '2026-03-02', reference: 'B' },
+    ]);
+    expect(messages(events)).toEqual([]);
+  });
+
+  it.each([
+    ['in Amt', detail(amt('4')) + detail(amt('6'))],
+    ['in AmtDtls/TxAmt', detail(txAmt('4')) + detail(txAmt('6'))],
+    ['in one or the other', detail(amt('4')) + detail(txAmt('6'))],
+    [
+      'in TxAmt, with Amt in another currency',
+      detail(amt('5', 'USD') + txAmt('4')) + detail(amt('7', 'USD') + txAmt('6')),
+    ],
+    ['in TxAmt, with other amounts in Amt', detail(amt('5') + txAmt('4')) + detail(amt('7') + txAmt('6'))],
+    ['in Amt, with other amounts in TxAmt', detail(amt('4') + txAmt('5')) + detail(amt('6') + txAmt('7'))],
+    ['in two NtryDtls', `${detail(amt('4'))}</NtryDtls><NtryDtls>${detail(amt('6'))}`],
+    ['with their own direction', detail(amt('4') + dc('CRDT')) + detail(amt('6') + dc('CRDT'))],
+  ])('is divided by amounts %s', async (_, details) => {
+    expect(await ofDetails(details)).toMatchObject([{ amount: 400n }, { amount: 600n }]);
+  });
+
+  it('may have a detail of the other direction', async () => {
+    expect(await ofDetails(detail(amt('12')) + detail(amt('2') + dc('DBIT')))).toMatchObject([
+      { amount: 1_200n, dc: 'Credit' },
+      { amount: 200n, dc: 'Debit' },
+    ]);
+  });
+
+  it.each([
+    ['the amounts do not add up', detail(amt('4')) + detail(amt('5.99'))],
+    ['one has no amount', detail(amt('10')) + detail('')],
+    ['one amount cannot be read', detail(amt('10')) + detail(amt('0,00'))],
+    ['one is in another currency', detail(amt('4')) + detail(amt('6', 'USD'))],
+    [
+      'they add up in the other direction only',
+      detail(amt('4') + dc('DBIT')) + detail(amt('6') + dc('DBIT')),
+    ],
+    ['one has an unknown direction', detail(amt('4')) + detail(amt('6') + dc('X'))],
+    ['there is one', detail(amt('99'))],
+  ])('stays one entry if %s', async (_, details) => {
+    expect(await ofDetails(details)).toMatchObject([{ amount: 1_000n, dc: 'Credit' }]);
+  });
+
+  it('that stays one entry has what all details say alike', async () => {
+    const party = '<RltdPties><Dbtr><Nm>Ada</Nm></Dbtr></RltdPties>';
+    const more = '<AcctSvcrRef>E</AcctSvcrRef><AddtlNtryInf>Collective credit</AddtlNtryInf>';
+    const details = detail(ref('A'), party) + detail(ref('B'), party);
+    expect(await ofDetails(details, { more })).toMatchObject([
+      { name: 'Ada', reference: 'E', description: 'Collective credit' },
+    ]);
+  });
+
+  it('and without them is described by the batch', async () => {
+    expect(
+      await ofDetails('<Btch><PmtInfId>SALARIES-3</PmtInfId><NbOfTxs>20</NbOfTxs></Btch>'),
+    ).toMatchObject([{ amount: 1_000n, description: 'SALARIES-3' }]);
+  });
+
+  it('keeps equal payments of one batch apart', async () => {
+    const events = await ofDetails(detail(amt('5')).repeat(2), { more: '<AcctSvcrRef>E</AcctSvcrRef>' });
+    expect(events).toMatchObject([
+      { amount: 500n, reference: 'E' },
+      { amount: 500n, reference: 'E' },
+    ]);
+  });
+
+  it('is one entry with a warning, if the details would fill the memory', async () => {
+    const long = detail(amt('1'), `<RltdPties><Dbtr><Nm>${'x'.repeat(60_000)}</Nm></Dbtr></RltdPties>`);
+    const events = await parse(statement(ntry({ amount: amt('600'), details: long.repeat(600) }) + ntry()));
+    expect(entries(events)).toMatchObject([{ amount: 60_000n, name: null }, { amount: 1_000n }]);
+    expect(messages(events)).toEqual([expect.stringContaining('too many details')]);
+  });
+});
