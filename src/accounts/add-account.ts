@@ -9,12 +9,14 @@ export interface NewAccount {
   title: string;
   currency: string;
   iban: string | null;
+  /** The account number as the bank writes it, by which statements without an IBAN find the account. */
+  number?: string | null;
 }
 
 /** Creates an account. @returns null when the customer has no bank with that id. */
 export function createAccount(
   database: DataSource,
-  { customerId, bank, title, currency, iban }: NewAccount,
+  { customerId, bank, title, currency, iban, number = null }: NewAccount,
 ): Promise<Account | null> {
   return inTransaction(database, async (sql) => {
     const bankId =
@@ -23,8 +25,8 @@ export function createAccount(
         : await bankOfName(sql, customerId, bank.name);
     if (bankId === null) return null;
     const { insertId } = await sql.query<WriteResult>(
-      'INSERT INTO accounts (customer_id, bank_id, title, currency, iban) VALUES (?, ?, ?, ?, ?)',
-      [customerId, bankId, title, currency, iban],
+      'INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number) VALUES (?, ?, ?, ?, ?, ?)',
+      [customerId, bankId, title, currency, iban, number],
     );
     return String(insertId);
   }).then((id) => (id === null ? null : findAccount(database, id)));

@@ -1,22 +1,16 @@
 import type { DataSource } from 'typeorm';
-import * as v from 'valibot';
 import { createBatcher } from '../batcher.ts';
 import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
-import { toValidationIssue, type ValidationIssue } from '../validation.ts';
-import type { Row } from './formats/format.ts';
+import { cutIntoChunks } from './chunks.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
-import { Movement } from './movement.ts';
 import { readPart, readParts } from './parts.ts';
+import { createAccountFinder } from './statements/find-account.ts';
+import { isStatementFormat, type StatementFormats } from './statements/formats.ts';
+import { readStatementFile } from './statements/read-file.ts';
+import { UnreadableFileError } from './statements/unreadable.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from './store.ts';
-import { createUniqueIds } from './unique-id.ts';
-
-/** Rows per transaction: many enough to be fast, few enough that other imports of the customer do not wait long. */
-const CHUNK_ROWS = 1_000;
-
-/** Most issues that are listed for one import. `rejected` counts all rejected rows. */
-const MAX_LISTED_ISSUES = 10_000;
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 
@@ -35,6 +29,9 @@ interface Unfinished {
   id: string;
   customer_id: string;
   format: string;
+  account_id: string | null;
+  profile: string | null;
+  create_accounts: number;
   checkpoint: number;
   crash_count: number;
 }
@@ -44,11 +41,16 @@ const MAX_CRASHES = 10;
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
-  SELECT id, customer_id, format, checkpoint, crash_count FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
+  SELECT id, customer_id, format, account_id, profile, create_accounts, checkpoint, crash_count FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
 /** The staged parts are kept, so that the import can be queued again once the cause is fixed. */
 const GIVE_UP = `
   UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', checkpoint + 1,
     ' has failed ${MAX_CRASHES} times in a row. The rows before it are stored, and what was sent is kept.')
+  WHERE id = ? AND status IN ('queued', 'running')`;
+/** A file that cannot be read. The staged parts are kept here too. */
+const FAIL = `
+  UPDATE imports SET status = 'failed', started_at = COALESCE(started_at, NOW(6)), finished_at = NOW(6), received = checkpoint,
+    error = IF(checkpoint = 0, ?, CONCAT(?, ' The ', checkpoint, ' rows before that are stored.'))
   WHERE id = ? AND status IN ('queued', 'running')`;
 const ACCOUNTS_OF_KEY = `
   SELECT a.id FROM imports i
@@ -59,12 +61,72 @@ const ACCOUNTS_OF_KEY = `
 
 export function createImporter(options: {
   database: DataSource;
+  formats: StatementFormats;
   /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
 }): Importer {
-  const { database, wake, log } = options;
+  const { database, formats, wake, log } = options;
   const matcher = createMatcher();
+
+  /** @throws {UnreadableFileError} when the file cannot be read. */
+  function readStatements(
+    { id, customer_id, format, account_id, profile, create_accounts }: Unfinished,
+    parts: AsyncIterable<Buffer>,
+  ) {
+    if (format !== 'auto' && !isStatementFormat(format)) {
+      throw new Error(`import ${id} has the unknown format ${format}`);
+    }
+    const findAccount = createAccountFinder(database, {
+      importId: id,
+      customerId: customer_id,
+      accountId: account_id,
+      createAccounts: create_accounts === 1,
+    });
+    return readStatementFile(parts, { formats, format, profile, findAccount });
+  }
+
+  async function storeChunks(
+    importId: string,
+    chunks: AsyncGenerator<Chunk, void>,
+    signal: AbortSignal,
+    started: number,
+  ): Promise<ImportOutcome> {
+    // Chunks are stored faster than a thousand webhooks are woken. Those that wait are woken together, each webhook once.
+    const wakeMatched = createBatcher(async (matched: readonly (readonly string[])[]) => {
+      await wake([...new Set(matched.flat())]).catch((err: unknown) =>
+        log.warn({ err, importId }, 'webhooks not woken'),
+      );
+      return [...matched];
+    });
+    // The next chunk is read and validated while MySQL stores this one.
+    for (let next = chunks.next(); ; ) {
+      const { value: chunk, done } = await next;
+      if (done) return 'done';
+      next = chunks.next();
+      // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
+      next.catch(() => {});
+      const webhookIds = await storeChunk({ database, matcher }, chunk, performance.now() - started);
+      const woken = wakeMatched(webhookIds);
+      if (chunk.last) log.info({ importId, rows: chunk.to }, 'import done');
+      if (chunk.last || signal.aborted) await woken;
+      if (signal.aborted && !chunk.last) return 'given back';
+    }
+  }
+
+  /** @throws the error, unless it ends the import. */
+  async function endFailed(importId: string, error: unknown): Promise<ImportOutcome> {
+    if (error instanceof ImportTakenOverError) return 'nothing to do';
+    if (error instanceof UnreadableFileError) {
+      await database.query(FAIL, [error.message, error.message, importId]);
+      log.info({ importId }, 'import failed: its file cannot be read');
+      return 'done';
+    }
+    // Connection errors and lock errors are not caused by the import, and do not count as crashes.
+    if (!isConnectionError(error) && !isRetryableLockError(error))
+      await database.query(COUNT_CRASH, [importId]).catch(() => {});
+    throw error;
+  }
 
   return {
     async run(importId, signal, again = false) {
@@ -82,105 +144,21 @@ export function createImporter(options: {
         log.error({ importId }, 'import given up: it keeps failing at the same row');
         return 'nothing to do';
       }
-      // Chunks are stored faster than a thousand webhooks are woken. Those that wait are woken together, each webhook once.
-      const wakeMatched = createBatcher(async (matched: readonly (readonly string[])[]) => {
-        await wake([...new Set(matched.flat())]).catch((err: unknown) =>
-          log.warn({ err, importId }, 'webhooks not woken'),
-        );
-        return [...matched];
+      const parts = readParts(database, importId, first);
+      const { format } = unfinished;
+      const rows = isFormatName(format) ? FORMATS[format](parts) : readStatements(unfinished, parts);
+      const chunks = cutIntoChunks(rows, {
+        id: importId,
+        customerId: unfinished.customer_id,
+        checkpoint: unfinished.checkpoint,
+        accounts: isFormatName(format) ? new Set(accounts.map(({ id }) => id)) : null,
       });
-      const chunks = readChunks(
-        unfinished,
-        new Set(accounts.map(({ id }) => id)),
-        readParts(database, importId, first),
-      );
 
       try {
-        // The next chunk is read and validated while MySQL stores this one.
-        for (let next = chunks.next(); ; ) {
-          const { value: chunk, done } = await next;
-          if (done) return 'done';
-          next = chunks.next();
-          // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
-          next.catch(() => {});
-          const runningFor = performance.now() - started;
-          const webhookIds = await storeChunk({ database, matcher }, chunk, runningFor);
-          const woken = wakeMatched(webhookIds);
-          if (chunk.last) log.info({ importId, rows: chunk.to }, 'import done');
-          if (chunk.last || signal.aborted) await woken;
-          if (signal.aborted && !chunk.last) return 'given back';
-        }
+        return await storeChunks(importId, chunks, signal, started);
       } catch (error) {
-        if (error instanceof ImportTakenOverError) return 'nothing to do';
-        // Connection errors and lock errors are not caused by the import, and do not count as crashes.
-        if (!isConnectionError(error) && !isRetryableLockError(error))
-          await database.query(COUNT_CRASH, [importId]).catch(() => {});
-        throw error;
+        return await endFailed(importId, error);
       }
     },
   };
 }
-
-/** Cuts an import into chunks, and leaves out the rows before its checkpoint. The last chunk may be empty. */
-async function* readChunks(
-  { id, customer_id, format, checkpoint }: Unfinished,
-  accounts: ReadonlySet<string>,
-  parts: AsyncIterable<Buffer>,
-): AsyncGenerator<Chunk, void> {
-  if (!isFormatName(format)) throw new Error(`import ${id} has the unknown format ${format}`);
-  const uniqueIdOf = createUniqueIds();
-  const start = (from: number) => ({
-    customerId: customer_id,
-    importId: id,
-    from,
-    to: from,
-    last: false,
-    movements: [] as Chunk['movements'][number][],
-    issues: [] as Chunk['issues'][number][],
-    rejected: 0,
-  });
-  let position = 0;
-  let listedIssues = 0;
-  let chunk = start(checkpoint);
-  for await (const rows of FORMATS[format](parts)) {
-    for (const row of rows) {
-      // A full chunk is yielded only when another row follows: until then it may be the last one.
-      if (chunk.to - chunk.from >= CHUNK_ROWS) {
-        yield chunk;
-        chunk = start(position);
-      }
-      const checked = checkRow(row, accounts);
-      const uniqueId = 'movement' in checked ? uniqueIdOf(checked.movement) : '';
-      if ('issues' in checked) listedIssues += checked.issues.length;
-      position += 1;
-      if (position <= checkpoint) continue;
-      chunk.to = position;
-      if ('movement' in checked) {
-        chunk.movements.push({ uniqueId, movement: checked.movement });
-      } else {
-        chunk.rejected += 1;
-        if (listedIssues <= MAX_LISTED_ISSUES) {
-          chunk.issues.push(...checked.issues.map((issue) => ({ ...issue, line: row.line })));
-        }
-      }
-    }
-  }
-  yield { ...chunk, last: true };
-}
-
-function checkRow(
-  row: Row,
-  accounts: ReadonlySet<string>,
-): { movement: Movement } | { issues: ValidationIssue[] } {
-  if ('issue' in row) return { issues: [{ path: '', message: row.issue }] };
-  const result = v.safeParse(Movement, row.value, { abortPipeEarly: true });
-  if (!result.success) return { issues: result.issues.map(toValidationIssue) };
-  if (!accounts.has(result.output.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
-  return { movement: result.output };
-}
-
-/** The issue is the same for another customer's account and for one that does not exist. */
-export const UNKNOWN_ACCOUNT: ValidationIssue = {
-  path: 'account_id',
-  message: 'is not one of your accounts',
-};

@@ -4,6 +4,7 @@ import type { ValidationIssue } from '../validation.ts';
 import { advanceLocks, type ImportLock, lockCustomers } from './import-locks.ts';
 import { advanceBacklogs, type Matcher, type Matches, type MovementCount } from './matching.ts';
 import type { Movement } from './movement.ts';
+import { identifyEntries, type StatementEntry } from './statements/identify-entries.ts';
 
 /** Movements of one import, to be stored in one transaction. */
 export interface Batch {
@@ -19,8 +20,15 @@ export interface Chunk extends Batch {
   to: number;
   /** No chunk follows: the import is done when this one is stored. */
   last: boolean;
+  /** Rows of a statement. Whether they are stored already is only known when the customer is locked. */
+  entries: readonly StatementEntry[];
   issues: readonly (ValidationIssue & { line: number })[];
+  /** The warnings to list. `warned` counts all. */
+  warnings: readonly { line: number; message: string }[];
+  warned: number;
   rejected: number;
+  /** Statements that begin in this chunk. */
+  statements: number;
 }
 
 /** The result of storing batches. */
@@ -41,7 +49,7 @@ export class ImportTakenOverError extends Error {
 /** An import stays `queued` until its first chunk is stored. */
 const MOVE_CHECKPOINT = `
   UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
-    deliveries = deliveries + ?, started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
+    deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
     status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
     finished_at = IF(status = 'done', NOW(6), NULL)
   WHERE id = ? AND checkpoint = ? AND status IN ('queued', 'running')`;
@@ -77,8 +85,8 @@ const UPDATE_ACCOUNTS = `
       WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1), a.balance)
   WHERE a.id IN (?)`;
 
-const INSERT_ISSUES =
-  'INSERT INTO import_errors (import_id, line, path, message) VALUES ? ON DUPLICATE KEY UPDATE line = line';
+const INSERT_ISSUES = `
+  INSERT INTO import_errors (import_id, severity, line, path, message) VALUES ? ON DUPLICATE KEY UPDATE line = VALUES(line)`;
 
 /**
  * Stores a chunk of a staged import in one transaction. With the last chunk it also deletes the staged parts. Repeating a chunk
@@ -92,13 +100,19 @@ export function storeChunk(
   chunk: Chunk,
   runningFor = 0,
 ): Promise<string[]> {
-  const { importId, movements, issues, last } = chunk;
+  const { importId, issues, warnings, last } = chunk;
   return inTransaction(database, async (sql) => {
-    const stored =
-      movements.length === 0
-        ? NOTHING
-        : await storeBatches(sql, matcher, await lockCustomers(sql, [chunk.customerId]), [chunk]);
-    const rows = issues.map(({ line, path, message }) => [importId, line, path.slice(0, 100), message]);
+    const stored = await storeMovements(sql, matcher, chunk);
+    const rows = [
+      ...issues.map(({ line, path, message }) => [
+        importId,
+        'error',
+        line,
+        path.slice(0, 100),
+        message.slice(0, 500),
+      ]),
+      ...warnings.map(({ line, message }) => [importId, 'warning', line, '', message.slice(0, 500)]),
+    ];
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
@@ -106,15 +120,29 @@ export function storeChunk(
   });
 }
 
+async function storeMovements(sql: Sql, matcher: Matcher, chunk: Chunk): Promise<Stored> {
+  const { customerId, importId, movements, entries } = chunk;
+  if (movements.length + entries.length === 0) return NOTHING;
+  const locks = await lockCustomers(sql, [customerId]);
+  const ids = await identifyEntries(sql, importId, entries);
+  const fresh = entries.flatMap(({ movement }, index) => {
+    const uniqueId = ids[index] ?? null;
+    return uniqueId === null ? [] : [{ uniqueId, movement }];
+  });
+  return storeBatches(sql, matcher, locks, [{ customerId, importId, movements: [...movements, ...fresh] }]);
+}
+
 async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
-  const { importId, from, to, last, movements, rejected } = chunk;
+  const { importId, from, to, last, movements, entries, rejected, statements, warned } = chunk;
   const inserted = stored.inserted.get(importId) ?? 0;
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
     to,
     inserted,
-    movements.length - inserted,
+    movements.length + entries.length - inserted,
     rejected,
     stored.deliveries.get(importId) ?? 0,
+    statements,
+    warned,
     Math.round(runningFor * 1_000),
     last,
     importId,

@@ -4,12 +4,18 @@ import type { ImportJob } from '../queues/queues.ts';
 import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createImporter } from './importer.ts';
+import { createStatementFormats } from './statements/formats.ts';
 
 /** Runs the jobs of the queue `imports`. */
 export function startImporterWorker(runtime: Runtime): Role {
   const { database, log } = runtime;
   const shutdown = new AbortController();
-  const importer = createImporter({ database, wake: (webhookIds) => wakeWebhooks(runtime, webhookIds), log });
+  const importer = createImporter({
+    database,
+    formats: createStatementFormats([]),
+    wake: (webhookIds) => wakeWebhooks(runtime, webhookIds),
+    log,
+  });
   const worker = startWorker<ImportJob>(runtime, 'imports', async (job, token) => {
     const outcome = await importer.run(job.data.importId, shutdown.signal, job.attemptsStarted > 1);
     if (outcome === 'given back') {

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { type Caller, maySee } from '../http/environment.ts';
-import { UNKNOWN_ACCOUNT } from '../importing/importer.ts';
+import { UNKNOWN_ACCOUNT } from '../importing/chunks.ts';
 import type { Movement } from '../importing/movement.ts';
 import type { ValidationIssue } from '../validation.ts';
 

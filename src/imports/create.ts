@@ -131,6 +131,8 @@ const inlineRow = ({
   duplicates,
   rejected: 0,
   deliveries,
+  statements: 0,
+  warnings: 0,
   received_at: storedAt,
   started_at: storedAt,
   finished_at: storedAt,

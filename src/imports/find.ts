@@ -12,6 +12,8 @@ export interface ImportRow {
   duplicates: number;
   rejected: number;
   deliveries: number;
+  statements: number;
+  warnings: number;
   received_at: Date;
   started_at: Date | null;
   finished_at: Date | null;
@@ -20,7 +22,8 @@ export interface ImportRow {
 
 /** An API key limited to accounts sees only its own imports: those of other keys may contain other accounts. */
 const VISIBLE = `
-  SELECT id, status, format, received, inserted, duplicates, rejected, deliveries, received_at, started_at, finished_at, error
+  SELECT id, status, format, received, inserted, duplicates, rejected, deliveries, statements, warnings, received_at, started_at,
+    finished_at, error
   FROM imports WHERE customer_id = ? AND status <> 'receiving' AND (? OR api_key_id = ?)`;
 
 const visibleTo = ({ customerId, apiKeyId, accountIds }: Caller) => [
@@ -46,12 +49,25 @@ export async function findImport(sql: Sql, caller: Caller, id: string): Promise<
 }
 
 /** Index: the primary key. */
-const ERRORS = 'SELECT line, path, message FROM import_errors WHERE import_id = ? ORDER BY line, path';
+const ERRORS = `
+  SELECT severity, line, path, message FROM import_errors WHERE import_id = ? ORDER BY severity, line, path`;
 
-/** Reads why rows of an import were rejected, by line. */
-export function findImportErrors(
-  sql: Sql,
-  importId: string,
-): Promise<{ line: number; path: string; message: string }[]> {
-  return sql.query(ERRORS, [importId]);
+export interface ImportErrors {
+  /** Why rows were rejected, by line. */
+  errors: { line: number; path: string; message: string }[];
+  /** What somebody should look at although it cost no row, by line. */
+  warnings: { line: number; message: string }[];
+}
+
+/** Reads the errors and warnings of an import. */
+export async function findImportErrors(sql: Sql, importId: string): Promise<ImportErrors> {
+  const rows = await sql.query<{ severity: string; line: number; path: string; message: string }[]>(ERRORS, [
+    importId,
+  ]);
+  return {
+    errors: rows.flatMap(({ severity, ...it }) => (severity === 'error' ? [it] : [])),
+    warnings: rows.flatMap(({ severity, line, message }) =>
+      severity === 'warning' ? [{ line, message }] : [],
+    ),
+  };
 }

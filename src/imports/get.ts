@@ -62,6 +62,7 @@ export const listImportErrors = ({ database }: Runtime) =>
       answer: {
         schema: v.object({
           errors: v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
+          warnings: v.array(v.object({ line: Count, message: v.string() })),
         }),
         description: 'By line.',
       },
@@ -69,6 +70,6 @@ export const listImportErrors = ({ database }: Runtime) =>
     },
     async (c) => {
       const { id } = await findImport(database, c.get('caller'), readId(c, 'import'));
-      return c.json({ errors: await findImportErrors(database, id) });
+      return c.json(await findImportErrors(database, id));
     },
   );

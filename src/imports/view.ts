@@ -11,6 +11,8 @@ export const ImportView = v.object({
   duplicates: Count,
   rejected: Count,
   deliveries: Count,
+  statements: Count,
+  warnings: Count,
   received_at: Timestamp,
   started_at: v.nullable(Timestamp),
   finished_at: v.nullable(Timestamp),

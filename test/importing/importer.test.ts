@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createImporter } from '../../src/importing/importer.ts';
+import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
@@ -24,6 +25,7 @@ const newImporter = () => {
   const woken: string[][] = [];
   const importer = createImporter({
     database: service.runtime.database,
+    formats: createStatementFormats([]),
     log: service.runtime.log,
     wake: async (ids) => void woken.push([...ids]),
   });
@@ -143,6 +145,7 @@ describe('an import', () => {
     const { database, log } = service.runtime;
     const importer = createImporter({
       database,
+      formats: createStatementFormats([]),
       log,
       wake: () => Promise.reject(new Error('Redis is unreachable')),
     });

@@ -29,8 +29,12 @@ async function runningImport(...webhooks: object[]) {
     to: from + movements.length,
     last: false,
     movements,
+    entries: [],
     issues: [],
+    warnings: [],
+    warned: 0,
     rejected: 0,
+    statements: 0,
     ...fields,
   });
   return { ...subscriber, importId, chunk };

@@ -30,6 +30,8 @@ describe('a JSON import', () => {
         received: 2,
         inserted: expect.any(Number),
         duplicates: expect.any(Number),
+        statements: 0,
+        warnings: 0,
         rejected: 0,
         deliveries: 0,
         received_at: expect.any(String),

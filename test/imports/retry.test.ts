@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createImporter } from '../../src/importing/importer.ts';
+import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
@@ -13,6 +14,7 @@ const never = new AbortController().signal;
 const run = (importId: string, signal = never) =>
   createImporter({
     database: service.runtime.database,
+    formats: createStatementFormats([]),
     log: service.runtime.log,
     wake: async () => {},
   }).run(importId, signal);

@@ -36,6 +36,11 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>, encoding?: strin
   yield decoder?.end() ?? '';
 }
 
+/** Decodes the beginning of a file, to see what it is. */
+export function decodeStart(start: Buffer): string {
+  return createDecoder(detectEncoding(start)).decode(start);
+}
+
 interface Decoder {
   decode(bytes: Uint8Array): string;
   end(): string;

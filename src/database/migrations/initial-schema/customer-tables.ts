@@ -58,6 +58,7 @@ export const CUSTOMER_TABLES = [
     title VARCHAR(200) NOT NULL,
     currency CHAR(3) NOT NULL,
     iban VARCHAR(34) NULL,
+    number VARCHAR(64) NULL,
     balance DECIMAL(20,2) NULL,
     status VARCHAR(16) NOT NULL DEFAULT 'active',
     last_work DATETIME(6) NULL,

@@ -33,6 +33,9 @@ export const MOVEMENT_TABLES = [
     customer_id BIGINT UNSIGNED NOT NULL,
     api_key_id BIGINT UNSIGNED NOT NULL,
     format VARCHAR(16) NOT NULL,
+    account_id BIGINT UNSIGNED NULL,
+    profile VARCHAR(64) NULL,
+    create_accounts TINYINT NOT NULL DEFAULT 0,
     status ENUM('receiving','queued','running','done','failed') NOT NULL,
     idempotency_key VARBINARY(255) NULL,
     body_hash BINARY(32) NULL,
@@ -43,6 +46,8 @@ export const MOVEMENT_TABLES = [
     duplicates INT UNSIGNED NOT NULL DEFAULT 0,
     rejected INT UNSIGNED NOT NULL DEFAULT 0,
     deliveries INT UNSIGNED NOT NULL DEFAULT 0,
+    statements INT UNSIGNED NOT NULL DEFAULT 0,
+    warnings INT UNSIGNED NOT NULL DEFAULT 0,
     error VARCHAR(500) NULL,
     received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     started_at DATETIME(6) NULL,
@@ -75,10 +80,11 @@ export const MOVEMENT_TABLES = [
 
   `CREATE TABLE import_errors (
     import_id BIGINT UNSIGNED NOT NULL,
+    severity ENUM('error','warning') NOT NULL,
     line INT UNSIGNED NOT NULL,
     path VARCHAR(100) NOT NULL,
     message VARCHAR(500) NOT NULL,
-    PRIMARY KEY (import_id, line, path),
+    PRIMARY KEY (import_id, severity, line, path),
     CONSTRAINT import_errors_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
   ) ${TABLE}`,
 

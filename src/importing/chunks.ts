@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import * as v from 'valibot';
+import { toValidationIssue, type ValidationIssue } from '../validation.ts';
+import type { Row } from './formats/format.ts';
+import { Movement } from './movement.ts';
+import { UnreadableFileError } from './statements/unreadable.ts';
+import type { Chunk } from './store.ts';
+import { createTally } from './tally.ts';
+import { createUniqueIds } from './unique-id.ts';
+
+/** Validates the rows of an import and cuts them into chunks. */
+
+/** Rows per transaction: many enough to be fast, few enough that other imports of the customer do not wait long. */
+const CHUNK_ROWS = 1_000;
+
+/** Most issues, and most warnings, that are listed for one import. `rejected` and `warnings` count all. */
+const MAX_LISTED = 10_000;
+
+export interface ChunkedImport {
+  id: string;
+  customerId: string;
+  /** Rows that are stored already. They are read again, because the ids of later rows depend on them, and left out. */
+  checkpoint: number;
+  /** The accounts that rows may have; null: the rows are of a statement, whose accounts were found by the reader. */
+  accounts: ReadonlySet<string> | null;
+}
+
+/**
+ * Yields the chunks of an import. The last chunk may be empty.
+ * @throws {UnreadableFileError} what the reader throws, after a chunk with the rows before it.
+ */
+export async function* cutIntoChunks(
+  rows: AsyncIterable<Row[]>,
+  options: ChunkedImport,
+): AsyncGenerator<Chunk, void> {
+  const builder = createChunkBuilder(options);
+  try {
+    for await (const group of rows) {
+      for (const row of group) {
+        // A full chunk is yielded only when another row follows: until then it may be the last one.
+        if (isEntry(row) && builder.isFull()) yield builder.take();
+        if (isEntry(row)) builder.add(row);
+        else builder.note(row);
+      }
+    }
+  } catch (error) {
+    if (error instanceof UnreadableFileError && !builder.isEmpty()) yield builder.take();
+    throw error;
+  }
+  yield { ...builder.take(), last: true };
+}
+
+type EntryRow = Extract<Row, { value: unknown } | { issue: string | null }>;
+
+const isEntry = (row: Row): row is EntryRow => 'value' in row || 'issue' in row;
+
+type OpenChunk = { -readonly [K in keyof Chunk]: Chunk[K] extends readonly (infer T)[] ? T[] : Chunk[K] };
+
+/** Collects rows until they are taken as a chunk. */
+function createChunkBuilder({ id, customerId, checkpoint, accounts }: ChunkedImport) {
+  const uniqueIdOf = createUniqueIds();
+  const ordinalOf = createOrdinals();
+  let position = 0;
+  let listedIssues = 0;
+  let listedWarnings = 0;
+  const start = (from: number): OpenChunk => ({
+    customerId,
+    importId: id,
+    from,
+    to: from,
+    last: false,
+    movements: [],
+    entries: [],
+    issues: [],
+    warnings: [],
+    warned: 0,
+    rejected: 0,
+    statements: 0,
+  });
+  let chunk = start(checkpoint);
+
+  function reject(line: number, issues: readonly ValidationIssue[], isStored: boolean): void {
+    listedIssues += issues.length;
+    if (isStored) return;
+    chunk.rejected += 1;
+    if (listedIssues <= MAX_LISTED) chunk.issues.push(...issues.map((issue) => ({ ...issue, line })));
+  }
+
+  return {
+    isFull: () => chunk.to - chunk.from >= CHUNK_ROWS,
+    isEmpty: () => chunk.to === chunk.from,
+    take(): Chunk {
+      const taken = chunk;
+      chunk = start(position);
+      return taken;
+    },
+    add(row: EntryRow): void {
+      position += 1;
+      const isStored = position <= checkpoint;
+      if (!isStored) chunk.to = position;
+      const checked = checkRow(row, accounts);
+      if ('issues' in checked) {
+        reject(row.line, checked.issues, isStored);
+        return;
+      }
+      const { movement } = checked;
+      const reference = 'reference' in row ? row.reference : undefined;
+      if (reference === undefined) {
+        const uniqueId = uniqueIdOf(movement);
+        if (!isStored) chunk.movements.push({ uniqueId, movement });
+      } else {
+        const ordinal = ordinalOf(movement);
+        if (!isStored) chunk.entries.push({ movement, reference, ordinal });
+      }
+    },
+    /** What comes before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
+    note(row: Exclude<Row, EntryRow>): void {
+      const isStored = checkpoint > 0 && position <= checkpoint;
+      if ('warning' in row) listedWarnings += 1;
+      if (isStored) return;
+      if ('statement' in row) chunk.statements += 1;
+      else {
+        chunk.warned += 1;
+        if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line: row.line, message: row.warning });
+      }
+    },
+  };
+}
+
+/** Counts the entries of a file that have the same account, date, direction and amount, from 1. */
+function createOrdinals(): (movement: Movement) => number {
+  let countIn: ReturnType<typeof createTally> | null = null;
+  return ({ account_id, date_issue, dc, amount }) => {
+    countIn ??= createTally();
+    return countIn(createHash('sha256').update(`${account_id} ${date_issue} ${dc} ${amount}`).digest());
+  };
+}
+
+function checkRow(
+  row: EntryRow,
+  accounts: ReadonlySet<string> | null,
+): { movement: Movement } | { issues: ValidationIssue[] } {
+  if ('issue' in row) {
+    return { issues: row.issue === null ? [] : [{ path: row.path ?? '', message: row.issue }] };
+  }
+  const result = v.safeParse(Movement, row.value, { abortPipeEarly: true });
+  if (!result.success) return { issues: result.issues.map(toValidationIssue) };
+  if (accounts !== null && !accounts.has(result.output.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
+  return { movement: result.output };
+}
+
+/** The issue is the same for another customer's account and for one that does not exist. */
+export const UNKNOWN_ACCOUNT: ValidationIssue = {
+  path: 'account_id',
+  message: 'is not one of your accounts',
+};

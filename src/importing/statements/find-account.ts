@@ -1,0 +1,118 @@
+import type { DataSource } from 'typeorm';
+import { createAccount } from '../../accounts/add-account.ts';
+import type { Sql } from '../../database/transaction.ts';
+import type { AccountReference } from '../formats/statement.ts';
+import type { FindAccount, FoundAccount } from './statement-rows.ts';
+
+/** Finds the account that a statement is about among those that the import's API key can see. */
+
+/** What the sender of a file has said about its accounts. */
+export interface AccountOptions {
+  importId: string;
+  customerId: string;
+  /** All statements of the file are about this account; null: each says which. */
+  accountId: string | null;
+  /** Whether an account that the customer does not have is created. */
+  createAccounts: boolean;
+}
+
+interface KnownAccount {
+  id: string;
+  currency: string;
+  iban: string | null;
+  number: string | null;
+}
+
+const VISIBLE = `
+  SELECT a.id, a.currency, a.iban, a.number FROM imports i
+  JOIN api_keys k ON k.id = i.api_key_id
+  JOIN accounts a ON a.customer_id = i.customer_id
+  LEFT JOIN api_key_accounts s ON s.api_key_id = k.id AND s.account_id = a.id
+  WHERE i.id = ? AND (k.all_accounts = 1 OR s.account_id IS NOT NULL) ORDER BY a.id`;
+
+/** A shorter number may be the end of many IBANs. */
+const SHORTEST_NUMBER = 6;
+
+export function createAccountFinder(database: DataSource, options: AccountOptions): FindAccount {
+  let known: Promise<KnownAccount[]> | null = null;
+  const read = () => {
+    known ??= readAccounts(database, options.importId);
+    return known;
+  };
+  return async (reference) => {
+    const accounts = await read();
+    if (options.accountId !== null) return accountById(accounts, options.accountId);
+    const found =
+      accounts.find((account) => isSame(account, reference)) ?? accountByNumber(accounts, reference);
+    if (found !== undefined) return checkCurrency(found, reference);
+    if (!options.createAccounts) return unknown(reference);
+    const created = await create(database, options.customerId, reference);
+    known = null;
+    return created;
+  };
+}
+
+const readAccounts = (sql: Sql, importId: string) => sql.query<KnownAccount[]>(VISIBLE, [importId]);
+
+function accountById(accounts: readonly KnownAccount[], id: string): FoundAccount {
+  return accounts.find((account) => account.id === id) ?? { problem: 'is not one of your accounts' };
+}
+
+const plain = (text: string | null): string => (text ?? '').replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
+
+function isSame(account: KnownAccount, { iban, number, currency }: AccountReference): boolean {
+  if (currency !== null && currency !== account.currency) return false;
+  if (plain(iban) !== '' && plain(iban) === plain(account.iban)) return true;
+  return plain(number) !== '' && [plain(account.number), plain(account.iban)].includes(plain(number));
+}
+
+/** An IBAN ends with the account's number. The account must be the only one whose IBAN does. */
+function accountByNumber(accounts: readonly KnownAccount[], { number, currency }: AccountReference) {
+  const digits = plain(number).replace(/^0+/, '');
+  if (digits.length < SHORTEST_NUMBER) return undefined;
+  const matching = accounts.filter(
+    (account) => plain(account.iban).endsWith(digits) && (currency === null || currency === account.currency),
+  );
+  return matching.length === 1 ? matching[0] : undefined;
+}
+
+function checkCurrency(account: KnownAccount, { currency }: AccountReference): FoundAccount {
+  if (currency === null || currency === account.currency) return account;
+  return { problem: `the statement is in ${currency}, and the account is kept in ${account.currency}` };
+}
+
+const nameOf = ({ iban, number }: AccountReference): string | null =>
+  plain(iban) || (number ?? '').trim() || null;
+
+function unknown(reference: AccountReference): FoundAccount {
+  const name = nameOf(reference);
+  if (name === null) {
+    return { problem: 'the statement does not say which account it is about: send account_id with the file' };
+  }
+  return {
+    problem: `${name.slice(0, 40)} is not one of your accounts: create it, or send account_id or create_accounts=true with the file`,
+  };
+}
+
+async function create(
+  database: DataSource,
+  customerId: string,
+  reference: AccountReference,
+): Promise<FoundAccount> {
+  const name = nameOf(reference);
+  const { currency, bank, iban, number } = reference;
+  if (name === null || currency === null || !/^[A-Z]{3}$/.test(currency)) {
+    return {
+      problem: 'the statement does not say the account’s number and currency, which a new account needs',
+    };
+  }
+  const account = await createAccount(database, {
+    customerId,
+    bank: { name: (bank ?? '').trim().slice(0, 200) || 'Unknown bank' },
+    title: name.slice(0, 200),
+    currency,
+    iban: plain(iban).slice(0, 34) || null,
+    number: (number ?? '').trim().slice(0, 64) || null,
+  });
+  return account === null ? { problem: 'the account could not be created' } : account;
+}

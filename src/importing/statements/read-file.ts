@@ -1,0 +1,78 @@
+import type { Row } from '../formats/format.ts';
+import { START_BYTES, type StartedFile, type StatementFormat, type StatementFormats } from './formats.ts';
+import { type FindAccount, readStatementRows, type StatementRow } from './statement-rows.ts';
+import { type UnpackedFile, unpack } from './unpack.ts';
+import { UnreadableFileError } from './unreadable.ts';
+
+/** Reads a file of statements, packed or not, and yields its rows. */
+
+/** How a file is to be read. */
+export interface ReadOptions {
+  formats: StatementFormats;
+  /** What the sender says that the file is; `auto`: what its content says. */
+  format: StatementFormat | 'auto';
+  /** The profile of a CSV or XLSX file; null: the one whose heading the file has. */
+  profile: string | null;
+  findAccount: FindAccount;
+}
+
+/**
+ * Yields the rows of a file.
+ * @throws {UnreadableFileError} when it cannot be read at all, or nothing in it is recognised.
+ */
+export async function* readStatementFile(
+  parts: AsyncIterable<Uint8Array>,
+  { formats, format, profile, findAccount }: ReadOptions,
+): AsyncGenerator<Row[]> {
+  for await (const file of unpack(parts)) {
+    const started = await readStart(file.bytes);
+    if (started.start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`);
+    const found = format === 'auto' ? formats.detect(started.start) : format;
+    if (found === null) throw new UnreadableFileError(`${nameOf(file)} is in no format that is supported.`);
+    let isRecognised = false;
+    for await (const rows of readStatementRows(formats.parse(started, found, profile), findAccount)) {
+      isRecognised ||= rows.length > 0;
+      yield rows.map((row) => toRow(row, file.name));
+    }
+    if (!isRecognised) throw new UnreadableFileError(`${nameOf(file)} contains no statement.`);
+  }
+}
+
+const nameOf = ({ name }: UnpackedFile): string =>
+  name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;
+
+/** Reads the beginning of a file. `bytes` yields all of it, the beginning included. */
+async function readStart(file: AsyncIterable<Uint8Array>): Promise<StartedFile> {
+  const iterator = file[Symbol.asyncIterator]();
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  while (length < START_BYTES) {
+    const { value, done } = await iterator.next();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* parts;
+    for (;;) {
+      const { value, done } = await iterator.next();
+      if (done) return;
+      yield value;
+    }
+  }
+  return { start: Buffer.concat(parts).subarray(0, START_BYTES), bytes: all() };
+}
+
+function toRow(row: StatementRow, fileName: string | null): Row {
+  const within = (message: string) => (fileName === null ? message : `${fileName.slice(-80)}: ${message}`);
+  switch (row.type) {
+    case 'movement':
+      return { line: row.line, value: row.movement, reference: row.reference };
+    case 'issue':
+      return { line: row.line, path: row.path, issue: row.message === null ? null : within(row.message) };
+    case 'warning':
+      return { line: row.line, warning: within(row.message) };
+    case 'statement':
+      return { line: 0, statement: true };
+  }
+}
