@@ -4,7 +4,7 @@ import { toValidationIssue, type ValidationIssue } from '../validation.ts';
 import type { Row } from './formats/format.ts';
 import { Movement } from './movement.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
-import type { Chunk } from './store.ts';
+import type { Chunk } from './store-chunk.ts';
 import { createTally } from './tally.ts';
 import { createUniqueIds } from './unique-id.ts';
 

@@ -10,7 +10,7 @@ import { createAccountFinder } from './statements/find-account.ts';
 import { isStatementFormat, type StatementFormats } from './statements/formats.ts';
 import { readStatementFile } from './statements/read-file.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
-import { type Chunk, ImportTakenOverError, storeChunk } from './store.ts';
+import { type Chunk, ImportTakenOverError, storeChunk } from './store-chunk.ts';
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 

@@ -1,34 +1,13 @@
-import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import type { ValidationIssue } from '../validation.ts';
-import { advanceLocks, type ImportLock, lockCustomers } from './import-locks.ts';
+import type { Sql, WriteResult } from '../database/transaction.ts';
+import { advanceLocks, type ImportLock } from './import-locks.ts';
 import { advanceBacklogs, type Matcher, type Matches, type MovementCount } from './matching.ts';
 import type { Movement } from './movement.ts';
-import { identifyEntries, type StatementEntry } from './statements/identify-entries.ts';
 
 /** Movements of one import, to be stored in one transaction. */
 export interface Batch {
   customerId: string;
   importId: string;
   movements: readonly { uniqueId: string; movement: Movement }[];
-}
-
-/** Consecutive rows of a staged import that are stored in one transaction. */
-export interface Chunk extends Batch {
-  /** Number of the import's rows before this chunk (`from`), and including it (`to`). */
-  from: number;
-  to: number;
-  /** No chunk follows: the import is done when this one is stored. */
-  last: boolean;
-  /** Rows of a statement. Whether they are stored already is only known when the customer is locked. */
-  entries: readonly StatementEntry[];
-  issues: readonly (ValidationIssue & { line: number })[];
-  /** The warnings to list. `warned` counts all. */
-  warnings: readonly { line: number; message: string }[];
-  warned: number;
-  rejected: number;
-  /** Statements that begin in this chunk. */
-  statements: number;
 }
 
 /** The result of storing batches. */
@@ -40,21 +19,6 @@ export interface Stored {
   /** The webhooks to wake after the commit. */
   webhookIds: string[];
 }
-
-/** Another worker has moved the checkpoint: this worker has lost the lock on its job, and must stop. */
-export class ImportTakenOverError extends Error {
-  override name = 'ImportTakenOverError';
-}
-
-/** An import stays `queued` until its first chunk is stored. */
-const MOVE_CHECKPOINT = `
-  UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
-    deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
-    status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
-    finished_at = IF(status = 'done', NOW(6), NULL)
-  WHERE id = ? AND checkpoint = ? AND status IN ('queued', 'running')`;
-
-const DROP_PARTS = 'DELETE FROM import_parts WHERE import_id = ?';
 
 /**
  * `unique_id = unique_id` leaves a known movement unchanged. MySQL refuses `id = id` when one statement contains the same movement
@@ -85,73 +49,7 @@ const UPDATE_ACCOUNTS = `
       WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1), a.balance)
   WHERE a.id IN (?)`;
 
-const INSERT_ISSUES = `
-  INSERT INTO import_errors (import_id, severity, line, path, message) VALUES ? ON DUPLICATE KEY UPDATE line = VALUES(line)`;
-
-/**
- * Stores a chunk of a staged import in one transaction. With the last chunk it also deletes the staged parts. Repeating a chunk
- * after a crash is harmless: either the checkpoint has moved, or nothing was stored.
- * @param runningFor milliseconds since the run started, for the import's `started_at`.
- * @returns the webhooks to wake.
- * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
- */
-export function storeChunk(
-  { database, matcher }: { database: DataSource; matcher: Matcher },
-  chunk: Chunk,
-  runningFor = 0,
-): Promise<string[]> {
-  const { importId, issues, warnings, last } = chunk;
-  return inTransaction(database, async (sql) => {
-    const stored = await storeMovements(sql, matcher, chunk);
-    const rows = [
-      ...issues.map(({ line, path, message }) => [
-        importId,
-        'error',
-        line,
-        path.slice(0, 100),
-        message.slice(0, 500),
-      ]),
-      ...warnings.map(({ line, message }) => [importId, 'warning', line, '', message.slice(0, 500)]),
-    ];
-    if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
-    await moveCheckpoint(sql, chunk, stored, runningFor);
-    if (last) await sql.query(DROP_PARTS, [importId]);
-    return stored.webhookIds;
-  });
-}
-
-async function storeMovements(sql: Sql, matcher: Matcher, chunk: Chunk): Promise<Stored> {
-  const { customerId, importId, movements, entries } = chunk;
-  if (movements.length + entries.length === 0) return NOTHING;
-  const locks = await lockCustomers(sql, [customerId]);
-  const ids = await identifyEntries(sql, importId, entries);
-  const fresh = entries.flatMap(({ movement }, index) => {
-    const uniqueId = ids[index] ?? null;
-    return uniqueId === null ? [] : [{ uniqueId, movement }];
-  });
-  return storeBatches(sql, matcher, locks, [{ customerId, importId, movements: [...movements, ...fresh] }]);
-}
-
-async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
-  const { importId, from, to, last, movements, entries, rejected, statements, warned } = chunk;
-  const inserted = stored.inserted.get(importId) ?? 0;
-  const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
-    to,
-    inserted,
-    movements.length + entries.length - inserted,
-    rejected,
-    stored.deliveries.get(importId) ?? 0,
-    statements,
-    warned,
-    Math.round(runningFor * 1_000),
-    last,
-    importId,
-    from,
-  ]);
-  if (affectedRows !== 1) throw new ImportTakenOverError(`import ${importId} is being worked on elsewhere`);
-}
-
-const NOTHING: Stored = { inserted: new Map(), deliveries: new Map(), webhookIds: [] };
+export const NOTHING_STORED: Stored = { inserted: new Map(), deliveries: new Map(), webhookIds: [] };
 
 /**
  * Stores the movements of several imports, of any number of customers. Inserts those that are new, and updates import locks,
@@ -167,7 +65,7 @@ export async function storeBatches(
   expected?: Matches,
 ): Promise<Stored> {
   const rows = batches.flatMap((batch) => toRows(batch, locks));
-  if (rows.length === 0) return NOTHING;
+  if (rows.length === 0) return NOTHING_STORED;
   const { affectedRows } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
   const areAllNew = affectedRows === rows.length;
   const added = areAllNew ? countAll(batches) : await countNew(sql, locks, affectedRows);
@@ -178,7 +76,7 @@ export async function storeBatches(
       sumBy(added, ({ customerId }) => customerId),
     );
   await updateAccounts(sql, batches, added);
-  if (added.length === 0) return NOTHING;
+  if (added.length === 0) return NOTHING_STORED;
 
   const matches = areAllNew && expected !== undefined ? expected : await matcher.match(sql, locks, added);
   await advanceBacklogs(sql, locks, matches);

@@ -1,3 +1,5 @@
+import { looksLikeCamt } from '../formats/camt/detect.ts';
+import { parseCamt } from '../formats/camt/parse.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../formats/mt940/detect.ts';
 import { parseMt940 } from '../formats/mt940/parse.ts';
 import type { StatementEvent } from '../formats/statement.ts';
@@ -5,7 +7,7 @@ import { decode, decodeStart } from './decode.ts';
 
 /** The formats of statement files: which one a file is in, and how it is read. */
 
-export const STATEMENT_FORMATS = ['mt940', 'mt942'] as const;
+export const STATEMENT_FORMATS = ['mt940', 'mt942', 'camt'] as const;
 
 export type StatementFormat = (typeof STATEMENT_FORMATS)[number];
 
@@ -37,6 +39,7 @@ export function createStatementFormats(_profiles: readonly unknown[]): Statement
   return {
     detect(start) {
       const text = decodeStart(start);
+      if (looksLikeCamt(text)) return 'camt';
       if (looksLikeMt942(text)) return 'mt942';
       if (looksLikeMt940(text)) return 'mt940';
       return null;
@@ -47,6 +50,8 @@ export function createStatementFormats(_profiles: readonly unknown[]): Statement
         case 'mt940':
         case 'mt942':
           return parseMt940(text());
+        case 'camt':
+          return parseCamt(text());
       }
     },
   };

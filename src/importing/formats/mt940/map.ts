@@ -3,7 +3,7 @@ import { readDetails } from './details/details.ts';
 import { joinWrapped, LINE_WIDTH, tidy } from './details/text.ts';
 import type { EntryLine } from './entry-line.ts';
 import type { Field } from './fields.ts';
-import { readIban } from './iban.ts';
+import { readIban } from './iban-text.ts';
 
 /** Makes an entry from :61: and the fields that follow it. docs/formats/mt940.md has the table. */
 export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]): Entry {

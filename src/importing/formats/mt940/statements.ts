@@ -1,5 +1,5 @@
 import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
-import { NO_ACCOUNT, readAccount } from './account.ts';
+import { NO_ACCOUNT, readAccount } from './account-field.ts';
 import { readBalance } from './balance.ts';
 import { type EntryLine, readEntryLine } from './entry-line.ts';
 import type { Field } from './fields.ts';

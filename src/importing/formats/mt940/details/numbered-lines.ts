@@ -1,4 +1,4 @@
-import { readIban } from '../iban.ts';
+import { readIban } from '../iban-text.ts';
 import { type Details, joinWrapped, SUB_FIELD_WIDTH, tidy } from './text.ts';
 
 /**

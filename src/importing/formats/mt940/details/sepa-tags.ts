@@ -1,4 +1,4 @@
-import { readIban } from '../iban.ts';
+import { readIban } from '../iban-text.ts';
 import { tidy } from './text.ts';
 
 /** Source: Deutsche Kreditwirtschaft, "DFÜ-Abkommen, Anlage 3", chapter 8: identifiers in the remittance information. */

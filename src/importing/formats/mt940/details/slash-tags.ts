@@ -1,4 +1,4 @@
-import { readIban } from '../iban.ts';
+import { readIban } from '../iban-text.ts';
 import { type Details, joinWrapped, tidy } from './text.ts';
 
 /** Lines are cut within words, at 65 characters or a little before. */

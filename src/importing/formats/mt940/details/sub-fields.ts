@@ -1,4 +1,4 @@
-import { readIban } from '../iban.ts';
+import { readIban } from '../iban-text.ts';
 import { readSepaTags } from './sepa-tags.ts';
 import { type Details, joinWrapped, LINE_WIDTH, SUB_FIELD_WIDTH, tidy } from './text.ts';
 

@@ -1,5 +1,6 @@
+import { isIban } from '../../../accounts/iban.ts';
 import type { AccountReference } from '../statement.ts';
-import { hasIbanChecksum, looksLikeIban } from './iban.ts';
+import { looksLikeIban } from './iban-text.ts';
 
 export const NO_ACCOUNT: AccountReference = { iban: null, number: null, currency: null, bank: null };
 
@@ -18,10 +19,10 @@ export function readAccount(lines: readonly string[]): AccountReference {
   const account = parts.pop() ?? '';
   const { number, currency } = splitCurrency(account);
   const iban = number.replace(/\s/g, '').toUpperCase();
-  const isIban = looksLikeIban(iban);
+  const hasIban = looksLikeIban(iban);
   return {
-    iban: isIban ? iban : null,
-    number: isIban || number === '' ? null : number,
+    iban: hasIban ? iban : null,
+    number: hasIban || number === '' ? null : number,
     currency: ownCurrency ?? currency,
     bank: parts.join('/') || bic || null,
   };
@@ -30,7 +31,6 @@ export function readAccount(lines: readonly string[]): AccountReference {
 /** An IBAN may end with three letters of its own. Its check digits tell. */
 function splitCurrency(text: string): { number: string; currency: string | null } {
   const currency = CURRENCY_SUFFIX.exec(text)?.[1];
-  if (currency === undefined || hasIbanChecksum(text.replace(/\s/g, '')))
-    return { number: text, currency: null };
+  if (currency === undefined || isIban(text.replace(/\s/g, ''))) return { number: text, currency: null };
   return { number: text.slice(0, -3).trim(), currency };
 }

@@ -2,7 +2,7 @@ import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { createMatcher } from '../../src/importing/matching.ts';
 import { Movement } from '../../src/importing/movement.ts';
-import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/importing/store.ts';
+import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/importing/store-chunk.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { watchOwnReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';

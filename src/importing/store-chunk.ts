@@ -1,0 +1,108 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import type { ValidationIssue } from '../validation.ts';
+import { lockCustomers } from './import-locks.ts';
+import type { Matcher } from './matching.ts';
+import { identifyEntries, type StatementEntry } from './statements/identify-entries.ts';
+import { type Batch, NOTHING_STORED, type Stored, storeBatches } from './store.ts';
+
+/** Stores the chunks of a staged import. */
+
+/** Consecutive rows of a staged import that are stored in one transaction. */
+export interface Chunk extends Batch {
+  /** Number of the import's rows before this chunk (`from`), and including it (`to`). */
+  from: number;
+  to: number;
+  /** No chunk follows: the import is done when this one is stored. */
+  last: boolean;
+  /** Rows of a statement. Whether they are stored already is only known when the customer is locked. */
+  entries: readonly StatementEntry[];
+  issues: readonly (ValidationIssue & { line: number })[];
+  /** The warnings to list. `warned` counts all. */
+  warnings: readonly { line: number; message: string }[];
+  warned: number;
+  rejected: number;
+  /** Statements that begin in this chunk. */
+  statements: number;
+}
+
+/** Another worker has moved the checkpoint: this worker has lost the lock on its job, and must stop. */
+export class ImportTakenOverError extends Error {
+  override name = 'ImportTakenOverError';
+}
+
+/** An import stays `queued` until its first chunk is stored. */
+const MOVE_CHECKPOINT = `
+  UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
+    deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
+    status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
+    finished_at = IF(status = 'done', NOW(6), NULL)
+  WHERE id = ? AND checkpoint = ? AND status IN ('queued', 'running')`;
+
+const DROP_PARTS = 'DELETE FROM import_parts WHERE import_id = ?';
+
+const INSERT_ISSUES = `
+  INSERT INTO import_errors (import_id, severity, line, path, message) VALUES ? ON DUPLICATE KEY UPDATE line = VALUES(line)`;
+
+/**
+ * Stores a chunk of a staged import in one transaction. With the last chunk it also deletes the staged parts. Repeating a chunk
+ * after a crash is harmless: either the checkpoint has moved, or nothing was stored.
+ * @param runningFor milliseconds since the run started, for the import's `started_at`.
+ * @returns the webhooks to wake.
+ * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
+ */
+export function storeChunk(
+  { database, matcher }: { database: DataSource; matcher: Matcher },
+  chunk: Chunk,
+  runningFor = 0,
+): Promise<string[]> {
+  const { importId, issues, warnings, last } = chunk;
+  return inTransaction(database, async (sql) => {
+    const stored = await storeMovements(sql, matcher, chunk);
+    const rows = [
+      ...issues.map(({ line, path, message }) => [
+        importId,
+        'error',
+        line,
+        path.slice(0, 100),
+        message.slice(0, 500),
+      ]),
+      ...warnings.map(({ line, message }) => [importId, 'warning', line, '', message.slice(0, 500)]),
+    ];
+    if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
+    await moveCheckpoint(sql, chunk, stored, runningFor);
+    if (last) await sql.query(DROP_PARTS, [importId]);
+    return stored.webhookIds;
+  });
+}
+
+async function storeMovements(sql: Sql, matcher: Matcher, chunk: Chunk): Promise<Stored> {
+  const { customerId, importId, movements, entries } = chunk;
+  if (movements.length + entries.length === 0) return NOTHING_STORED;
+  const locks = await lockCustomers(sql, [customerId]);
+  const ids = await identifyEntries(sql, importId, entries);
+  const fresh = entries.flatMap(({ movement }, index) => {
+    const uniqueId = ids[index] ?? null;
+    return uniqueId === null ? [] : [{ uniqueId, movement }];
+  });
+  return storeBatches(sql, matcher, locks, [{ customerId, importId, movements: [...movements, ...fresh] }]);
+}
+
+async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
+  const { importId, from, to, last, movements, entries, rejected, statements, warned } = chunk;
+  const inserted = stored.inserted.get(importId) ?? 0;
+  const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
+    to,
+    inserted,
+    movements.length + entries.length - inserted,
+    rejected,
+    stored.deliveries.get(importId) ?? 0,
+    statements,
+    warned,
+    Math.round(runningFor * 1_000),
+    last,
+    importId,
+    from,
+  ]);
+  if (affectedRows !== 1) throw new ImportTakenOverError(`import ${importId} is being worked on elsewhere`);
+}
