@@ -4,16 +4,30 @@ import { inTransaction, type Sql, type WriteResult } from '../database/transacti
 import { dropUpload, HEARTBEAT_EVERY, UPLOAD_IS_DEAD } from './dead-uploads.ts';
 import type { FormatName } from './formats/index.ts';
 import { cutIntoParts } from './parts.ts';
+import type { StatementFormat } from './statements/formats.ts';
 
 export interface Upload {
   customerId: string;
   apiKeyId: string;
-  format: FormatName;
+  format: FormatName | StatementFormat | 'auto';
+  /** How a statement file is to be read. */
+  statement?: StatementOptions;
   /** Number of rows in the body, if they have been counted. */
   received: number | null;
   idempotencyKey: string | null;
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
+
+export interface StatementOptions {
+  /** The account of all statements in the file; null: each statement says which. */
+  accountId: string | null;
+  /** The profile of a CSV or XLSX file; null: the one whose heading the file has. */
+  profile: string | null;
+  /** Whether accounts that the customer does not have are created. */
+  createAccounts: boolean;
+}
+
+const NO_OPTIONS: StatementOptions = { accountId: null, profile: null, createAccounts: false };
 
 /** What an Idempotency-Key in use leads to. `replayed`: the key came with the same body before, in this import. */
 export type Replay = { outcome: 'replayed'; importId: string } | { outcome: 'in progress' | 'key reused' };
@@ -48,8 +62,9 @@ const FIND_KEY = `
  * locked until the import is committed. Deleting a key takes the same lock, and is refused while the key has an unfinished import.
  */
 const OPEN = `
-  INSERT INTO imports (customer_id, api_key_id, format, received, idempotency_key, body_hash, status)
-  VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE), ?, ?, ?, UNHEX(?),
+  INSERT INTO imports (customer_id, api_key_id, format, account_id, profile, create_accounts, received, idempotency_key, body_hash,
+    status)
+  VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PART = 'INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, ?, ?)';
 /** While the body is being received, `received_at` is the heartbeat of the upload. */
@@ -180,10 +195,21 @@ function keepAlive(database: DataSource, importId: string): () => void {
  */
 export async function openImport(
   sql: Sql,
-  { customerId, apiKeyId, format, received, idempotencyKey }: Omit<Upload, 'body'>,
+  { customerId, apiKeyId, format, statement = NO_OPTIONS, received, idempotencyKey }: Omit<Upload, 'body'>,
   bodyHash: string | null,
 ): Promise<string> {
-  const values = [customerId, apiKeyId, format, received, idempotencyKey, bodyHash];
+  const { accountId, profile, createAccounts } = statement;
+  const values = [
+    customerId,
+    apiKeyId,
+    format,
+    accountId,
+    profile,
+    createAccounts,
+    received,
+    idempotencyKey,
+    bodyHash,
+  ];
   try {
     const { insertId } = await sql.query<WriteResult>(OPEN, values);
     return String(insertId);

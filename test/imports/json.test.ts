@@ -47,6 +47,7 @@ describe('a JSON import', () => {
     expect(list.body).toEqual({ imports: [done] });
     expect((await service.call('GET', `/v1/imports/${done.id}/errors`, { key })).body).toEqual({
       errors: [],
+      warnings: [],
     });
   });
 
