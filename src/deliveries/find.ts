@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { Sql } from '../database/transaction.ts';
 import { type DeliveryKey, parseDeliveryId } from '../delivering/delivery-id.ts';
-import { matchesFilter, readFilterAt } from '../delivering/filter-ranges.ts';
+import { matchesFilter, readFiltersAt } from '../delivering/filter-ranges.ts';
 import { type ApiEnv, type Caller, maySee } from '../http/environment.ts';
 import { notFound } from '../http/problem.ts';
 import { type AttemptRow, DELIVERY_COLUMNS, type DeliveryRow } from './view.ts';
@@ -42,8 +42,9 @@ export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): 
   const { webhookId, transactionId } = key;
   const [found] = await sql.query<FoundDelivery[]>(FIND, [transactionId, webhookId, caller.customerId]);
   if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
-  if (found.status === null && !(await isPending(sql, key, found))) throw notFound('delivery');
-  return found;
+  const [delivery] = await withoutUnmatched(sql, transactionId, [found]);
+  if (delivery === undefined) throw notFound('delivery');
+  return delivery;
 }
 
 const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Caller): boolean =>
@@ -66,25 +67,32 @@ export async function findDeliveriesOf(
   transactionId: string,
 ): Promise<FoundDelivery[]> {
   const rows = await sql.query<FoundDelivery[]>(FIND_OF_MOVEMENT, [transactionId, caller.customerId]);
-  const visible = rows.filter((row) => isVisible(row, caller));
-  const unattempted = visible.filter(({ status }) => status === null);
-  const pending = new Set<string>();
-  for (const found of unattempted) {
-    const { webhook_id: webhookId } = found;
-    if (await isPending(sql, { webhookId, transactionId }, found)) pending.add(webhookId);
-  }
-  return visible.filter(({ status, webhook_id }) => status !== null || pending.has(webhook_id));
+  return withoutUnmatched(
+    sql,
+    transactionId,
+    rows.filter((row) => isVisible(row, caller)),
+  );
 }
 
-/** Whether a delivery without a row is pending: its movement matches the webhook and lies beyond its cursor. */
-async function isPending(
+/** Leaves out webhooks that have no row for the movement, and for which it is not pending either. */
+async function withoutUnmatched(
   sql: Sql,
-  { webhookId, transactionId }: DeliveryKey,
-  found: FoundDelivery,
-): Promise<boolean> {
-  if (BigInt(transactionId) <= BigInt(found.sent_through)) return false;
-  const filter = await readFilterAt(sql, webhookId, transactionId);
-  return filter !== null && matchesFilter(filter, found);
+  transactionId: string,
+  rows: readonly FoundDelivery[],
+): Promise<FoundDelivery[]> {
+  const undecided = rows.filter(
+    ({ status, sent_through }) => status === null && BigInt(transactionId) > BigInt(sent_through),
+  );
+  const filters = await readFiltersAt(
+    sql,
+    undecided.map(({ webhook_id }) => webhook_id),
+    transactionId,
+  );
+  return rows.filter((row) => {
+    if (row.status !== null) return true;
+    const filter = undecided.includes(row) ? filters.get(row.webhook_id) : undefined;
+    return filter !== undefined && matchesFilter(filter, row);
+  });
 }
 
 const ATTEMPT_COLUMNS = (it: string) =>

@@ -44,18 +44,31 @@ export async function readFilterRanges(
   }));
 }
 
-const READ_ONE = `
-  SELECT from_id, event, account_id FROM webhook_filters
-  WHERE webhook_id = ? AND from_id < ? ORDER BY from_id DESC LIMIT 1`;
+/** Index: the primary key of webhook_filters, once for the last row of each webhook and once for its columns. */
+const READ_AT = `
+  SELECT f.webhook_id, f.event, f.account_id
+  FROM (
+    SELECT webhook_id, MAX(from_id) AS from_id FROM webhook_filters
+    WHERE webhook_id IN (?) AND from_id < ? GROUP BY webhook_id
+  ) newest
+  JOIN webhook_filters f ON f.webhook_id = newest.webhook_id AND f.from_id = newest.from_id`;
 
-/** Reads what a webhook matches at one movement's id. @returns null: nothing. Index: the primary key of webhook_filters. */
-export async function readFilterAt(
+/** Reads what webhooks match at one movement's id. @returns the filters by webhook, without webhooks that match nothing. */
+export async function readFiltersAt(
   sql: Sql,
-  webhookId: string,
+  webhookIds: readonly string[],
   transactionId: string,
-): Promise<Filter | null> {
-  const [row] = await sql.query<FilterRow[]>(READ_ONE, [webhookId, transactionId]);
-  return row?.event == null ? null : { event: row.event, accountId: row.account_id };
+): Promise<Map<string, Filter>> {
+  if (webhookIds.length === 0) return new Map();
+  const rows = await sql.query<(Omit<FilterRow, 'from_id'> & { webhook_id: string })[]>(READ_AT, [
+    webhookIds,
+    transactionId,
+  ]);
+  return new Map(
+    rows.flatMap(({ webhook_id, event, account_id }) =>
+      event === null ? [] : [[webhook_id, { event, accountId: account_id }] as const],
+    ),
+  );
 }
 
 export function matchesFilter(

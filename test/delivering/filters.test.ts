@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { readFilterAt, readFilterRanges } from '../../src/delivering/filter-ranges.ts';
+import { readFilterRanges, readFiltersAt } from '../../src/delivering/filter-ranges.ts';
 import { type Filter, setFilter } from '../../src/delivering/filters.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -91,7 +91,9 @@ describe('the filters of a webhook', () => {
       { fromId: b, throughId: d, filter: DEBITS },
       { fromId: a, throughId: b, filter: EVERYTHING },
     ]);
-    const at = await Promise.all([b, d, e].map((it) => readFilterAt(database, id, it)));
+    const at = await Promise.all(
+      [b, d, e].map(async (it) => (await readFiltersAt(database, [id], it)).get(id) ?? null),
+    );
     expect(at).toEqual([EVERYTHING, DEBITS, null]);
   });
 
