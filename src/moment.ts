@@ -1,31 +1,37 @@
 import * as v from 'valibot';
-import { isCalendarDate } from './validation.ts';
+import { CALENDAR_DATE, documented } from './validation.ts';
 import { parseOffset, type ZoneOffset } from './zone-offset.ts';
 
 const MINUTE = 60_000;
 
-/** The offset may begin with a space, because an unescaped "+" in a URL is decoded as one. */
-const SHAPE = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,6})?\s?([ +-]\d{2}(?::?\d{2})?|Z)?$/;
+/** A moment as a regular expression. The offset may begin with a space, because an unescaped "+" in a URL is decoded as one. */
+export const MOMENT = [
+  `^(${CALENDAR_DATE})[ T]([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\\.[0-9]{1,6})?`,
+  ' ?([ +-](?:0[0-9]|1[0-3])(?::?[0-5][0-9])?|[ +-]14(?::?00)?|Z)?$',
+].join('');
+
+const SHAPE = new RegExp(MOMENT);
+
+/** The first and the last moment that MySQL can store and compute with. */
+const FIRST = Date.UTC(1000, 0, 1);
+const LAST = Date.UTC(9999, 11, 30);
 
 const MOMENT_RULE =
-  'must be a moment that exists, written YYYY-MM-DD HH:mm:ss, with an offset such as +03 if it is not the service’s';
+  'must be a date and time that exist, written YYYY-MM-DD HH:mm:ss, with an offset such as +03 if it is not that of the service';
 
 /**
  * Parses `YYYY-MM-DD HH:mm:ss` with an optional offset ("+03", "+03:00", "Z"). Without an offset `zone` applies. A `date_readed`
  * is accepted exactly as the API returns it. Fractions of a second are dropped, which loses no movements because `after` is
- * inclusive.
+ * inclusive. A moment before or behind all that MySQL can store becomes the first or the last one.
  * @returns the moment in UTC as MySQL writes it, or null when there is no such moment.
  */
 export function parseMoment(text: string, zone: ZoneOffset): string | null {
   const [, date, hours, minutes, seconds, offsetText] = SHAPE.exec(text) ?? [];
-  if (date === undefined || !isCalendarDate(date)) return null;
-  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return null;
-  const offset = offsetText === undefined ? zone : tryParseOffset(offsetText.replace(' ', '+'));
-  if (offset === null) return null;
+  if (date === undefined) return null;
+  const offset = offsetText === undefined ? zone : parseOffset(offsetText.replace(' ', '+'));
   const utc = Date.parse(`${date}T${hours}:${minutes}:${seconds}Z`) - offset.minutes * MINUTE;
-  const written = new Date(utc).toISOString();
-  // An offset can move the first and last days of the calendar out of MySQL's range.
-  return /^[1-9]\d{3}-/.test(written) ? written.slice(0, 19).replace('T', ' ') : null;
+  const stored = Math.min(Math.max(utc, FIRST), LAST);
+  return new Date(stored).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** Accepts a moment in a request, and returns it in UTC as `parseMoment` does. */
@@ -38,15 +44,8 @@ export const Moment = (zone: ZoneOffset) =>
       addIssue({ message: MOMENT_RULE });
       return NEVER;
     }),
+    documented({ pattern: MOMENT, examples: ['2026-01-31 12:00:00+03'] }),
   );
-
-function tryParseOffset(text: string): ZoneOffset | null {
-  try {
-    return parseOffset(text);
-  } catch {
-    return null;
-  }
-}
 
 /** Formats a moment as the API returns it: `2019-10-24 18:39:16+03`. */
 export function formatMoment(moment: Date, zone: ZoneOffset): string {

@@ -14,16 +14,17 @@ export const createAccount = ({ config, database }: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'admin',
-      summary: 'Add an account',
+      idempotent: true,
+      summary: 'Create an account',
       description:
-        'The bank is named by bank_id, or by its name in bank; a name that is new is added to your banks.',
+        'Name the bank by its id (bank_id) or by its name (bank). A new name is added to your banks.',
       body: { 'application/json': NewAccount },
       answer: { schema: v.object({ account: AccountView }), description: 'The account.' },
-      problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
+      problems: ['limited-api-key'],
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'use a key for all accounts to add accounts.');
+      requireWholeKey(caller, 'Create accounts with a key for all accounts.');
       const { bank, bank_id, title, currency, iban } = await readJson(c, NewAccount);
       const account = await storeAccount(database, {
         customerId: caller.customerId,

@@ -1,9 +1,12 @@
 import * as v from 'valibot';
 import { Title } from '../http/input.ts';
-import { Id } from '../validation.ts';
+import { documented, Id } from '../validation.ts';
 import { isIban } from './iban.ts';
 
 const CURRENCIES = Intl.supportedValuesOf('currency');
+
+/** An IBAN as people write it: with spaces, in upper or lower case. */
+const IBAN_SHAPE = /^ *(?:[A-Za-z] *){2}(?:[0-9] *){2}(?:[A-Za-z0-9] *){11,30}$/;
 
 /** The body of POST /v1/accounts. */
 export const NewAccount = v.pipe(
@@ -15,8 +18,9 @@ export const NewAccount = v.pipe(
     iban: v.nullish(
       v.pipe(
         v.string('must be a string or null'),
+        v.regex(IBAN_SHAPE, 'must be an IBAN, with or without spaces'),
         v.transform((text) => text.replaceAll(' ', '').toUpperCase()),
-        v.check(isIban, 'must be an IBAN whose check digits are right'),
+        v.check(isIban, 'must be an IBAN with correct check digits'),
       ),
       null,
     ),
@@ -24,9 +28,10 @@ export const NewAccount = v.pipe(
   v.rawCheck(({ dataset, addIssue }) => {
     if (dataset.typed && (dataset.value.bank === undefined) === (dataset.value.bank_id === undefined)) {
       addIssue({
-        message: 'must be given either by name (bank) or by id (bank_id)',
+        message: 'must be given either by its name (bank) or by its id (bank_id), not both',
         path: [{ type: 'object', origin: 'value', input: dataset.value, key: 'bank', value: undefined }],
       });
     }
   }),
+  documented({ oneOf: [{ required: ['bank'] }, { required: ['bank_id'] }] }),
 );

@@ -15,13 +15,13 @@ export const listBanks = ({ database }: Runtime) =>
       tag: 'Accounts',
       scope: 'read',
       summary: 'List your banks',
-      description: 'The oldest first. The header Link, rel="next", leads to the next page.',
-      query: pagingParameters(MAX_PER_PAGE),
+      description:
+        'Lists the banks of the customer, the oldest first. If there is a next page, the header Link has its path.',
+      query: pagingParameters('b1', MAX_PER_PAGE),
       answer: {
         schema: v.object({ banks: v.array(BankView) }),
-        description: 'One page of the banks of your accounts.',
+        description: 'A page of banks.',
       },
-      problems: ['invalid'],
     },
     async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);

@@ -33,13 +33,13 @@ export const listAccounts = ({ config, database }: Runtime) =>
       tag: 'Accounts',
       scope: 'read',
       summary: 'List your accounts',
-      description: 'The oldest first. The header Link, rel="next", leads to the next page.',
-      query: pagingParameters(MAX_PER_PAGE),
+      description:
+        'Lists the accounts that the API key can see, the oldest first. If there is a next page, the header Link has its path.',
+      query: pagingParameters('a1', MAX_PER_PAGE),
       answer: {
         schema: v.object({ accounts: v.array(AccountView) }),
-        description: 'One page of those that the key may see.',
+        description: 'A page of accounts.',
       },
-      problems: ['invalid'],
     },
     async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);
@@ -55,13 +55,12 @@ export const getAccount = ({ config, database }: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'read',
-      summary: 'Look at an account',
+      summary: 'Get an account',
       path: { id: idParameter('account') },
       answer: {
         schema: v.object({ accounts: v.array(AccountView) }),
-        description: 'A list of this one account.',
+        description: 'A list with this account only.',
       },
-      problems: ['not-found'],
     },
     async (c) => {
       const account = await findAccount(database, c.get('caller'), readId(c, 'account'));

@@ -17,9 +17,10 @@ import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { authenticate } from '../http/authentication.ts';
 import { answerUnrouted, createBaseApp } from '../http/base-app.ts';
 import { createCallerCache } from '../http/caller-cache.ts';
+import { HEADERS } from '../http/documented-headers.ts';
+import { PROBLEM_SCHEMA } from '../http/documented-problems.ts';
 import type { ApiEnv } from '../http/environment.ts';
 import { idempotentRequests } from '../http/idempotent-requests.ts';
-import { PROBLEM_SCHEMA, RATE_LIMIT_HEADERS } from '../http/openapi.ts';
 import { limitRate } from '../http/rate-limit.ts';
 import { createImport } from '../imports/create.ts';
 import { getImport, listImportErrors, listImports } from '../imports/get.ts';
@@ -44,15 +45,16 @@ const DOCUMENT = {
   info: {
     title: 'Ledgerbell',
     version: VERSION,
+    license: { name: 'MIT', identifier: 'MIT' },
     description:
-      'Collects bank-account movements, stores them, lists them, and sends each new one as a signed POST to every matching webhook, with retries, until it is delivered.',
+      'Ledgerbell stores bank-account movements, lists them, and sends each new one as a signed POST to every matching webhook, with retries for about three days.',
   },
   components: {
     securitySchemes: {
       apiKey: { type: 'apiKey' as const, in: 'header' as const, name: 'Authentication' },
       bearer: { type: 'http' as const, scheme: 'bearer' },
     },
-    headers: RATE_LIMIT_HEADERS,
+    headers: HEADERS,
     schemas: { Problem: PROBLEM_SCHEMA },
   },
   security: [{ apiKey: [] }, { bearer: [] }],

@@ -8,8 +8,11 @@ export const getHealth = () =>
   createRoute(
     {
       tag: 'Health',
-      summary: 'Whether the process is alive',
-      answer: { schema: v.object({ status: v.literal('ok'), version: v.string() }), description: 'It is.' },
+      summary: 'Check the process',
+      answer: {
+        schema: v.object({ status: v.literal('ok'), version: v.string() }),
+        description: 'The process answers.',
+      },
     },
     (c) => c.json({ status: 'ok', version: VERSION }),
   );
@@ -28,11 +31,11 @@ export const getReadiness = ({ database, redis }: Runtime) =>
   createRoute(
     {
       tag: 'Health',
-      summary: 'Whether MySQL, Redis and the schema are ready',
+      summary: 'Check MySQL, Redis and the schema',
       answer: {
         schema: Readiness,
-        description: 'All are "ok".',
-        statuses: { 503: 'Says which is not.' },
+        description: 'All of them are "ok".',
+        statuses: { 503: 'At least one of them is not ready.' },
       },
     },
     async (c) => {

@@ -38,14 +38,14 @@ export const NOTIFICATION = {
       tags: ['Notifications'],
       summary: 'A movement that matches your webhook',
       description:
-        'Sent to the endpoint of each matching webhook. Any 2xx means that you have it; anything else, or no answer within 15 s, is retried for about three days. The body is JSON or a form, as the webhook asks for.',
+        'Sent to the endpoint of each matching webhook. Answer with any 2xx status when you have the notification. Any other answer, or none within 15 seconds, is retried for about three days. The encoding of the webhook decides whether the body is JSON or a form.',
       security: [],
       parameters: [
-        header('webhook-id', 'The same on every attempt: use it to recognise duplicates.', 'msg_17-4711'),
+        header('webhook-id', 'The same on every attempt. Use it to detect duplicates.', 'msg_17-4711'),
         header('webhook-timestamp', 'When the attempt was signed: seconds since 1970.', '1790000000'),
         header(
           'webhook-signature',
-          'Standard Webhooks: one or two signatures of the id, the timestamp and the body, separated by a space.',
+          'One or two signatures of the id, the timestamp and the body, separated by a space, as in Standard Webhooks.',
           'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
         ),
         header(
@@ -54,7 +54,7 @@ export const NOTIFICATION = {
           '4711',
         ),
         header('ledgerbell-date-issue', 'The date_issue of the movement.', '2026-01-15'),
-        header('webhook-test', 'true for a sample that was asked for.', 'true', false),
+        header('webhook-test', 'true in a test notification, otherwise absent.', 'true', false),
       ],
       requestBody: {
         required: true,
@@ -64,10 +64,14 @@ export const NOTIFICATION = {
         },
       },
       responses: {
-        '2XX': { description: 'You have it.' },
+        '2XX': { description: 'You have received the notification.' },
         '410': { description: 'The webhook is disabled immediately.' },
-        '4XX': { description: 'Retried. 429 is obeyed with its Retry-After, up to an hour.' },
-        '5XX': { description: 'Retried. 503 is obeyed with its Retry-After, up to an hour.' },
+        '4XX': {
+          description: 'The notification is sent again later. For 429, Retry-After is obeyed, up to an hour.',
+        },
+        '5XX': {
+          description: 'The notification is sent again later. For 503, Retry-After is obeyed, up to an hour.',
+        },
       },
     },
   },

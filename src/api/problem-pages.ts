@@ -1,5 +1,6 @@
 import { createHandlers } from '../http/environment.ts';
-import { notFound, PROBLEMS, type ProblemName } from '../http/problem.ts';
+import { notFound } from '../http/problem.ts';
+import { PROBLEMS, type ProblemName } from '../http/problem-types.ts';
 
 const isProblemName = (name: string): name is ProblemName => Object.hasOwn(PROBLEMS, name);
 
@@ -8,8 +9,14 @@ export const getProblem = () =>
   createHandlers((c) => {
     const name = c.req.param('name') ?? '';
     if (!isProblemName(name)) throw notFound('problem');
-    const { status, title } = PROBLEMS[name];
+    const { status, title, cause, remedy, retry } = PROBLEMS[name];
     return c.text(
-      `${status} ${name}: ${title}.\n\nThe answer's "detail" and "errors" say what was wrong and what is allowed.\n`,
+      [
+        `${title} (${status}, /problems/${name})`,
+        `What happened: ${cause}`,
+        `What to do: ${remedy}`,
+        `Retry: ${retry}`,
+        'The fields detail and errors of the answer are about your request.\n',
+      ].join('\n\n'),
     );
   });

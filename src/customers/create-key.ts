@@ -14,20 +14,21 @@ export const createApiKey = ({ database }: Runtime) =>
     {
       tag: 'API keys',
       scope: 'admin',
+      idempotent: true,
       summary: 'Create an API key',
       description:
-        'For all accounts, including those that are added later, or for a list of accounts: such a key sees only these accounts, their movements and their webhooks. The key is shown in this response only.',
+        'Creates an API key for all accounts, including those that you create later, or for a list of accounts. A limited key sees only its accounts, their movements and their webhooks. The key itself is shown only in this answer.',
       body: { 'application/json': NewApiKey },
       answer: {
         schema: v.object({ apikey: v.object({ id: IdView, apikey: v.string() }) }),
-        description: 'The key.',
+        description: 'The API key.',
         secret: true,
       },
-      problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
+      problems: ['limited-api-key'],
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'use a key for all accounts to create API keys.');
+      requireWholeKey(caller, 'Create API keys with a key for all accounts.');
       const { title, account, scopes } = await readJson(c, NewApiKey);
       const chosen = account === 'all' ? account : [...new Set(account)];
       if (account !== 'all') {

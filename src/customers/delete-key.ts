@@ -15,26 +15,26 @@ export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
       scope: 'admin',
       summary: 'Delete an API key',
       description:
-        'Requests with the key get 401 from then on. A key can delete itself. You cannot delete a key while an import that was sent with it is unfinished.',
+        'Requests with a deleted key are answered 401. A key can delete itself. A key cannot be deleted while an import that was sent with it is queued or running.',
       path: { id: idParameter('API key') },
-      answer: { schema: v.object({ status: v.literal('success') }), description: 'It is deleted.' },
-      problems: ['forbidden', 'not-found', 'conflict'],
+      answer: { schema: v.object({ status: v.literal('success') }), description: 'The API key is deleted.' },
+      problems: ['limited-api-key', 'unfinished-import'],
     },
     async (c) => {
       const { customerId, apiKeyId, accountIds } = c.get('caller');
       const id = readId(c, 'API key');
       if (accountIds !== 'all' && id !== apiKeyId) {
         throw new Problem(
-          'forbidden',
-          'This API key is limited to some accounts and can only delete itself: use a key for all accounts.',
+          'limited-api-key',
+          'This API key is limited to some accounts, so the only key it can delete is itself. Use a key for all accounts.',
         );
       }
       const deletion = await deleteApiKey(database, { id, customerId });
       if (deletion === 'not found') throw notFound('API key');
       if (deletion !== 'deleted') {
         throw new Problem(
-          'conflict',
-          `Import ${deletion.unfinishedImport}, which was sent with this API key, is not finished: delete the key when it is.`,
+          'unfinished-import',
+          `Import ${deletion.unfinishedImport} was sent with this API key and is not finished. Delete the key when the import is done or failed.`,
         );
       }
       callers.forget(id);

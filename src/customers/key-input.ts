@@ -5,7 +5,7 @@ import { Id } from '../validation.ts';
 
 const MAX_ACCOUNTS = 1_000;
 
-const SCOPES_RULE = `must be a list of ${SCOPES.join(', ')}`;
+const SCOPES_RULE = `must be a list with at least one of ${SCOPES.join(', ')}`;
 
 const RULE = 'must be "all", or a list of the ids of your accounts';
 

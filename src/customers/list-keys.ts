@@ -12,12 +12,15 @@ const Query = v.strictObject(paging('k1', MAX_PER_PAGE));
 
 export const KeyView = v.object({
   id: IdView,
-  prefix: v.pipe(v.string(), v.description('How the key begins.')),
+  prefix: v.pipe(v.string(), v.description('The first characters of the key.')),
   title: v.string(),
   account: v.union([v.literal('all'), v.array(IdView)]),
   scopes: v.array(v.picklist(SCOPES)),
   created_at: Timestamp,
-  last_used_at: v.pipe(v.nullable(Timestamp), v.description('To the minute; null: never.')),
+  last_used_at: v.pipe(
+    v.nullable(Timestamp),
+    v.description('When the key was last used, to the minute. null: never.'),
+  ),
 });
 
 const viewKey = (key: StoredKey) => ({
@@ -38,13 +41,14 @@ export const listApiKeys = ({ database }: Runtime) =>
       scope: 'admin',
       summary: 'List your API keys',
       description:
-        'The oldest first, without the keys themselves. The header Link, rel="next", leads to the next page.',
-      query: pagingParameters(MAX_PER_PAGE),
-      answer: { schema: v.object({ apikeys: v.array(KeyView) }), description: 'One page.' },
+        'Lists the API keys, the oldest first, without the keys themselves. If there is a next page, the header Link has its path.',
+      query: pagingParameters('k1', MAX_PER_PAGE),
+      answer: { schema: v.object({ apikeys: v.array(KeyView) }), description: 'A page of API keys.' },
+      problems: ['limited-api-key'],
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'use a key for all accounts to list API keys.');
+      requireWholeKey(caller, 'List API keys with a key for all accounts.');
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findKeys(database, caller.customerId, page);

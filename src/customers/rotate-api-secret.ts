@@ -10,15 +10,16 @@ export const rotateCustomerSecret = (runtime: Runtime) =>
     {
       tag: 'Settings',
       scope: 'admin',
+      idempotent: true,
       summary: 'Replace the API secret',
       description:
-        'The new secret replaces the old one immediately: the hash of every notification sent from then on is made with it, including retries. Webhook signatures do not change.',
-      answer: { schema: ApiSettings, description: 'The new secret.', secret: true },
-      problems: ['forbidden'],
+        'The new secret replaces the old one immediately, without an overlap. The hash of every notification that is sent from now on, retries included, uses the new secret. The signatures of webhooks do not change.',
+      answer: { schema: ApiSettings, description: 'The new API secret.', secret: true },
+      problems: ['limited-api-key'],
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'use a key for all accounts to see or rotate the API secret.');
+      requireWholeKey(caller, 'Use a key for all accounts.');
       return c.json({ api_secret: await rotateApiSecret(runtime, caller.customerId) });
     },
   );

@@ -12,14 +12,14 @@ export const getApiSettings = (runtime: Runtime) =>
     {
       tag: 'Settings',
       scope: 'admin',
-      summary: 'Show the API secret',
-      description: 'It is part of the hash in every notification.',
-      answer: { schema: ApiSettings, description: 'The secret.', secret: true },
-      problems: ['forbidden'],
+      summary: 'Get the API secret',
+      description: 'The API secret is part of the hash in every notification.',
+      answer: { schema: ApiSettings, description: 'The API secret.', secret: true },
+      problems: ['limited-api-key'],
     },
     async (c) => {
       const caller = c.get('caller');
-      requireWholeKey(caller, 'use a key for all accounts to see or rotate the API secret.');
+      requireWholeKey(caller, 'Use a key for all accounts.');
       return c.json({ api_secret: await readApiSecret(runtime, caller.customerId) });
     },
   );

@@ -10,15 +10,14 @@ export const getDelivery = ({ database }: Runtime) =>
     {
       tag: 'Deliveries',
       scope: 'read',
-      summary: 'Look at a delivery and its attempts',
+      summary: 'Get a delivery and its attempts',
       description:
-        'Its id is what follows msg_ in the header webhook-id: <webhook_id>-<transaction_id>. attempts counts the attempts, log has each.',
+        'The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists them.',
       path: { id: DELIVERY_ID },
       answer: {
         schema: v.object({ delivery: v.object({ ...DeliveryView.entries, log: v.array(AttemptView) }) }),
-        description: 'The delivery, with its attempts in their order.',
+        description: 'The delivery, with its attempts from the first to the last.',
       },
-      problems: ['not-found'],
     },
     async (c) => {
       const key = readDeliveryKey(c);

@@ -7,7 +7,7 @@ import { idParameter } from '../http/openapi.ts';
 import { linkNext, paging, pagingParameters } from '../http/paging.ts';
 import { invalid } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
-import { Moment } from '../moment.ts';
+import { MOMENT, Moment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
 import { Id } from '../validation.ts';
 import { findWebhook } from '../webhooks/find.ts';
@@ -30,6 +30,8 @@ const Query = (zone: ZoneOffset) =>
 
 type Query = v.InferOutput<ReturnType<typeof Query>>;
 
+const MOMENT_SCHEMA = { type: 'string', pattern: MOMENT } as const;
+
 const ID = { type: 'integer', minimum: 1 } as const;
 
 /** GET /v1/webhooks/:id/deliveries */
@@ -41,22 +43,28 @@ export const listDeliveries = ({ config, database }: Runtime) => {
       scope: 'read',
       summary: 'List the deliveries of a webhook',
       description:
-        'Newest movement first. The header Link, rel="next", leads to older ones. Where few of very many match, a page may hold fewer than per_page, or none, and still have a next one.',
+        'Lists deliveries, the newest movement first. If there is a next page, the header Link has its path. If only a few of very many deliveries match, a page may have fewer than per_page deliveries, or none, and still have a next page.',
       query: {
         status: {
-          description: 'Only deliveries of this status.',
+          description: 'Only deliveries with this status.',
           example: 'failed',
           schema: { type: 'string', enum: [...LISTED_STATUSES] },
         },
         account: { description: 'Only movements of this account.', schema: ID },
         movement: { description: 'Only the delivery of this movement.', schema: ID },
-        since: { description: 'The earliest date_readed of the movement, inclusive.' },
-        until: { description: 'The latest date_readed of the movement, inclusive.' },
-        ...pagingParameters(PER_PAGE),
+        since: {
+          description:
+            'The earliest date_readed of the movement, inclusive. It must not be later than until.',
+          schema: MOMENT_SCHEMA,
+        },
+        until: { description: 'The latest date_readed of the movement, inclusive.', schema: MOMENT_SCHEMA },
+        ...pagingParameters('m2', PER_PAGE),
       },
       path: { id: idParameter('webhook') },
-      answer: { schema: v.object({ deliveries: v.array(DeliveryView) }), description: 'One page.' },
-      problems: ['not-found', 'invalid'],
+      answer: {
+        schema: v.object({ deliveries: v.array(DeliveryView) }),
+        description: 'A page of deliveries.',
+      },
     },
     async (c) => {
       const caller = c.get('caller');

@@ -15,10 +15,13 @@ export const listDeliveriesOfMovement = ({ config, database }: Runtime) =>
       tag: 'Deliveries',
       scope: 'read',
       summary: 'List the deliveries of a movement',
-      description: 'Whom the movement was sent to, and what they answered: one delivery for each webhook.',
+      description:
+        'Shows which webhooks the movement was or will be sent to, and what their endpoints answered: one delivery for each webhook.',
       path: { id: idParameter('movement') },
-      answer: { schema: v.object({ deliveries: v.array(DeliveryView) }), description: 'By webhook.' },
-      problems: ['not-found'],
+      answer: {
+        schema: v.object({ deliveries: v.array(DeliveryView) }),
+        description: 'The deliveries, by webhook id.',
+      },
     },
     async (c) => {
       const caller = c.get('caller');

@@ -13,16 +13,17 @@ export const redeliverDelivery = (runtime: Runtime) =>
     {
       tag: 'Deliveries',
       scope: 'webhooks',
+      idempotent: true,
       summary: 'Send a notification again',
       description:
-        'A delivery that is delivered or failed becomes pending again, with the same webhook-id and the whole schedule before it; one that is pending is due now. If its webhook is paused, it is sent when the webhook is active again; that of a disabled or deleted webhook is refused.',
+        'A delivered or failed delivery becomes pending again, with the same webhook-id and a new retry schedule. A pending one becomes due now. If the webhook is paused, the delivery is sent when the webhook is active again. If the webhook is disabled or deleted, the answer is 409.',
       path: { id: DELIVERY_ID },
       answer: {
         status: 202,
         schema: v.object({ delivery: DeliveryView }),
-        description: 'The delivery, pending.',
+        description: 'The delivery, now pending.',
       },
-      problems: ['not-found', 'webhook-disabled', 'webhook-deleted'],
+      problems: ['webhook-disabled', 'webhook-deleted'],
     },
     async (c) => {
       const { database } = runtime;

@@ -22,7 +22,7 @@ export const ReplayView = v.object({
   matched: v.pipe(
     v.nullable(Count),
     v.description(
-      'How many deliveries it finds now; null: more than a thousand, or, in a dry run, more than a hundred thousand.',
+      'How many deliveries match now. null: more than a thousand, or, in a dry run, more than a hundred thousand.',
     ),
   ),
   created_at: v.pipe(v.nullable(Timestamp), v.description('null: a dry run.')),
@@ -66,9 +66,10 @@ export const replayWebhook = (runtime: Runtime) => {
     {
       tag: 'Deliveries',
       scope: 'webhooks',
-      summary: 'Send notifications of a webhook again',
+      idempotent: true,
+      summary: 'Replay notifications of a webhook',
       description:
-        'Sends the notifications of movements that were stored from since to until (both inclusive) again: failed ones, or, with status, delivered ones. The replay is accepted immediately, whatever its size. Each notification keeps its webhook-id and gets the whole retry schedule. If the webhook is paused, they are sent when it is active again. A replay for a disabled webhook is refused. With dry_run=true nothing is sent: the answer says how many deliveries it would be.',
+        'Sends the deliveries of movements that were stored from since to until, both inclusive, again: the failed ones, or those with the statuses in status. The request is answered immediately, however many there are. They become pending one after the other, with the same webhook-id and a new retry schedule. If the webhook is paused, they are sent when it is active again. If it is disabled or deleted, the answer is 409. With dry_run=true nothing is sent: the answer says how many deliveries match.',
       query: {
         dry_run: {
           description: 'true: only count. Nothing is sent again.',
@@ -80,17 +81,9 @@ export const replayWebhook = (runtime: Runtime) => {
       answer: {
         status: 202,
         schema: v.object({ replay: ReplayView }),
-        description: 'The replay, accepted; or, with dry_run=true, what it would find.',
+        description: 'The accepted replay, or, with dry_run=true, what it would send.',
       },
-      problems: [
-        'malformed',
-        'not-found',
-        'webhook-disabled',
-        'webhook-deleted',
-        'too-large',
-        'unsupported-media-type',
-        'invalid',
-      ],
+      problems: ['webhook-disabled', 'webhook-deleted'],
     },
     async (c) => {
       const { customerId, accountIds } = c.get('caller');

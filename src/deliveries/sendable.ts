@@ -7,12 +7,12 @@ export function notSendable(status: Exclude<Sendable, 'accepted'>): Problem {
     case 'disabled':
       return new Problem(
         'webhook-disabled',
-        'The webhook is disabled: set its status to "active" with PATCH /v1/webhooks/:id first.',
+        'The webhook is disabled. Set its status to "active" with PATCH /v1/webhooks/{id} first.',
       );
     case 'deleted':
       return new Problem(
         'webhook-deleted',
-        'The webhook was deleted: create a new one, and take past movements from GET /v1/transactions.',
+        'The webhook was deleted. Create a new one, and read past movements with GET /v1/transactions.',
       );
   }
 }

@@ -7,7 +7,7 @@ import { Count, IdView, Timestamp } from '../http/schemas.ts';
 export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type ListedStatus = (typeof LISTED_STATUSES)[number];
 
-const DELIVERY_ID_PATTERN = /^[1-9]\d{0,15}-[1-9]\d{0,15}$/;
+const DELIVERY_ID_PATTERN = /^[1-9][0-9]{0,15}-[1-9][0-9]{0,15}$/;
 
 /** The id of a delivery in a path, for /openapi.json. */
 export const DELIVERY_ID: Parameter = {
@@ -22,7 +22,7 @@ export const DeliveryView = v.object({
   transaction_id: IdView,
   status: v.pipe(
     v.picklist([...LISTED_STATUSES, 'cancelled']),
-    v.description('cancelled: its webhook was deleted before it was delivered'),
+    v.description('cancelled: the webhook was deleted before the movement was delivered.'),
   ),
   attempts: Count,
   due_at: v.nullable(Timestamp),

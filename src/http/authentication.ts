@@ -22,6 +22,7 @@ export function authenticate(
       bearer(c.req.header('authorization'), { schemeRequired: true });
     if (key === null) {
       throw unauthenticated(
+        'missing-api-key',
         'Send your API key in the header Authentication, or as Authorization: Bearer <api key>.',
       );
     }
@@ -42,10 +43,10 @@ function bearer(header: string | undefined, { schemeRequired = false } = {}): st
   return key === undefined || (schemeRequired && scheme === undefined) ? null : key;
 }
 
-const unauthenticated = (detail: string) =>
+const unauthenticated = (problem: 'missing-api-key' | 'unknown-api-key', detail: string) =>
   // RFC 9110, section 11.6.1: a 401 must name an accepted scheme.
-  new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="ledgerbell"' } });
+  new Problem(problem, detail, { headers: { 'WWW-Authenticate': 'Bearer realm="ledgerbell"' } });
 
 /** 401 for an unknown key, and for one that was deleted while its request was being handled. */
 export const unknownKey = () =>
-  unauthenticated('The API key is not known: it may have been mistyped, or deleted.');
+  unauthenticated('unknown-api-key', 'This API key does not exist. It may be mistyped, or it was deleted.');

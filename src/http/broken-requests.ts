@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import { PROBLEM_TYPE, PROBLEMS, Problem, renderProblem } from './problem.ts';
+import { PROBLEM_TYPE, Problem, renderProblem } from './problem.ts';
+import { PROBLEMS } from './problem-types.ts';
 
 const SECOND = 1_000;
 const KIB = 1024;

@@ -35,6 +35,7 @@ export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'
     const left = unknownKeys.look(nameClient(address));
     if (!left.exhausted) return;
     throw tooManyRequests(
+      'too-many-unknown-keys',
       left,
       `More than ${GUESSES} unknown API keys came from this address within ${WINDOW_SECONDS} s.`,
     );

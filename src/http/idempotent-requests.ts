@@ -29,7 +29,8 @@ const PRUNE = 'DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL
 
 interface StoredRequest {
   request_hash: string;
-  status: number | null;
+  /** Of a success. */
+  status: 200 | 202 | null;
   response: string | null;
 }
 
@@ -56,9 +57,9 @@ export const idempotentRequests = ({ database, secrets }: Pick<Runtime, 'databas
       if (earlier.request_hash !== hash.toString('hex').toUpperCase()) throw keyReused();
       if (earlier.status === null || earlier.response === null) throw requestInProgress();
       const response = secrets.open(earlier.response, SEALED.idempotentResponse(customerId, key));
-      return new Response(response, {
-        status: earlier.status,
-        headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+      return c.body(response, earlier.status, {
+        'Content-Type': 'application/json',
+        'Cache-Control': 'no-store',
       });
     }
 

@@ -1,7 +1,15 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { Id, toValidationIssue, type ValidationIssue, wellFormed } from '../validation.ts';
+import {
+  documented,
+  Id,
+  MAX_ISSUES,
+  maxCharacters,
+  toValidationIssue,
+  type ValidationIssue,
+  wellFormed,
+} from '../validation.ts';
 import type { ApiEnv } from './environment.ts';
 import { invalid, notFound, Problem } from './problem.ts';
 
@@ -15,16 +23,14 @@ export const JSON_IMPORT_BYTES = 32 * MIB;
 /** Largest NDJSON import, in bytes. It is staged in parts as it arrives, so memory use does not depend on this limit. */
 export const NDJSON_IMPORT_BYTES = 1024 * MIB;
 
-/** The most validation issues that one answer lists. */
-const MAX_ISSUES = 100;
-
 /** A title that a person gives to something, such as a webhook. */
 export const Title = v.pipe(
   v.string('must be a string'),
-  v.trim(),
-  v.minLength(1, 'must not be blank'),
-  v.maxLength(200, 'must be at most 200 characters long'),
+  ...maxCharacters(200),
+  v.regex(/\S/, 'must not be blank'),
+  documented({ minLength: 1 }),
   wellFormed,
+  v.trim(),
 );
 
 type Schema = v.GenericSchema<unknown, unknown>;
@@ -51,17 +57,22 @@ export function requireMediaType(c: Context<ApiEnv>, accepted: readonly string[]
   const encoding = c.req.header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity') {
     throw new Problem(
-      'unsupported-media-type',
-      'The body must not be compressed: send it without Content-Encoding.',
+      'unsupported-content-encoding',
+      'The body must not be compressed. Send it without Content-Encoding.',
     );
   }
 }
 
 const tooLarge = (limit: number) => new Problem('too-large', `The body must be at most ${limit / KIB} KiB.`);
 
-/** @throws {Problem} 413 when Content-Length exceeds the limit. */
-function requireLength(c: Context<ApiEnv>, limit: number): void {
-  if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge(limit);
+/**
+ * How many bytes the body may have: its Content-Length, or the limit if it has none.
+ * @throws {Problem} 413 when Content-Length exceeds the limit.
+ */
+export function declaredBytes(c: Context<ApiEnv>, limit: number): number {
+  const bytes = Number(c.req.header('content-length') ?? limit);
+  if (bytes > limit) throw tooLarge(limit);
+  return bytes;
 }
 
 /**
@@ -70,7 +81,7 @@ function requireLength(c: Context<ApiEnv>, limit: number): void {
  * @throws {Problem} 413 as soon as there are more than `limit`.
  */
 export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGenerator<Uint8Array> {
-  requireLength(c, limit);
+  declaredBytes(c, limit);
   const { incoming } = c.env;
   let bytes = 0;
   try {
@@ -90,7 +101,7 @@ const bodies = new WeakMap<Readable, Promise<Buffer>>();
 
 /** The whole body. @throws {Problem} 413. */
 export function readBytes(c: Context<ApiEnv>, limit: number): Promise<Buffer> {
-  requireLength(c, limit);
+  declaredBytes(c, limit);
   const { incoming } = c.env;
   const known = bodies.get(incoming);
   if (known !== undefined) return known;
@@ -119,7 +130,7 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw new Problem('malformed', 'The body is not valid JSON in UTF-8.');
+    throw new Problem('malformed-json', 'The body is not valid JSON in UTF-8.');
   }
 }
 

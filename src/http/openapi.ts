@@ -1,61 +1,13 @@
 import { describeRoute, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
-import { PROBLEMS, type ProblemName } from './problem.ts';
+import { type HeaderName, headersOf, refer } from './documented-headers.ts';
+import { namesOf, problemsOf } from './documented-problems.ts';
+import { IDEMPOTENCY_KEY } from './idempotency-key.ts';
+import type { ProblemName } from './problem-types.ts';
 import type { Scope } from './scopes.ts';
-
-/** The body of every error, for the document's components. */
-export const PROBLEM_SCHEMA = {
-  type: 'object' as const,
-  required: ['type', 'title', 'status', 'detail', 'message', 'request_id'],
-  properties: {
-    type: { type: 'string' as const, format: 'uri-reference', description: 'Which error it is.' },
-    title: { type: 'string' as const },
-    status: { type: 'integer' as const },
-    detail: { type: 'string' as const, description: 'What was wrong, and what to do.' },
-    message: { type: 'string' as const, description: 'The same as detail.' },
-    request_id: { type: 'string' as const },
-    errors: {
-      type: 'array' as const,
-      items: {
-        type: 'object' as const,
-        required: ['path', 'message'],
-        properties: { path: { type: 'string' as const }, message: { type: 'string' as const } },
-      },
-    },
-  },
-};
 
 /** Converts a valibot schema for the document. Checks that JSON Schema cannot express are left out of it. */
 const schemaOf = (schema: v.GenericSchema) => resolver(schema, { errorMode: 'ignore', typeMode: 'input' });
-
-const integer = { type: 'integer' as const, minimum: 0 };
-const structured = (description: string, example: string) => ({
-  description: `${description} See draft-ietf-httpapi-ratelimit-headers.`,
-  schema: { type: 'string' as const },
-  example,
-});
-
-/** Header components of the document. Answers to a known API key carry the first two, unless rate limiting is off. */
-export const RATE_LIMIT_HEADERS = {
-  'RateLimit-Policy': structured(
-    'How many requests (q) the API key may send in how many seconds (w).',
-    '"default";q=10000;w=10',
-  ),
-  RateLimit: structured(
-    'How many requests (r) the API key has left for the coming seconds (t).',
-    '"default";r=9998;t=7',
-  ),
-  'Retry-After': { description: 'How many seconds to wait before the next try.', schema: integer },
-};
-
-const refer = (...names: (keyof typeof RATE_LIMIT_HEADERS)[]) =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-
-/** The headers of an answer under /v1 with this status. */
-const headersOf = (status: number) => ({
-  ...(status === 401 ? {} : refer('RateLimit-Policy', 'RateLimit')),
-  ...(status === 409 || status === 429 || status === 503 ? refer('Retry-After') : {}),
-});
 
 /** A parameter of a request. `schema` is JSON Schema; a string if it is left out. */
 export interface Parameter {
@@ -80,43 +32,73 @@ export const idParameter = (what: string): Parameter => ({
   schema: { type: 'integer', minimum: 1 },
 });
 
+/** The header of every POST, for /openapi.json. */
+const IDEMPOTENCY_KEY_PARAMETER: Record<string, Parameter> = {
+  'Idempotency-Key': {
+    description:
+      'Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.',
+    example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+    schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+  },
+};
+
+/** Parameters that are only valid in some combinations. At least one of them is required. */
+export interface ParameterGroup {
+  /** Not sent: each property is a query parameter of its own (style form, explode). */
+  name: string;
+  description: string;
+  properties: Record<string, Parameter>;
+  /** JSON Schema for all of them together, such as `anyOf`. */
+  rules: Record<string, unknown>;
+}
+
 export interface RouteDescription {
   tag: string;
   summary: string;
   description?: string;
   /** The scope that an API key needs; left out where no key is needed. */
   scope?: Scope;
+  /** It is a POST, and honours Idempotency-Key. */
+  idempotent?: boolean;
   /** What a success looks like. `secret`: it holds one, and must not be cached. */
   answer: {
-    status?: number;
-    schema?: v.GenericSchema;
+    status?: 200 | 202;
+    schema: v.GenericSchema;
     description: string;
-    media?: string;
     secret?: boolean;
     /** Other statuses that have the same body, with what they mean. */
     statuses?: Record<number, string>;
-    /** Headers of its own, by name, with what they hold. */
-    headers?: Record<string, string>;
+    /** Headers of its own. */
+    headers?: readonly HeaderName[];
   };
   body?: Record<string, v.GenericSchema | null>;
   path?: Record<string, Parameter>;
   query?: Record<string, Parameter>;
-  headers?: Record<string, Parameter>;
-  /** The errors that are this route's own; every route with a scope also has 401, 403, 422, 429 and 503. */
+  group?: ParameterGroup;
+  /**
+   * The errors that only this route has. Those of every route with a scope, of a path with an id, of a body and of an
+   * Idempotency-Key are added.
+   */
   problems?: readonly ProblemName[];
 }
 
+/** The names of a route's query parameters. */
+export const queryNames = ({ query = {}, group }: RouteDescription): string[] => [
+  ...Object.keys(query),
+  ...Object.keys(group?.properties ?? {}),
+];
+
 /** Describes one route in /openapi.json. */
 export function describe(route: RouteDescription) {
-  const { answer, body, path, query, headers, problems = [], scope } = route;
+  const { answer, body, path, query, group, scope, idempotent = false } = route;
   const open = scope === undefined;
-  const names: ProblemName[] = open
-    ? [...problems]
-    : ['unauthenticated', 'forbidden', 'invalid', ...problems, 'too-many-requests', 'unavailable'];
-  const own = Object.entries({
-    ...(query?.cursor === undefined ? {} : { Link: 'Where the next page begins: rel="next" (RFC 8288).' }),
-    ...answer.headers,
-  }).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]);
+  const traits = { open, secret: idempotent || answer.secret === true };
+  const status = answer.status ?? 200;
+  const ofAnswer = [
+    ...headersOf(status, traits),
+    ...(queryNames(route).includes('cursor') ? (['Link'] as const) : []),
+    ...(answer.headers ?? []),
+  ];
   return describeRoute({
     operationId: operationId(route.summary),
     tags: [route.tag],
@@ -125,26 +107,56 @@ export function describe(route: RouteDescription) {
     ...(open ? { security: [] } : {}),
     parameters: [
       ...parametersOf('path', path),
+      ...(group === undefined ? [] : [groupOf(group)]),
       ...parametersOf('query', query),
-      ...parametersOf('header', headers),
+      ...parametersOf('header', idempotent ? IDEMPOTENCY_KEY_PARAMETER : {}),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
-      [answer.status ?? 200]: {
+      [status]: {
         description: answer.description,
-        headers: { ...(open ? {} : headersOf(answer.status ?? 200)), ...Object.fromEntries(own) },
-        content: contentOf({ [answer.media ?? 'application/json']: answer.schema ?? null }),
+        headers: refer(ofAnswer),
+        content: contentOf({ 'application/json': answer.schema }),
       },
       ...Object.fromEntries(
-        Object.entries(answer.statuses ?? {}).map(([status, description]) => [
-          status,
-          { description, content: contentOf({ 'application/json': answer.schema ?? null }) },
+        Object.entries(answer.statuses ?? {}).map(([other, description]) => [
+          other,
+          {
+            description,
+            headers: refer(headersOf(Number(other), traits)),
+            content: contentOf({ 'application/json': answer.schema }),
+          },
         ]),
       ),
-      ...problemsOf(names, open),
+      ...problemsOf(namesOf(route), traits),
     },
   });
 }
+
+const groupOf = ({ name, description, properties, rules }: ParameterGroup) => ({
+  in: 'query' as const,
+  name,
+  description,
+  required: true,
+  style: 'form' as const,
+  explode: true,
+  schema: {
+    type: 'object' as const,
+    additionalProperties: false,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([property, { description, example, schema }]) => [
+        property,
+        {
+          type: 'string' as const,
+          ...schema,
+          description,
+          ...(example === undefined ? {} : { examples: [example] }),
+        },
+      ]),
+    ),
+    ...rules,
+  },
+});
 
 /** `List your webhooks` is `listYourWebhooks`. */
 const operationId = (summary: string): string =>
@@ -161,36 +173,3 @@ const contentOf = (schemas: Record<string, v.GenericSchema | null>) =>
       schema === null ? {} : { schema: schemaOf(schema) },
     ]),
   );
-
-/** The errors by status: several problems may share one. */
-function problemsOf(names: readonly ProblemName[], open: boolean) {
-  const statuses = [...new Set(names.map((name) => PROBLEMS[name].status))];
-  return Object.fromEntries(
-    statuses.map((status) => {
-      const those = [...new Set(names)].filter((name) => PROBLEMS[name].status === status);
-      return [
-        status,
-        {
-          description: those.map((name) => PROBLEMS[name].title).join('; '),
-          headers: open ? {} : headersOf(status),
-          content: {
-            'application/problem+json': {
-              schema: { $ref: '#/components/schemas/Problem' },
-              examples: Object.fromEntries(those.map((name) => [name, { value: exampleOf(name) }])),
-            },
-          },
-        },
-      ];
-    }),
-  );
-}
-
-const exampleOf = (name: ProblemName) => ({
-  type: `/problems/${name}`,
-  title: PROBLEMS[name].title,
-  status: PROBLEMS[name].status,
-  detail: `${PROBLEMS[name].title}.`,
-  message: `${PROBLEMS[name].title}.`,
-  request_id: '3f1c9a52-8d0e-4a57-9a4b-6d1f0c2b7e11',
-  ...(name === 'invalid' ? { errors: [{ path: 'title', message: 'is required' }] } : {}),
-});

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { type CursorKind, decodeCursor, encodeCursor } from './cursor.ts';
+import { type CursorKind, cursorPattern, decodeCursor, encodeCursor } from './cursor.ts';
 import type { ApiEnv } from './environment.ts';
 import type { Parameter } from './openapi.ts';
 
@@ -10,7 +10,7 @@ export const MAX_PER_PAGE = 1_000;
 export const wholeNumber = (most: number, rule: string) =>
   v.pipe(
     v.string(),
-    v.regex(/^\d{1,12}$/, rule),
+    v.regex(/^[0-9]{1,12}$/, rule),
     v.transform(Number),
     v.minValue(1, rule),
     v.maxValue(most, rule),
@@ -25,19 +25,28 @@ export const paging = (kind: CursorKind, perPage: number) => ({
   cursor: v.optional(
     v.pipe(
       v.string(),
-      v.check((text) => decodeCursor(text, kind) !== null, 'must be taken from a Link header as it is'),
+      v.check(
+        (text) => decodeCursor(text, kind) !== null,
+        'must be copied unchanged from a Link header of this list',
+      ),
       v.transform((text) => decodeCursor(text, kind) ?? ''),
     ),
   ),
 });
 
 /** The same parameters, for /openapi.json. */
-export const pagingParameters = (perPage: number): Record<string, Parameter> => ({
+export const pagingParameters = (
+  kind: CursorKind,
+  perPage: number,
+): Record<'per_page' | 'cursor', Parameter> => ({
   per_page: {
-    description: `How many to answer; ${perPage} if you leave it out.`,
-    schema: { type: 'integer', minimum: 1, maximum: MAX_PER_PAGE },
+    description: 'The size of a page.',
+    schema: { type: 'integer', minimum: 1, maximum: MAX_PER_PAGE, default: perPage },
   },
-  cursor: { description: 'From the header Link of the page before.' },
+  cursor: {
+    description: 'Where the page begins: the cursor in the header Link of the previous page.',
+    schema: { type: 'string', pattern: cursorPattern(kind) },
+  },
 });
 
 /**

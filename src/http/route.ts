@@ -1,6 +1,6 @@
 import type { Handler } from 'hono';
 import { type ApiEnv, createHandlers, createMiddleware } from './environment.ts';
-import { describe, type RouteDescription } from './openapi.ts';
+import { describe, queryNames, type RouteDescription } from './openapi.ts';
 import { invalid } from './problem.ts';
 import { requireScope } from './scopes.ts';
 
@@ -12,12 +12,14 @@ export const createRoute = (description: RouteDescription, handler: Handler<ApiE
   createHandlers(describe(description), admit(description), handler);
 
 /** @throws {Problem} 403 when the API key lacks the route's scope, 422 for an unknown query parameter. */
-const admit = ({ scope, query = {}, answer }: RouteDescription) =>
-  createMiddleware(async (c, next) => {
+const admit = (description: RouteDescription) => {
+  const { scope, answer } = description;
+  const known = new Set(queryNames(description));
+  return createMiddleware(async (c, next) => {
     if (scope === undefined) return next();
     requireScope(c.get('caller'), scope);
     if (c.req.url.includes('?')) {
-      const unknown = Object.keys(c.req.query()).find((name) => !Object.hasOwn(query, name));
+      const unknown = Object.keys(c.req.query()).find((name) => !known.has(name));
       if (unknown !== undefined)
         throw invalid([{ path: unknown.slice(0, 100), message: 'is not a known query parameter' }]);
     }
@@ -25,3 +27,4 @@ const admit = ({ scope, query = {}, answer }: RouteDescription) =>
     if (answer.secret) c.header('Cache-Control', 'no-store');
     await next();
   });
+};

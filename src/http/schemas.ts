@@ -12,4 +12,4 @@ export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 export const Timestamp = v.pipe(v.string(), v.isoTimestamp());
 
 /** An amount with two fraction digits. */
-export const Amount = v.pipe(v.string(), v.regex(/^-?\d{1,18}\.\d{2}$/));
+export const Amount = v.pipe(v.string(), v.regex(/^-?[0-9]{1,18}\.[0-9]{2}$/));

@@ -12,5 +12,5 @@ export const parseScopes = (text: string): Scope[] =>
 /** @throws {Problem} 403 when the caller's API key lacks the scope. */
 export function requireScope({ scopes }: Caller, scope: Scope): void {
   if (!scopes.includes(scope))
-    throw new Problem('forbidden', `This API key lacks the scope "${scope}": use a key that has it.`);
+    throw new Problem('missing-scope', `This API key lacks the scope "${scope}". Use a key that has it.`);
 }

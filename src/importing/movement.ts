@@ -1,22 +1,15 @@
 import * as v from 'valibot';
-import { CalendarDate, Id, wellFormed } from '../validation.ts';
+import { CalendarDate, Id, maxCharacters, wellFormed } from '../validation.ts';
 
 const MONEY_RULE =
-  'must be a string with at most 18 digits, and at most two after a point: "1250.00" (no comma, no exponent)';
+  'must be a string such as "1250.00": at most 18 digits, and at most two more after a decimal point, without an exponent';
 
 /** Stays a string, because a float is not exact. Fits DECIMAL(20,2). */
-const Money = v.pipe(v.string(MONEY_RULE), v.regex(/^-?\d{1,18}(\.\d{1,2})?$/, MONEY_RULE));
+const Money = v.pipe(v.string(MONEY_RULE), v.regex(/^-?[0-9]{1,18}(\.[0-9]{1,2})?$/, MONEY_RULE));
 
 /** Text that is stored exactly as it was sent. */
 const text = (length: number) =>
-  v.nullish(
-    v.pipe(
-      v.string('must be a string or null'),
-      v.maxLength(length, `must be at most ${length} characters long`),
-      wellFormed,
-    ),
-    null,
-  );
+  v.nullish(v.pipe(v.string('must be a string or null'), ...maxCharacters(length), wellFormed), null);
 
 /** One movement as a client sends it, in JSON or as a line of NDJSON. */
 export const Movement = v.strictObject({

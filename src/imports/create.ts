@@ -1,12 +1,7 @@
 import * as v from 'valibot';
 import { wakeWebhooks } from '../delivering/wake.ts';
 import { unknownKey } from '../http/authentication.ts';
-import {
-  IDEMPOTENCY_KEY_PARAMETER,
-  keyReused,
-  readIdempotencyKey,
-  requestInProgress,
-} from '../http/idempotency-key.ts';
+import { keyReused, readIdempotencyKey, requestInProgress } from '../http/idempotency-key.ts';
 import {
   check,
   invalidIssues,
@@ -40,7 +35,7 @@ const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an a
 /** Other parameters are refused. If they were ignored, a client would think that they had an effect. */
 const query = (format: FormatName) =>
   v.strictObject({
-    format: v.optional(v.literal(format, `must be "${format}", which the content type says`)),
+    format: v.optional(v.literal(format, `must be "${format}" for this content type`)),
   });
 
 /** POST /v1/imports */
@@ -53,24 +48,24 @@ export const createImport = (runtime: Runtime) => {
     {
       tag: 'Imports',
       scope: 'import',
+      idempotent: true,
       summary: 'Import movements',
       description:
-        'The response is sent when the bytes are committed. Storing and notifying follow; a small JSON body is usually stored by then. A JSON body with an invalid movement is refused as a whole. In NDJSON, an invalid line is reported at /v1/imports/{id}/errors and the others are stored. With Idempotency-Key you can send the same request again for 24 h.',
+        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
       query: {
         format: {
-          description: 'The format. By default it follows from the content type.',
+          description: 'The format of the body. It must match the content type.',
           schema: { type: 'string', enum: ['json', 'ndjson'] },
         },
       },
-      headers: IDEMPOTENCY_KEY_PARAMETER,
       body: { [JSON_TYPE]: Movements, [NDJSON_TYPE]: null },
       answer: {
         status: 202,
         schema: v.object({ import: ImportView }),
-        description: 'Accepted. Location says where to follow it.',
-        headers: { Location: 'The path of the import.' },
+        description: 'The accepted import. Follow it at the path in the header Location.',
+        headers: ['Location'],
       },
-      problems: ['malformed', 'conflict', 'too-large', 'unsupported-media-type', 'invalid'],
+      problems: ['upload-interrupted', 'overloaded'],
     },
     async (c) => {
       const caller = c.get('caller');
@@ -149,8 +144,8 @@ function requireAccepted(accepted: NonNullable<Awaited<ReturnType<StoreInline>>>
       throw unknownKey();
     case 'dropped':
       throw new Problem(
-        'unavailable',
-        'The upload was interrupted, and nothing of it was kept: send it again.',
+        'upload-interrupted',
+        'The upload was interrupted, and nothing of it was stored. Send it again.',
         {
           headers: { 'Retry-After': '1' },
         },

@@ -20,13 +20,13 @@ export const listImports = ({ database }: Runtime) =>
       tag: 'Imports',
       scope: 'read',
       summary: 'List your imports',
-      description: 'The newest first. The header Link, rel="next", leads to the next page.',
-      query: pagingParameters(PER_PAGE),
+      description:
+        'Lists imports, the newest first. If there is a next page, the header Link has its path. A limited API key sees only the imports that were sent with it.',
+      query: pagingParameters('i1', PER_PAGE),
       answer: {
         schema: v.object({ imports: v.array(ImportView) }),
-        description: 'One page.',
+        description: 'A page of imports.',
       },
-      problems: ['invalid'],
     },
     async (c) => {
       const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, Query);
@@ -41,10 +41,9 @@ export const getImport = ({ database }: Runtime) =>
     {
       tag: 'Imports',
       scope: 'read',
-      summary: 'See how far an import is',
+      summary: 'Get an import',
       path: { id: idParameter('import') },
       answer: { schema: v.object({ import: ImportView }), description: 'The import.' },
-      problems: ['not-found'],
     },
     async (c) =>
       c.json({ import: viewImport(await findImport(database, c.get('caller'), readId(c, 'import'))) }),
@@ -56,17 +55,17 @@ export const listImportErrors = ({ database }: Runtime) =>
     {
       tag: 'Imports',
       scope: 'read',
-      summary: 'List the rows of an import that could not be read',
-      description: 'The other rows are stored. At most 10,000 issues are listed; rejected counts all.',
+      summary: 'List the rejected rows of an import',
+      description:
+        'Lists why rows were rejected. The other rows are stored. At most 10,000 issues are listed; rejected in the import counts all rows.',
       path: { id: idParameter('import') },
       answer: {
         schema: v.object({
           errors: v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
           warnings: v.array(v.object({ line: Count, message: v.string() })),
         }),
-        description: 'By line.',
+        description: 'The issues, by line.',
       },
-      problems: ['not-found'],
     },
     async (c) => {
       const { id } = await findImport(database, c.get('caller'), readId(c, 'import'));

@@ -15,12 +15,17 @@ export const retryImport = ({ database, queues, log }: Runtime) =>
     {
       tag: 'Imports',
       scope: 'import',
+      idempotent: true,
       summary: 'Retry a failed import',
       description:
-        'Queues an import again whose status is failed. It continues after the rows that are stored already, so nothing is stored twice. An import of any other status, and one whose API key was deleted, is answered 409.',
+        'Queues a failed import again. It continues after the rows that are stored already, so nothing is stored twice. For an import with another status, or whose API key was deleted, the answer is 409.',
       path: { id: idParameter('import') },
-      answer: { status: 202, schema: v.object({ import: ImportView }), description: 'The import, queued.' },
-      problems: ['not-found', 'conflict'],
+      answer: {
+        status: 202,
+        schema: v.object({ import: ImportView }),
+        description: 'The import, now queued.',
+      },
+      problems: ['import-not-failed', 'import-not-retryable'],
     },
     async (c) => {
       const caller = c.get('caller');
@@ -41,15 +46,15 @@ function requireQueued(retry: ImportRetry): void {
       return;
     case 'not failed':
       throw new Problem(
-        'conflict',
+        'import-not-failed',
         `Only a failed import can be retried, and the status of this one is ${retry.status}.`,
       );
     case 'api key deleted':
       throw new Problem(
-        'conflict',
-        'The API key that sent this import was deleted, so it is not known which accounts its rows may have: send the file again with another key.',
+        'import-not-retryable',
+        'The API key that sent this import was deleted. Send the file again with another key.',
       );
     case 'body deleted':
-      throw new Problem('conflict', 'What was sent is not kept any more: send the file again.');
+      throw new Problem('import-not-retryable', 'The body of this import was deleted. Send the file again.');
   }
 }

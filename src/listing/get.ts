@@ -13,10 +13,9 @@ export const getTransaction = ({ config, database }: Runtime) =>
     {
       tag: 'Movements',
       scope: 'read',
-      summary: 'Show a movement',
+      summary: 'Get a movement',
       path: { id: idParameter('movement') },
       answer: { schema: v.object({ transaction: TransactionView }), description: 'The movement.' },
-      problems: ['not-found'],
     },
     async (c) => {
       const transaction = await findTransaction(

@@ -7,9 +7,9 @@ import { idParameter, type RouteDescription } from '../http/openapi.ts';
 import { linkNext, MAX_PER_PAGE, paging, pagingParameters, wholeNumber } from '../http/paging.ts';
 import { invalid, notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
-import { Moment } from '../moment.ts';
+import { MOMENT, Moment } from '../moment.ts';
 import type { Runtime } from '../runtime.ts';
-import { isCalendarDate } from '../validation.ts';
+import { CALENDAR_DATE, CalendarDate } from '../validation.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { type ListedAccount, readAccounts } from './accounts.ts';
 import type { Listing } from './listing.ts';
@@ -19,41 +19,56 @@ import { TransactionView } from './view.ts';
 
 const MAX_PAGE = 999_999_999_999;
 
-const date = v.optional(
-  v.pipe(v.string(), v.check(isCalendarDate, 'must be a date that exists, written YYYY-MM-DD')),
-);
-
 const query = (zone: ZoneOffset) =>
   v.strictObject({
-    starts: date,
-    ends: date,
+    starts: v.optional(CalendarDate),
+    ends: v.optional(CalendarDate),
     after: v.optional(Moment(zone)),
     page: v.optional(wholeNumber(MAX_PAGE, 'must be a whole number from 1')),
     ...paging('t1', MAX_PER_PAGE),
   });
 
-const DATE = { type: 'string', format: 'date' } as const;
+const DATE = { type: 'string', format: 'date', pattern: `^${CALENDAR_DATE}$` } as const;
+
+const { per_page, cursor } = pagingParameters('t1', MAX_PER_PAGE);
 
 const description: RouteDescription = {
   tag: 'Movements',
   scope: 'read',
   summary: 'List movements',
   description:
-    'At least one of starts, ends and after must be given. Order: id ascending. The header Link, rel="next", leads to the next page.',
-  query: {
-    starts: { description: 'The first date_issue, inclusive.', example: '2026-01-01', schema: DATE },
-    ends: { description: 'The last date_issue, inclusive.', schema: DATE },
-    after: {
-      description: 'The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss, with or without an offset.',
+    'Lists movements in the order of their ids. Give at least one of starts, ends and after. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list.',
+  group: {
+    name: 'range',
+    description: 'Which movements to list, and which page of them. Each property is a query parameter.',
+    properties: {
+      starts: {
+        description: 'The first date_issue, inclusive. It must not be later than ends.',
+        example: '2026-01-01',
+        schema: DATE,
+      },
+      ends: { description: 'The last date_issue, inclusive.', schema: DATE },
+      after: {
+        description:
+          'The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.',
+        schema: { type: 'string', pattern: MOMENT },
+      },
+      page: {
+        description: 'The number of the page, from 1. Not together with cursor.',
+        schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE },
+      },
+      cursor,
     },
-    page: {
-      description: 'From 1. For deep listings follow Link, whose cost does not grow.',
-      schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE },
+    rules: {
+      anyOf: [{ required: ['starts'] }, { required: ['ends'] }, { required: ['after'] }],
+      not: { required: ['page', 'cursor'], properties: { page: {}, cursor: {} } },
     },
-    ...pagingParameters(MAX_PER_PAGE),
   },
-  answer: { schema: v.object({ transactions: v.array(TransactionView) }), description: 'One page.' },
-  problems: ['not-found', 'invalid'],
+  query: { per_page },
+  answer: {
+    schema: v.object({ transactions: v.array(TransactionView) }),
+    description: 'A page of movements.',
+  },
 };
 
 /** GET /v1/transactions */

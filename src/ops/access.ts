@@ -65,7 +65,11 @@ function requirePassword({ user, password }: Admin, { redis, prefix }: Pick<Runt
     const client = nameClient(c.get('clientAddress'));
     const left = wrongPasswords.look(client);
     if (left.exhausted) {
-      throw tooManyRequests(left, `${GUESSES} wrong passwords came from this address within a minute.`);
+      throw tooManyRequests(
+        'too-many-passwords',
+        left,
+        `${GUESSES} wrong passwords came from this address within a minute.`,
+      );
     }
     const [, encoded = ''] = /^Basic\s+(\S+)$/i.exec(header) ?? [];
     // Digests are of equal length, which timingSafeEqual needs.

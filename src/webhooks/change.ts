@@ -26,11 +26,11 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
       scope: 'webhooks',
       summary: 'Change a webhook, pause it, or activate it',
       description:
-        'Takes any field that creates a webhook, and status. A paused webhook keeps matching movements: their deliveries are pending until it is active again. active also activates a disabled webhook. active, a new endpoint and new headers reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from then on.',
+        'Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on.',
       body: { 'application/json': WebhookChange },
       path: { id: idParameter('webhook') },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
-      problems: ['malformed', 'forbidden', 'not-found', 'too-large', 'unsupported-media-type', 'invalid'],
+      problems: ['limited-api-key', 'pending-for-other-accounts', 'endpoint-refused'],
     },
     async (c) => {
       const { database, secrets } = runtime;
@@ -81,8 +81,8 @@ async function toColumns(
 async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId: string): Promise<void> {
   if (accountIds !== 'all' && (await mayHavePendingOfOtherAccounts(sql, webhookId, accountIds))) {
     throw new Problem(
-      'forbidden',
-      'This webhook may still have pending deliveries of accounts that this API key cannot see: wait until they are delivered, or use a key for all accounts.',
+      'pending-for-other-accounts',
+      'This webhook may still have pending deliveries of accounts that this API key cannot see. Wait until they are delivered, or use a key for all accounts.',
     );
   }
 }

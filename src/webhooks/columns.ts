@@ -9,8 +9,12 @@ import type { Runtime } from '../runtime.ts';
 export async function requireEndpoint(guard: AddressGuard, endpoint: string): Promise<string> {
   const url = new URL(endpoint);
   const refusal = await guard.checkEndpoint(url);
-  if (refusal !== null)
-    throw invalid([{ path: 'endpoint', message: `is not allowed: ${refusal.replace(/\.$/, '')}` }]);
+  if (refusal !== null) {
+    const message = `is not allowed: ${refusal.replace(/\.$/, '')}`;
+    throw new Problem('endpoint-refused', `endpoint ${message}.`, {
+      errors: [{ path: 'endpoint', message }],
+    });
+  }
   return url.href;
 }
 
@@ -38,8 +42,8 @@ export async function requireAccount(
   if (account === 'all') {
     if (caller.accountIds !== 'all') {
       throw new Problem(
-        'forbidden',
-        'This API key is limited to some accounts, so that a webhook for "all" would show more than it may see: name one of its accounts.',
+        'limited-api-key',
+        'This API key is limited to some accounts, so its webhooks cannot be for "all". Name one of its accounts.',
       );
     }
     return null;

@@ -17,16 +17,17 @@ export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
     {
       tag: 'Webhooks',
       scope: 'webhooks',
-      summary: 'Subscribe to new movements',
+      idempotent: true,
+      summary: 'Create a webhook',
       description:
-        'Every movement stored from now on that matches is sent to the endpoint as a signed POST, and retried for about three days. The secret is shown in this answer only.',
+        'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. The secret is shown only in this answer.',
       body: { 'application/json': NewWebhook },
       answer: {
         schema: v.object({ webhook: WebhookView }),
         description: 'The webhook, with its secret.',
         secret: true,
       },
-      problems: ['malformed', 'forbidden', 'too-large', 'unsupported-media-type', 'invalid'],
+      problems: ['limited-api-key', 'endpoint-refused'],
     },
     async (c) => {
       const { config, database, secrets } = runtime;

@@ -12,10 +12,9 @@ export const getWebhook = (runtime: Runtime) =>
     {
       tag: 'Webhooks',
       scope: 'read',
-      summary: 'Look at a webhook',
+      summary: 'Get a webhook',
       path: { id: idParameter('webhook') },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
-      problems: ['not-found'],
     },
     async (c) => {
       const webhook = await findWebhook(runtime.database, c.get('caller'), readId(c, 'webhook'));

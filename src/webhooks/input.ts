@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/entities/webhook.ts';
 import { Title } from '../http/input.ts';
-import { Id } from '../validation.ts';
+import { documented, Id, maxCharacters } from '../validation.ts';
 
 const MAX_HEADERS = 10;
 
@@ -9,7 +9,7 @@ const MAX_HEADERS = 10;
  * Headers that Ledgerbell sets, or that belong to one connection and not to the message (RFC 9110, section 7.6.1). `host` and
  * `content-*` would contradict what is sent.
  */
-const REFUSED_HEADERS = new Set([
+const REFUSED_HEADERS = [
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -22,17 +22,29 @@ const REFUSED_HEADERS = new Set([
   'host',
   'expect',
   'user-agent',
-]);
+];
 const REFUSED_PREFIXES = ['webhook-', 'ledgerbell-', 'content-'];
 
-/** A field-name is a token; a field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
+/** v.record drops these names, which JavaScript's own objects have. */
+const DROPPED_NAMES = ['__proto__', 'constructor', 'prototype'];
+
+/** A regular expression for a text in upper or lower case, without a flag, which JSON Schema does not have. */
+const inAnyCase = (text: string) =>
+  text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+
+const REFUSED_NAME = new RegExp(
+  `^(?:${[...REFUSED_HEADERS.map(inAnyCase), ...DROPPED_NAMES].join('|')})$|^(?:${REFUSED_PREFIXES.map(inAnyCase).join('|')})`,
+);
+
+/** A field-name is a token, a field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
 const HeaderName = v.pipe(
   v.string(),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must have names of letters, digits and hyphens'),
-  v.check((name) => {
-    const lower = name.toLowerCase();
-    return !REFUSED_HEADERS.has(lower) && !REFUSED_PREFIXES.some((prefix) => lower.startsWith(prefix));
-  }, 'must not set webhook-*, ledgerbell-*, content-*, host, user-agent or a header of the connection'),
+  v.check(
+    (name) => !REFUSED_NAME.test(name),
+    'must not set webhook-*, ledgerbell-*, content-*, host, user-agent or a header of the connection',
+  ),
+  documented({ not: { pattern: REFUSED_NAME.source } }),
 );
 const HeaderValue = v.pipe(
   v.string('must have values that are strings'),
@@ -42,11 +54,13 @@ const HeaderValue = v.pipe(
   ),
 );
 
-/** v.record also accepts an array, and drops these names, which JavaScript's own objects have. */
-const DROPPED_NAMES = ['__proto__', 'constructor', 'prototype'];
-const NothingDropped = v.custom<object>(
-  (value) => !Array.isArray(value) && !DROPPED_NAMES.some((name) => Object.hasOwn(Object(value), name)),
-  `must be an object of header names and values, and none be named ${DROPPED_NAMES.join(', ')}`,
+/** v.record also accepts an array. */
+const NothingDropped = v.pipe(
+  v.custom<object>(
+    (value) => !Array.isArray(value) && !DROPPED_NAMES.some((name) => Object.hasOwn(Object(value), name)),
+    `must be an object of header names and values, without the names ${DROPPED_NAMES.join(', ')}`,
+  ),
+  documented({ type: 'object' }),
 );
 
 const Headers = v.pipe(
@@ -56,13 +70,14 @@ const Headers = v.pipe(
   ]),
   v.check(
     (headers) => Object.keys(headers).length <= MAX_HEADERS,
-    `must hold at most ${MAX_HEADERS} headers`,
+    `must have at most ${MAX_HEADERS} headers`,
   ),
   // Header names are case-insensitive (RFC 9110, section 5.1).
   v.check((headers) => {
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     return new Set(names).size === names.length;
   }, 'must name each header once'),
+  documented({ maxProperties: MAX_HEADERS }),
 );
 
 const wholeNumber = (least: number, most: number) => {
@@ -70,13 +85,41 @@ const wholeNumber = (least: number, most: number) => {
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
 };
 
+const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
+const H16 = '[0-9A-Fa-f]{1,4}';
+const IPV6 = [
+  `(?:${H16}:){7}${H16}`,
+  `(?:${H16}:){1,7}:`,
+  ...[1, 2, 3, 4, 5, 6].map((after) => `(?:${H16}:){1,${7 - after}}(?::${H16}){1,${after}}`),
+  `:(?::${H16}){1,7}`,
+  '::',
+].join('|');
+const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+
+/**
+ * An http or https URL without a user name, whose host is a name in ASCII or an address. A regular expression, so that
+ * /openapi.json can say exactly what is accepted. The URL parser also takes spellings such as `http://0x7f.1`.
+ */
+export const ENDPOINT = new RegExp(
+  [
+    '^[Hh][Tt][Tt][Pp][Ss]?://',
+    `(?:(?:${LABEL}\\.){0,10}[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.?|(?:${OCTET}\\.){3}${OCTET}|\\[(?:${IPV6})\\])`,
+    '(?::(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?',
+    '(?:[/?#]\\S*)?$',
+  ].join(''),
+);
+
+const ENDPOINT_RULE =
+  'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
+
 const fields = {
   title: Title,
   endpoint: v.pipe(
-    v.string('must be an http or https URL'),
-    v.maxLength(2_048, 'must be at most 2048 characters long'),
-    v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\//, 'must be an http or https URL'),
-    v.url('must be an http or https URL'),
+    v.string(ENDPOINT_RULE),
+    ...maxCharacters(2_048),
+    v.regex(ENDPOINT, ENDPOINT_RULE),
+    v.check((text) => URL.canParse(text), ENDPOINT_RULE),
+    documented({ examples: ['https://example.com/ledgerbell'] }),
   ),
   event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
   account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
@@ -105,10 +148,8 @@ export const WebhookChange = v.pipe(
     ...v.partial(v.object(fields)).entries,
     status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
   }),
-  v.check(
-    (change) => Object.keys(change).length > 0,
-    'The body must hold at least one field that is to be changed',
-  ),
+  v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
+  documented({ minProperties: 1 }),
 );
 
 export type WebhookChange = v.InferOutput<typeof WebhookChange>;

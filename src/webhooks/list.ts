@@ -15,10 +15,9 @@ export const listWebhooks = (runtime: Runtime) =>
       tag: 'Webhooks',
       scope: 'read',
       summary: 'List your webhooks',
-      description: 'The oldest first. The header Link, rel="next", leads to the next page.',
-      query: pagingParameters(MAX_PER_PAGE),
-      answer: { schema: v.object({ webhooks: v.array(WebhookView) }), description: 'One page.' },
-      problems: ['invalid'],
+      description: 'Lists webhooks, the oldest first. If there is a next page, the header Link has its path.',
+      query: pagingParameters('w1', MAX_PER_PAGE),
+      answer: { schema: v.object({ webhooks: v.array(WebhookView) }), description: 'A page of webhooks.' },
     },
     async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);

@@ -16,10 +16,9 @@ export const removeWebhook = (runtime: Runtime) =>
       scope: 'webhooks',
       summary: 'Delete a webhook',
       description:
-        'Nothing more is sent to it: its pending deliveries are shown as cancelled. Its log stays until retention.',
+        'Nothing more is sent to the webhook, and its pending deliveries become cancelled. The log of its deliveries is kept.',
       path: { id: idParameter('webhook') },
-      answer: { schema: v.object({ status: v.literal('success') }), description: 'It is deleted.' },
-      problems: ['not-found'],
+      answer: { schema: v.object({ status: v.literal('success') }), description: 'The webhook is deleted.' },
     },
     async (c) => {
       const { database } = runtime;

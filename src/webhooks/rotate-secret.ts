@@ -18,16 +18,16 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
     {
       tag: 'Webhooks',
       scope: 'webhooks',
+      idempotent: true,
       summary: "Replace a webhook's secret",
       description:
-        'For 24 hours, notifications carry two signatures: one with the new secret and one with the former. If you rotate again within that time, only the last two secrets sign.',
+        'For 24 hours, notifications have two signatures: one with the new secret and one with the previous one. If you replace the secret again within that time, the last two secrets sign.',
       path: { id: idParameter('webhook') },
       answer: {
         schema: v.object({ webhook: WebhookView }),
         description: 'The webhook, with its new secret, which is shown in this answer only.',
         secret: true,
       },
-      problems: ['not-found'],
     },
     async (c) => {
       const { database, secrets } = runtime;

@@ -2,13 +2,14 @@ import * as v from 'valibot';
 import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS, type Webhook } from '../database/entities/webhook.ts';
 import { Count, IdView, Timestamp } from '../http/schemas.ts';
 import type { Runtime } from '../runtime.ts';
+import { ENDPOINT } from './input.ts';
 import { readStandings, type Standing } from './standing.ts';
 
 const Health = v.object({
   circuit: v.pipe(
     v.picklist(['closed', 'open', 'half_open']),
     v.description(
-      'open: nothing is sent until open_until. half_open: one POST probes whether the endpoint has recovered.',
+      'open: nothing is sent until open_until. half_open: a single POST checks whether the endpoint has recovered.',
     ),
   ),
   open_until: v.nullable(Timestamp),
@@ -24,12 +25,15 @@ const Health = v.object({
 export const WebhookView = v.object({
   id: IdView,
   title: v.string(),
-  endpoint: v.pipe(v.string(), v.url()),
+  endpoint: v.pipe(v.string(), v.regex(ENDPOINT)),
   event: v.picklist(WEBHOOK_EVENTS),
   account: v.pipe(v.union([v.literal('all'), IdView]), v.description('"all", or the id of an account')),
   status: v.picklist(['active', 'paused', 'disabled']),
   status_reason: v.nullable(v.string()),
-  secret: v.pipe(v.optional(v.string()), v.description('Only in the answer to its creation or rotation.')),
+  secret: v.pipe(
+    v.optional(v.string()),
+    v.description('Shown only when the webhook is created or the secret is replaced.'),
+  ),
   encoding: v.picklist(ENCODINGS),
   hash_encoding: v.picklist(HASH_ENCODINGS),
   ordered: v.boolean(),
@@ -37,7 +41,7 @@ export const WebhookView = v.object({
   max_in_flight: Count,
   header_names: v.pipe(
     v.array(v.string()),
-    v.description('Of its custom headers. Their values are not shown.'),
+    v.description('The names of the custom headers. Their values are not shown.'),
   ),
   health: Health,
   deliveries: v.object({ pending: Count, delivered: Count, failed: Count }),

@@ -100,7 +100,7 @@ it('cuts the connection of a client that goes on sending after its answer', asyn
 });
 
 it('explains what it answers', async () => {
-  for (const name of ['headers-too-large', 'request-timeout', 'too-many-requests']) {
+  for (const name of ['headers-too-large', 'request-timeout', 'rate-limited']) {
     expect((await service.call('GET', `/problems/${name}`)).status).toBe(200);
   }
 });

@@ -10,7 +10,12 @@ interface Operation {
   operationId?: string;
   tags?: string[];
   security?: unknown[];
-  parameters?: { in: string; name: string; required?: boolean; schema?: object }[];
+  parameters?: {
+    in: string;
+    name: string;
+    required?: boolean;
+    schema?: { properties?: object; anyOf?: object[] };
+  }[];
   requestBody?: { content: Record<string, object> };
   responses: Record<
     string,
@@ -71,13 +76,14 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('tells of the rate limit on each answer under /v1 but 401, and when to come back', () => {
+  it('tells of the rate limit on each answer under /v1, and when to come back', () => {
     for (const { path, operation } of operations) {
       for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
-        const names = path.startsWith('/v1/') && status !== '401' ? ['RateLimit-Policy', 'RateLimit'] : [];
-        if (path.startsWith('/v1/') && /409|429|503/.test(status)) names.push('Retry-After');
-        const own = Object.keys(headers).filter((name) => name !== 'Link' && name !== 'Location');
+        const names = path.startsWith('/v1/') ? ['RateLimit-Policy', 'RateLimit'] : [];
+        if (/409|429|503/.test(status)) names.push('Retry-After');
+        const own = Object.keys(headers).filter((name) => /^RateLimit|^Retry/.test(name));
         expect(own, `${path} ${status}`).toEqual(names);
+        expect(Object.keys(headers)).toContain('X-Request-Id');
       }
     }
   });
@@ -122,10 +128,19 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('names the header that makes an import safe to send again', () => {
-    expect(document.paths['/v1/imports']?.post?.parameters).toContainEqual(
-      expect.objectContaining({ in: 'header', name: 'Idempotency-Key', schema: { type: 'string' } }),
-    );
+  it('names the header that makes a POST safe to repeat', () => {
+    for (const { method, operation } of operations) {
+      const names = operation.parameters?.filter((it) => it.in === 'header').map(({ name }) => name) ?? [];
+      expect(names, operation.operationId).toEqual(method === 'POST' ? ['Idempotency-Key'] : []);
+      if (method === 'POST') expect(operation.responses).toHaveProperty('409');
+    }
+  });
+
+  it('tells the errors of a status apart by their types', () => {
+    const { content = {} } = document.paths['/v1/webhooks']?.post?.responses['403'] ?? {};
+    expect(content['application/problem+json']?.schema).toMatchObject({
+      properties: { type: { enum: ['/problems/missing-scope', '/problems/limited-api-key'] } },
+    });
   });
 
   it('shows what a webhook and a movement are made of', () => {
@@ -145,9 +160,10 @@ describe('/openapi.json', () => {
     const imports = JSON.stringify(schemaOf('/v1/imports'));
     for (const field of ['account_id', 'dc', 'amount', 'date_issue', 'unique_id'])
       expect(imports).toContain(`"${field}"`);
-    const parameters = document.paths['/v1/transactions']?.get?.parameters?.map(({ name }) => name);
-    expect(parameters).toEqual(
-      expect.arrayContaining(['starts', 'ends', 'after', 'page', 'per_page', 'cursor']),
-    );
+    const [range] = document.paths['/v1/transactions']?.get?.parameters ?? [];
+    expect(range).toMatchObject({ in: 'query', style: 'form', explode: true, required: true });
+    const { properties, anyOf } = range?.schema ?? {};
+    expect(Object.keys(properties ?? {})).toEqual(['starts', 'ends', 'after', 'page', 'cursor']);
+    expect(anyOf).toEqual([{ required: ['starts'] }, { required: ['ends'] }, { required: ['after'] }]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PROBLEMS } from '../../src/http/problem.ts';
+import { PROBLEMS } from '../../src/http/problem-types.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 
@@ -49,11 +49,11 @@ describe('/docs', () => {
 
 describe('/problems', () => {
   it('explains the type of every error', async () => {
-    for (const [name, { status, title }] of Object.entries(PROBLEMS)) {
+    for (const [name, { status, ...texts }] of Object.entries(PROBLEMS)) {
       const page = await service.call('GET', `/problems/${name}`);
       expect(page.status).toBe(200);
       expect(page.body).toContain(String(status));
-      expect(page.body).toContain(title);
+      for (const text of Object.values(texts)) expect(page.body).toContain(text);
     }
   });
 

@@ -38,7 +38,7 @@ describe('/docs in a browser', () => {
     const all = { ...body.paths, ...body.webhooks };
     const operations = Object.values<object>(all).flatMap((methods) => Object.keys(methods));
     expect(await page.locator('.opblock').count()).toBe(operations.length);
-    const create = page.locator('.opblock-post', { hasText: 'Subscribe to new movements' });
+    const create = page.locator('.opblock-post', { hasText: 'Create a webhook' });
     await create.locator('.opblock-summary-control').click();
     await create.locator('.opblock-body').waitFor();
     expect(await create.textContent()).toContain('NEW_TRANSACTION');

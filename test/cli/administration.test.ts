@@ -137,10 +137,7 @@ describe('a command that cannot be run says why in one line', () => {
       'There is no customer of that id.',
     ],
     [[...accounts, '--currency', 'LIRA'], '--currency must be a currency of ISO 4217'],
-    [
-      [...accounts, '--currency', 'TRY', '--iban', 'TR00'],
-      '--iban must be an IBAN whose check digits are right.',
-    ],
+    [[...accounts, '--currency', 'TRY', '--iban', 'TR00'], '--iban must be an IBAN, with or without spaces.'],
     [
       ['replay', '--webhook', '999999', '--since', '2026-01-01'],
       'There is no webhook of that id, or it was deleted.',

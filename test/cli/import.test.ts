@@ -111,7 +111,7 @@ describe('ledgerbell import', () => {
     expect(reasonOf(await importFile(path))).toMatch(/^error: transactions\.0\.amount must be a string/);
     const unknown = await runCli(['import', path, '--key', 'lb_tellnobody', '--url', service.url]);
     expect(reasonOf(unknown)).toBe(
-      `error: The API key is not known: it may have been mistyped, or deleted. Asked was ${service.url}.`,
+      `error: This API key does not exist. It may be mistyped, or it was deleted. Asked was ${service.url}.`,
     );
   });
 

@@ -99,6 +99,6 @@ describe('ledgerbell replay', () => {
     await until('both delivered again', delivered);
     await database.query("UPDATE webhooks SET status = 'disabled' WHERE id = ?", [webhookId]);
     const refused = await runCli(['replay', '--webhook', webhookId, ...since], environment);
-    expect(reasonOf(refused)).toMatch(/^error: The webhook is disabled: /);
+    expect(reasonOf(refused)).toMatch(/^error: The webhook is disabled\. /);
   });
 });

@@ -49,8 +49,8 @@ describe('a POST with an Idempotency-Key', () => {
     expectProblem(await post(key, '/v1/webhooks', name, webhook({ event: 'NONE' })), 422);
     expect((await post(key, '/v1/webhooks', name, webhook())).status).toBe(200);
     const other = await post(key, '/v1/webhooks', name, webhook({ title: 'Another' }));
-    expect(expectProblem(other, 422)).toEqual(['Idempotency-Key']);
-    expect(expectProblem(await post(key, '/v1/settings/api/rotate', name), 422)).toEqual(['Idempotency-Key']);
+    expectProblem(other, 409, 'idempotency-key-reused');
+    expectProblem(await post(key, '/v1/settings/api/rotate', name), 409, 'idempotency-key-reused');
     expect(expectProblem(await post(key, '/v1/accounts', 'x'.repeat(256), {}), 422)).toEqual([
       'Idempotency-Key',
     ]);

@@ -103,7 +103,7 @@ const wrongMembers: Written[] = [
   { date_issue: '2026-1-5' },
   { date_issue: 20260115 },
   { code: 'x'.repeat(65) },
-  { description: '🙂'.repeat(2_001) },
+  { description: '🙂'.repeat(4_001) },
   { description: '\ud83d' },
   { name: 7 },
   { unique_id: ['a'] },

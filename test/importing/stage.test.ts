@@ -51,8 +51,9 @@ describe('an Idempotency-Key', () => {
     const first = await send(key, 'taken', { transactions: [movement(account)] });
     await importDone(service, key, first.body.import.id);
     const answer = await send(key, 'taken', { transactions: [movement(account, { amount: '1' })] });
-    expect(expectProblem(answer, 422)).toEqual(['Idempotency-Key']);
-    expectProblem(await send(key, 'taken', longBody(account), 'application/x-ndjson'), 422);
+    expectProblem(answer, 409, 'idempotency-key-reused');
+    const other = await send(key, 'taken', longBody(account), 'application/x-ndjson');
+    expectProblem(other, 409, 'idempotency-key-reused');
     const { body } = await service.call('GET', '/v1/imports', { key });
     expect(body.imports).toEqual([expect.objectContaining({ id: first.body.import.id, inserted: 1 })]);
   });

@@ -1,15 +1,21 @@
 import { expect } from 'vitest';
+import type { ProblemName } from '../../src/http/problem-types.ts';
 import type { Answer } from './service.ts';
 
 /**
  * Checks that an answer is an error in the format of all errors (RFC 9457).
+ * @param name of its type. Default: any.
  * @returns the paths of its validation issues, in order.
  */
-export function expectProblem({ status, headers, body }: Answer, expected: number): string[] {
+export function expectProblem(
+  { status, headers, body }: Answer,
+  expected: number,
+  name?: ProblemName,
+): string[] {
   expect({ status, body }).toMatchObject({ status: expected, body: { status: expected } });
   expect(headers.get('content-type')).toBe('application/problem+json');
   expect(body).toEqual({
-    type: expect.stringMatching(/^\/problems\/[a-z-]+$/),
+    type: name === undefined ? expect.stringMatching(/^\/problems\/[a-z-]+$/) : `/problems/${name}`,
     title: expect.stringMatching(/./),
     status: expected,
     detail: expect.stringMatching(/./),
