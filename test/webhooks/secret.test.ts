@@ -127,19 +127,16 @@ describe('a test notification', () => {
     expect(new URLSearchParams(post?.body).get('dc')).toBe('Credit');
   });
 
-  it('tells why there was no answer, and asks the address guard', async () => {
+  it('says that there was no answer, and asks the address guard', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await subscribe(service, key, 'http://127.0.0.1:9/');
     const none = await send(key, id);
-    expect([none.status, none.body.test]).toEqual([
-      202,
-      { status_code: null, error: expect.stringContaining('ECONNREFUSED') },
-    ]);
+    expect([none.status, none.body.test]).toEqual([202, { status_code: null, error: 'no answer' }]);
     await service.runtime.database.query("UPDATE webhooks SET endpoint = 'http://10.0.0.1/' WHERE id = ?", [
       id,
     ]);
     const { test } = (await send(key, id)).body;
-    expect(test).toEqual({ status_code: null, error: expect.stringContaining('ALLOW_PRIVATE_ENDPOINTS') });
+    expect(test).toEqual({ status_code: null, error: 'address not allowed' });
     await service.call('DELETE', `/v1/webhooks/${id}`, { key });
     expectProblem(await send(key, id), 404);
   });
