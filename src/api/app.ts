@@ -24,6 +24,7 @@ import { idempotentRequests } from '../http/idempotent-requests.ts';
 import { limitRate } from '../http/rate-limit.ts';
 import { createImport } from '../imports/create.ts';
 import { getImport, listImportErrors, listImports } from '../imports/get.ts';
+import { limitImportMemory } from '../imports/memory-limit.ts';
 import { retryImport } from '../imports/retry.ts';
 import { getTransaction } from '../listing/get.ts';
 import { listAccountTransactions, listAllTransactions } from '../listing/list.ts';
@@ -105,7 +106,7 @@ export function createApp(
   app.get('/v1/settings/api', ...getApiSettings(runtime));
   app.post('/v1/settings/api/rotate', ...rotateCustomerSecret(runtime));
   app.get('/v1/imports', ...listImports(runtime));
-  app.post('/v1/imports', ...createImport(runtime));
+  app.post('/v1/imports', limitImportMemory(), ...createImport(runtime));
   app.get('/v1/imports/:id', ...getImport(runtime));
   app.get('/v1/imports/:id/errors', ...listImportErrors(runtime));
   app.post('/v1/imports/:id/retry', ...retryImport(runtime));
