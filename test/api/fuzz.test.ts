@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { disagreements } from '../support/json-schema.ts';
 import { type Operation, readOperations } from '../support/operations.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { type Answer, useService } from '../support/service.ts';
@@ -77,18 +76,12 @@ function expectDecentAnswer(answer: Answer, method: string): void {
   });
 }
 
-/** 400 for what is not HTTP or a URL, and what another path answers: `..` and an encoded slash lead elsewhere. */
-const UNDOCUMENTED = [400, 404, 405, 413, 414, 431];
-
-async function tryOut(operation: Operation, { wire: request, flaw }: FuzzedRequest): Promise<number> {
+async function tryOut({ wire: request, flaw }: FuzzedRequest): Promise<number> {
   const answer = await wire.exchange(request);
   expectDecentAnswer(answer, request.method);
   const { status, body } = answer;
-  expect([...operation.answers.keys(), ...UNDOCUMENTED]).toContain(status);
   if (status >= 300) return status;
   expect(flaw).toBeNull();
-  const schema = operation.answers.get(status);
-  if (schema) expect(disagreements(schema, body)).toEqual([]);
   if (body.account ?? body.webhook) expectKept(request, body.account ?? body.webhook);
   return status;
 }
@@ -97,7 +90,7 @@ async function tryOutAll(operation: Operation): Promise<number[]> {
   const statuses: number[] = [];
   const requests = requestsOf(operation, worlds.get(operation) ?? world, receiver.url);
   const property = fc.asyncProperty(requests, async (request) => {
-    statuses.push(await tryOut(operation, request));
+    statuses.push(await tryOut(request));
   });
   await fc.assert(property, { numRuns: RUNS, seed: SEED }).catch((error: Error) => {
     error.message = `${operation.name}: ${error.message}`;

@@ -10,22 +10,25 @@ export interface Operation {
   readonly parameters: readonly { in: string; name: string }[];
   /** The schema of each content type it accepts; null if the document has none. */
   readonly bodies: ReadonlyMap<string, JsonSchema | null>;
-  /** The schema of each status it may answer with; null if the document has none. */
-  readonly answers: ReadonlyMap<number, JsonSchema | null>;
 }
 
 type Content = Record<string, { schema?: JsonSchema }>;
 
+interface Parameter {
+  in: string;
+  name: string;
+  style?: string;
+  schema?: JsonSchema;
+}
+
 interface Document {
-  components: { schemas: Record<string, JsonSchema> };
   paths: Record<
     string,
     Record<
       string,
       {
-        parameters?: { in: string; name: string }[];
+        parameters?: Parameter[];
         requestBody?: { content: Content };
-        responses: Record<string, { content?: Content }>;
       }
     >
   >;
@@ -34,29 +37,25 @@ interface Document {
 /** Reads all operations from the running service, in the order of its document. So tests include routes that are added later. */
 export async function readOperations(service: TestService): Promise<Operation[]> {
   const { body } = await service.call('GET', '/openapi.json');
-  const { paths, components } = body as Document;
-  const resolve = (schema: (JsonSchema & { $ref?: string }) | undefined): JsonSchema | null =>
-    schema?.$ref === undefined
-      ? (schema ?? null)
-      : (components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? null);
+  const { paths } = body as Document;
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => ({
+    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
       path,
-      parameters,
+      parameters: parameters.flatMap(membersOf),
       bodies: new Map(
         Object.entries(requestBody?.content ?? {}).map(([type, { schema }]) => [type, schema ?? null]),
-      ),
-      answers: new Map(
-        Object.entries(responses).map(([status, { content = {} }]) => [
-          Number(status),
-          resolve(Object.values(content)[0]?.schema),
-        ]),
       ),
     })),
   );
 }
+
+/** A parameter of style form that is an object stands for its properties, each a parameter of its own. */
+const membersOf = ({ in: where, name, style, schema }: Parameter) =>
+  style === 'form' && schema?.properties !== undefined
+    ? Object.keys(schema.properties).map((property) => ({ in: where, name: property }))
+    : [{ in: where, name }];
 
 /**
  * The collection of a path parameter: the segment before it, such as `webhooks` in `/v1/webhooks/{id}/replay`.

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
+import { requireDocumented } from './document.ts';
 import type { Answer } from './service.ts';
 
 /** Sends a request that `fetch` cannot send: with any Host header, a chunked body without a length, or another local address. */
@@ -28,11 +29,13 @@ export async function send(
   const parts: Buffer[] = [];
   for await (const part of response) parts.push(part);
   const text = Buffer.concat(parts).toString('utf8');
-  return {
+  const answer: Answer = {
     status: response.statusCode,
     headers: new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
     body: /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : text,
   };
+  await requireDocumented(url, method, answer);
+  return answer;
 }
 
 /** Sends raw bytes to a server. @returns what it answers until it closes the connection. */

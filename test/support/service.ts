@@ -6,6 +6,7 @@ import { createLog } from '../../src/log.ts';
 import type { Runtime } from '../../src/runtime.ts';
 import { ROLES, type RoleName, type Service, startService } from '../../src/service.ts';
 import { useDatabase } from './database.ts';
+import { requireDocumented } from './document.ts';
 
 export interface Answer {
   status: number;
@@ -21,7 +22,7 @@ export interface TestService {
   readonly runtime: Runtime;
   /** Creates a customer with an API key for all its accounts. */
   customer(name?: string): Promise<NewCustomer>;
-  /** Sends one request to the API. An object body is sent as JSON, a string as it is. */
+  /** Sends one request. An object body is sent as JSON, a string as it is. The answer must be as /openapi.json says. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Sends one request to the operators' listener. */
   callOps(method: string, path: string, options?: CallOptions): Promise<Answer>;
@@ -76,7 +77,11 @@ export function useService({
       return service.runtime;
     },
     customer: (name = 'Müşteri') => createCustomer(service.runtime, name),
-    call: (method, path, options) => callUrl(method, service.url + path, options),
+    async call(method, path, options) {
+      const answer = await callUrl(method, service.url + path, options);
+      await requireDocumented(service.url + path, method, answer);
+      return answer;
+    },
     callOps: (method, path, options) => callUrl(method, service.opsUrl + path, options),
   };
 }
@@ -98,5 +103,9 @@ async function callUrl(
   });
   const text = await response.text();
   const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text !== '' ? JSON.parse(text) : text,
+  };
 }

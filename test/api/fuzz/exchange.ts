@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
+import { requireDocumented } from '../../support/document.ts';
 import type { Answer } from '../../support/service.ts';
 
 /** No request here is slow by itself; whatever takes so long hangs. */
@@ -58,7 +59,9 @@ export function openWire(url: string): Wire {
       const [response] = await answered;
       const parts: Buffer[] = [];
       for await (const part of response) parts.push(part);
-      return read(response.statusCode, response.headers, Buffer.concat(parts));
+      const answer = read(response.statusCode, response.headers, Buffer.concat(parts));
+      await requireDocumented(url + target, method, answer);
+      return answer;
     },
     close: () => agent.destroy(),
   };
