@@ -1,0 +1,52 @@
+/** Longer lines are refused. A movement takes a few hundred characters. */
+export const MAX_LINE_LENGTH = 64 * 1024;
+
+export interface LineSplitter {
+  /** The lines that `text` completes, without their ends; null for a line that is too long. */
+  split(text: string): (string | null)[];
+  /** The last line, if it has no end. */
+  end(): (string | null)[];
+}
+
+/** Splits text at CR LF, LF or CR, whatever the parts in which it arrives. */
+export function createLineSplitter(): LineSplitter {
+  let carried = '';
+  let isTooLong = false;
+  /** A CR at the end of a part may be the first half of CR LF. */
+  let endedWithCr = false;
+
+  const carry = (text: string) => {
+    isTooLong ||= carried.length + text.length > MAX_LINE_LENGTH;
+    carried = isTooLong ? '' : carried + text;
+  };
+  const endLine = (): string | null => {
+    const line = isTooLong ? null : carried;
+    carried = '';
+    isTooLong = false;
+    return line;
+  };
+
+  return {
+    split(text) {
+      if (text === '') return [];
+      let rest = endedWithCr ? `\r${text}` : text;
+      endedWithCr = rest.endsWith('\r');
+      if (endedWithCr) rest = rest.slice(0, -1);
+      const parts: (string | null)[] = rest.includes('\r') ? rest.split(/\r\n|\r|\n/) : rest.split('\n');
+      const last = parts.pop() ?? '';
+      if (parts.length > 0) {
+        carry(parts[0] ?? '');
+        parts[0] = endLine();
+      }
+      for (let i = 1; i < parts.length; i += 1)
+        if ((parts[i]?.length ?? 0) > MAX_LINE_LENGTH) parts[i] = null;
+      carry(last ?? '');
+      return parts;
+    },
+    end() {
+      const hasLast = endedWithCr || isTooLong || carried !== '';
+      endedWithCr = false;
+      return hasLast ? [endLine()] : [];
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import type { AccountReference, Balance } from '../statement.ts';
+import { createAmountReader } from './amounts.ts';
+import { createDateReader } from './dates.ts';
+import { findColumn, foldHeading } from './headings.ts';
+import type { Label, Place, Profile } from './profile.ts';
+import { type Cell, textOf } from './row.ts';
+
+/** Two letters, two check digits and up to 30 characters (ISO 13616), perhaps in groups of four. */
+const IBAN = /(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Z0-9])/i;
+
+/** Tells an IBAN from another account number by its form. Quotation marks, which some banks leave in their files, are removed. */
+export function splitAccount(cell: Cell | undefined): { iban: string | null; number: string | null } {
+  const text = textOf(cell).replaceAll(/^['"\s]+|['"\s]+$/g, '');
+  const [iban] = IBAN.exec(text) ?? [];
+  if (iban !== undefined) return { iban: iban.replaceAll(' ', '').toUpperCase(), number: null };
+  return { iban: null, number: text === '' ? null : text };
+}
+
+/** The currency as ISO 4217; null if the cell is empty; undefined if it is no currency. */
+export function readCurrency(cell: Cell | undefined): string | null | undefined {
+  const text = textOf(cell).toUpperCase();
+  if (text === '') return null;
+  // Turkish banks write TL for TRY.
+  if (text === 'TL') return 'TRY';
+  return /^[A-Z]{3}$/.test(text) ? text : undefined;
+}
+
+/**
+ * Creates a reader of what a profile's `account` names.
+ * @param above the rows above the table.
+ * @param heading null if the table has none.
+ * @returns the account to which a row belongs.
+ */
+export function createAccountReader(
+  { account, bank }: Profile,
+  above: readonly (readonly Cell[])[],
+  heading: readonly Cell[] | null,
+): (row: readonly Cell[]) => AccountReference {
+  const locate = (place: Place | undefined): ((row: readonly Cell[]) => Cell | undefined) => {
+    if (place === undefined) return () => undefined;
+    if ('value' in place) return () => place.value;
+    if ('column' in place) {
+      const at = findColumn(place.column, heading);
+      return (row) => row[at];
+    }
+    const [value] = above.flatMap((cells) => besideLabel(cells, place)?.find((cell) => cell !== '') ?? []);
+    return () => value;
+  };
+  const number = locate(account.number);
+  const currency = locate(account.currency);
+  return (row) => ({ ...splitAccount(number(row)), currency: readCurrency(currency(row)) ?? null, bank });
+}
+
+/** Whether the rows of one table can belong to several accounts. */
+export const hasAccountColumn = ({ account: { number } }: Profile): boolean =>
+  number !== undefined && 'column' in number;
+
+/**
+ * Creates a reader of the rows with the opening and the closing balance.
+ * @returns the balance; null if the row has no such label; undefined if it has one and no amount.
+ */
+export function createBalanceReader(profile: Profile) {
+  const readAmount = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
+  const readDate = createDateReader(profile.dateFormats);
+  return (row: readonly Cell[], label: Label | undefined): Balance | null | undefined => {
+    const beside = label === undefined ? null : besideLabel(row, label);
+    if (beside === null) return null;
+    const amount = beside.map(readAmount).find((value) => value !== null);
+    const date = beside
+      .map((cell) => readDate(typeof cell === 'string' ? cell.replace(/:$/, '') : cell))
+      .find((value) => value !== null);
+    return amount === undefined ? undefined : { amount, date: date ?? null };
+  };
+}
+
+/** What stands after a label: the rest of its cell and the cells after it; null if the row does not have the label. */
+function besideLabel(cells: readonly Cell[], { label }: Label): Cell[] | null {
+  const labels = typeof label === 'string' ? [label] : label;
+  for (const [at, cell] of cells.entries()) {
+    if (typeof cell !== 'string') continue;
+    const text = cell.trim();
+    const found = labels.find((name) => hasLabel(text, name.replace(/:$/, '')));
+    if (found === undefined) continue;
+    const rest = text
+      .slice(found.replace(/:$/, '').length)
+      .replace(/^[\s:]+/, '')
+      .trim();
+    return [rest, ...cells.slice(at + 1).map((other) => (typeof other === 'string' ? other.trim() : other))];
+  }
+  return null;
+}
+
+const hasLabel = (text: string, label: string): boolean =>
+  foldHeading(text.slice(0, label.length)) === foldHeading(label) &&
+  /^(?:[\s:]|$)/.test(text.slice(label.length));

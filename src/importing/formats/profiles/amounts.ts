@@ -1,0 +1,71 @@
+import { parseAmount } from '../money.ts';
+import type { MinorUnits } from '../statement.ts';
+import type { Cell } from './row.ts';
+
+/** How a profile writes amounts. */
+export interface AmountFormat {
+  decimalSign: ',' | '.';
+  /** What may stand before or after an amount, such as "TL". */
+  currencyTexts: readonly string[];
+}
+
+/** A sign before or after the digits, or parentheses around them. Banks also write U+2212 for a minus. */
+const SIGNED =
+  /^(?:([-+\u2212])\s*([^-+\u2212()]+)|([^-+\u2212()]+?)\s*([-+\u2212])|\(\s*([^-+\u2212()]+?)\s*\)|([^-+\u2212()]+))$/;
+
+/** Excel keeps 15 digits of a number. */
+const EXCEL_DIGITS = 15;
+
+/**
+ * Creates a reader of amounts: "1.234,56", "-5,00", "5,00-", "(5,00)", "1 234,56". A separator of thousands is the sign that is not
+ * the decimal one, a space or an apostrophe, and must stand before each three digits.
+ * @returns hundredths, negative with a minus or in parentheses; null if the cell is no such amount.
+ */
+export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat) {
+  const decimal = decimalSign === '.' ? '\\.' : ',';
+  const thousands = decimalSign === '.' ? ",' \u2019" : ".' \u2019";
+  const digits = new RegExp(`^(\\d*|\\d{1,3}(?:([${thousands}])\\d{3})(?:\\2\\d{3})*)(?:${decimal}(\\d+))?$`);
+  const currencies = [...currencyTexts].sort((one, other) => other.length - one.length);
+
+  const readText = (cell: string): MinorUnits | null => {
+    const match = SIGNED.exec(withoutCurrency(cell.replaceAll(/[\s\u00a0\u202f]+/g, ' ').trim(), currencies));
+    if (match === null) return null;
+    const [, before, afterSign, beforeSign, after, inParentheses, bare] = match;
+    const number = digits.exec(
+      withoutCurrency((afterSign ?? beforeSign ?? inParentheses ?? bare ?? '').trim(), currencies),
+    );
+    if (number === null) return null;
+    const [, whole = '', , fraction = ''] = number;
+    // Three digits may be thousands after the other decimal sign: "5,000" is not 5,00.
+    if (fraction.length === 3) return null;
+    const amount = parseAmount(`${whole.replaceAll(/\D/g, '')}${decimalSign}${fraction}`, decimalSign);
+    if (amount === null || whole + fraction === '') return null;
+    const isNegative = inParentheses !== undefined || /[-\u2212]/.test(before ?? after ?? '');
+    return isNegative ? -amount : amount;
+  };
+
+  return (cell: Cell | undefined): MinorUnits | null => {
+    if (cell === undefined) return null;
+    return typeof cell === 'string' ? readText(cell) : readNumber(cell.number);
+  };
+}
+
+/**
+ * An amount in XLSX is a binary float, of which Excel shows 15 digits: 1067.9799999999999 is 1067.98. An amount of which more than 15
+ * digits count is refused.
+ */
+function readNumber(number: string): MinorUnits | null {
+  const rounded = Number(number).toPrecision(EXCEL_DIGITS);
+  if (!/^-?\d+(\.\d+)?$/.test(rounded)) return null;
+  const amount = parseAmount(rounded.replace('-', ''), '.');
+  return amount !== null && rounded.startsWith('-') ? -amount : amount;
+}
+
+function withoutCurrency(text: string, currencies: readonly string[]): string {
+  const lower = text.toLowerCase();
+  for (const currency of currencies) {
+    if (lower.endsWith(currency.toLowerCase())) return text.slice(0, -currency.length).trim();
+    if (lower.startsWith(currency.toLowerCase())) return text.slice(currency.length).trim();
+  }
+  return text;
+}

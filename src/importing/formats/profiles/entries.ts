@@ -1,0 +1,135 @@
+import type { Entry } from '../statement.ts';
+import { readCurrency, splitAccount } from './account.ts';
+import { createAmountReader } from './amounts.ts';
+import { createDateReader } from './dates.ts';
+import { findColumn, foldHeading } from './headings.ts';
+import { createMovementReader, type Fault } from './movement.ts';
+import type { Column, Profile } from './profile.ts';
+import { type Cell, quote, textOf } from './row.ts';
+
+/** What a row of the table says. */
+export type Reading =
+  | { kind: 'entry'; entry: Entry; warning: string | null }
+  | { kind: 'fault'; fault: Fault }
+  /** More of the description of the row before. */
+  | { kind: 'continuation'; description: string }
+  /** A row that is no movement as the profile says: pending, declined, or a part of another row. */
+  | { kind: 'ignored' };
+
+/** Creates a reader of the table's rows. @param heading null if the table has none. */
+export function createEntryReader(
+  profile: Profile,
+  heading: readonly Cell[] | null,
+): (line: number, row: readonly Cell[]) => Reading {
+  const { columns } = profile;
+  const find = (column: Column | undefined) => findColumn(column, heading);
+  const at = {
+    date: find(columns.date),
+    description: listOf(columns.description)
+      .map(find)
+      .filter((column) => column !== -1),
+    balance: find(columns.balance),
+    currency: find(columns.currency),
+    reference: find(columns.reference),
+    counterparty: find(columns.counterparty),
+    code: find(columns.code),
+  };
+  const readDate = createDateReader(profile.dateFormats);
+  const readBalance = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
+  const readMovement = createMovementReader(profile, heading);
+  const readStatus = createStatusReader(profile, heading);
+  const readName = createNameReader(profile, heading);
+  const pendingDates = new Set(profile.pendingDates?.map(foldHeading));
+  const detailAt = find(columns.detail);
+  const amountsAt = [columns.amount, columns.debit, columns.credit].map(find);
+  const isDetail = (row: readonly Cell[]) =>
+    detailAt !== -1 &&
+    textOf(row[detailAt]) !== '' &&
+    amountsAt.every((column) => textOf(row[column]) === '');
+  const width = heading?.length ?? Number.POSITIVE_INFINITY;
+
+  const describe = (row: readonly Cell[]): string | null =>
+    orNull(
+      at.description
+        .map((column) => textOf(row[column]))
+        .filter((text) => text !== '')
+        .join(' '),
+    );
+
+  return (line, row) => {
+    const status = readStatus(row);
+    if (status === 'ignored') return { kind: 'ignored' };
+    if (typeof status !== 'string') return { kind: 'fault', fault: status };
+    const dateCell = row[at.date];
+    if (profile.continuationRows && textOf(dateCell) === '')
+      return { kind: 'continuation', description: describe(row) ?? '' };
+    if (pendingDates.has(foldHeading(textOf(dateCell)))) return { kind: 'ignored' };
+    if (isDetail(row)) return { kind: 'ignored' };
+    const surplus = row.slice(width).find((cell) => textOf(cell) !== '');
+    if (surplus !== undefined) {
+      const message = `${quote(surplus)} is beyond the ${width} columns of the heading: is a separator not in quotation marks?`;
+      return { kind: 'fault', fault: { path: 'row', message } };
+    }
+    const date = readDate(dateCell);
+    if (date === null) {
+      const message = `${quote(dateCell)} is not a date. Allowed: ${profile.dateFormats.join(', ')}, from 1900 to 2099`;
+      return { kind: 'fault', fault: { path: 'date', message } };
+    }
+    const movement = readMovement(row);
+    if ('path' in movement) return { kind: 'fault', fault: movement };
+    const currency = readCurrency(row[at.currency]);
+    if (currency === undefined) {
+      const message = `${quote(row[at.currency])} is not a currency. Allowed: three letters, such as TRY`;
+      return { kind: 'fault', fault: { path: 'currency', message } };
+    }
+    const balanceCell = row[at.balance];
+    const balance = textOf(balanceCell) === '' ? null : readBalance(balanceCell);
+    const isBalanceWrong = balance === null && textOf(balanceCell) !== '';
+    const { iban, number } = splitAccount(row[at.counterparty]);
+    return {
+      kind: 'entry',
+      entry: {
+        line,
+        status,
+        date,
+        ...movement,
+        currency,
+        balance,
+        code: orNull(textOf(row[at.code])),
+        description: describe(row),
+        name: orNull(readName(row, movement.dc)),
+        opponentId: number,
+        opponentIban: iban,
+        reference: orNull(textOf(row[at.reference])),
+      },
+      warning: isBalanceWrong ? `the balance ${quote(balanceCell)} cannot be read` : null,
+    };
+  };
+}
+
+function createStatusReader({ columns: { status } }: Profile, heading: readonly Cell[] | null) {
+  const at = findColumn(status?.column, heading);
+  const meaning = new Map<string, Entry['status'] | 'ignored'>();
+  for (const name of ['booked', 'pending', 'ignored'] as const)
+    for (const text of status?.[name] ?? []) meaning.set(foldHeading(text), name);
+  const hasBooked = status?.booked !== undefined;
+  return (row: readonly Cell[]): Entry['status'] | 'ignored' | Fault => {
+    if (at === -1) return 'booked';
+    const found = meaning.get(foldHeading(textOf(row[at])));
+    if (found !== undefined || !hasBooked) return found ?? 'booked';
+    const allowed = [status?.booked, status?.pending, status?.ignored].flatMap((texts) => texts ?? []);
+    return { path: 'status', message: `${quote(row[at])} is not one of ${allowed.join(', ')}` };
+  };
+}
+
+function createNameReader({ columns: { name } }: Profile, heading: readonly Cell[] | null) {
+  const isPair = typeof name === 'object';
+  const debit = findColumn(isPair ? name.debit : name, heading);
+  const credit = findColumn(isPair ? name.credit : name, heading);
+  return (row: readonly Cell[], dc: Entry['dc']) => textOf(row[dc === 'Debit' ? debit : credit]);
+}
+
+const orNull = (text: string): string | null => (text === '' ? null : text);
+
+const listOf = (columns: Column | Column[] | undefined): Column[] =>
+  columns === undefined ? [] : Array.isArray(columns) ? columns : [columns];

@@ -1,0 +1,78 @@
+import { MAX_ROWS_ABOVE, matchProfile } from '../profiles/headings.ts';
+import type { Profile } from '../profiles/profile.ts';
+import type { Row } from '../profiles/row.ts';
+import { createTableReader, type TableReader } from '../profiles/table.ts';
+import type { StatementEvent } from '../statement.ts';
+import { readSheet } from './sheet.ts';
+import { readWorkbook } from './workbook.ts';
+import { XlsxError } from './xlsx-error.ts';
+import { openZip } from './zip.ts';
+
+const MIB = 1024 * 1024;
+
+/** The most bytes of an XLSX file, which is in memory while it is read. */
+export const MAX_XLSX_BYTES = 50 * MIB;
+
+/**
+ * Creates the parser of XLSX files. It reads the first sheet.
+ * @param profiles the one profile to use, or those of which one must fit: the sheet is only known once it is unpacked.
+ */
+export const createXlsxParser = (profiles: readonly Profile[]) =>
+  async function* parseXlsx(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<StatementEvent[]> {
+    let rows: AsyncGenerator<Row[]>;
+    try {
+      const zip = openZip(await readFile(bytes));
+      const workbook = await readWorkbook(zip);
+      await zip.checkPart(workbook.sheet);
+      rows = readSheet(zip.readPart(workbook.sheet), workbook);
+    } catch (error) {
+      yield [unreadable(messageOf(error))];
+      return;
+    }
+    const start: Row[] = [];
+    let table: TableReader | null = null;
+    let breakOff: string | undefined;
+    try {
+      for await (const batch of rows) {
+        if (table === null) start.push(...batch);
+        else yield table.read(batch);
+        if (table !== null || start.length < MAX_ROWS_ABOVE) continue;
+        table = chooseTable(start, profiles);
+        if (table === null) break;
+        yield table.read(start);
+      }
+    } catch (error) {
+      breakOff = messageOf(error);
+    }
+    if (table === null && start.length < MAX_ROWS_ABOVE) {
+      table = chooseTable(start, profiles);
+      if (table !== null) yield table.read(start);
+    }
+    yield table?.end(breakOff) ?? [unreadable(breakOff ?? NO_PROFILE)];
+  };
+
+const NO_PROFILE = 'no profile has the headings of the sheet, or several do: name a profile';
+
+function chooseTable(start: readonly Row[], profiles: readonly Profile[]): TableReader | null {
+  const profile = profiles.length === 1 ? profiles[0] : matchProfile(start, profiles);
+  return profile === undefined || profile === null ? null : createTableReader(profile);
+}
+
+async function readFile(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of bytes) {
+    length += part.length;
+    if (length > MAX_XLSX_BYTES) throw new XlsxError(`the file has more than ${MAX_XLSX_BYTES / MIB} MiB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+const unreadable = (message: string): StatementEvent => ({ type: 'issue', line: 1, path: 'file', message });
+
+/** @throws what is not about the file, such as a connection that broke while it was read. */
+function messageOf(error: unknown): string {
+  if (error instanceof XlsxError) return error.message;
+  throw error;
+}
