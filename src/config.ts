@@ -31,6 +31,8 @@ export interface Config {
   notificationEncoding: 'json' | 'form';
   /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
   rateLimit: number;
+  /** A folder with profiles of CSV and XLSX files, beside those of this project. */
+  profilesDir: string | undefined;
   logLevel: (typeof LOG_LEVELS)[number];
   /** Whether jobs can be retried and removed on the dashboard. */
   queueDashboard: 'read-only' | 'writable';
@@ -112,6 +114,7 @@ const Environment = v.object({
     ),
     '1000',
   ),
+  PROFILES_DIR: v.optional(v.string()),
   LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
   QUEUE_DASHBOARD: v.optional(
     v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
@@ -173,6 +176,7 @@ export function readConfig(
     allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
     notificationEncoding: e.NOTIFICATION_ENCODING,
     rateLimit: e.RATE_LIMIT,
+    profilesDir: e.PROFILES_DIR,
     logLevel: e.LOG_LEVEL,
     queueDashboard: e.QUEUE_DASHBOARD,
     embedded: e.EMBEDDED ?? (separateRoles || present.NODE_ENV === 'production' ? 'never' : 'auto'),

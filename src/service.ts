@@ -4,6 +4,7 @@ import { type Config, ConfigError, readConfig, requireServers } from './config.t
 import { startDeliveryWorker } from './delivering/worker.ts';
 import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
 import { startEmbedded } from './embedded/servers.ts';
+import { loadProfiles } from './importing/formats/profiles/load.ts';
 import { startImporterWorker } from './importing/worker.ts';
 import { createLog, type Log } from './log.ts';
 import { startMaintenanceWorker } from './maintenance/worker.ts';
@@ -35,6 +36,7 @@ export interface Service {
 /**
  * Starts the given roles in this process, on the configured servers or embedded ones.
  * @param signal aborts the start, which then rejects with the signal's reason.
+ * @throws {ConfigError} when a profile in PROFILES_DIR is wrong.
  * @throws when a server cannot be started or reached within a minute, or PORT or OPS_PORT is taken. Nothing is left running then.
  */
 export async function startService({
@@ -63,6 +65,8 @@ export async function startService({
   };
 
   try {
+    // A wrong profile is an error now, and not at the first file that needs it.
+    loadProfiles(config.profilesDir);
     const servers = await findServers(config, announce, signal);
     started.push(() => servers.stop());
     const migrations = config.databaseUrl === undefined ? 'run' : 'expect';

@@ -34,6 +34,7 @@ describe('the configuration', () => {
       allowPrivateEndpoints: [],
       notificationEncoding: 'json',
       rateLimit: 1000,
+      profilesDir: undefined,
       logLevel: 'info',
       queueDashboard: 'read-only',
       embedded: 'auto',

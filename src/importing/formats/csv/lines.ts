@@ -8,12 +8,15 @@ export interface LineSplitter {
   end(): (string | null)[];
 }
 
+/** Some banks end their lines with CR CR LF. */
+const LINE_END = /\r\r\n|\r\n|\r|\n/;
+
 /** Splits text at CR LF, LF or CR, whatever the parts in which it arrives. */
 export function createLineSplitter(): LineSplitter {
   let carried = '';
   let isTooLong = false;
-  /** A CR at the end of a part may be the first half of CR LF. */
-  let endedWithCr = false;
+  /** CRs at the end of a part may be the first half of a line end. */
+  let heldCrs = '';
 
   const carry = (text: string) => {
     isTooLong ||= carried.length + text.length > MAX_LINE_LENGTH;
@@ -29,10 +32,10 @@ export function createLineSplitter(): LineSplitter {
   return {
     split(text) {
       if (text === '') return [];
-      let rest = endedWithCr ? `\r${text}` : text;
-      endedWithCr = rest.endsWith('\r');
-      if (endedWithCr) rest = rest.slice(0, -1);
-      const parts: (string | null)[] = rest.includes('\r') ? rest.split(/\r\n|\r|\n/) : rest.split('\n');
+      const all = heldCrs + text;
+      heldCrs = all.endsWith('\r\r') ? '\r\r' : all.endsWith('\r') ? '\r' : '';
+      const rest = all.slice(0, all.length - heldCrs.length);
+      const parts: (string | null)[] = rest.includes('\r') ? rest.split(LINE_END) : rest.split('\n');
       const last = parts.pop() ?? '';
       if (parts.length > 0) {
         carry(parts[0] ?? '');
@@ -44,8 +47,8 @@ export function createLineSplitter(): LineSplitter {
       return parts;
     },
     end() {
-      const hasLast = endedWithCr || isTooLong || carried !== '';
-      endedWithCr = false;
+      const hasLast = heldCrs !== '' || isTooLong || carried !== '';
+      heldCrs = '';
       return hasLast ? [endLine()] : [];
     },
   };

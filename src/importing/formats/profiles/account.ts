@@ -48,7 +48,16 @@ export function createAccountReader(
   };
   const number = locate(account.number);
   const currency = locate(account.currency);
-  return (row) => ({ ...splitAccount(number(row)), currency: readCurrency(currency(row)) ?? null, bank });
+  const read = (row: readonly Cell[]) => ({
+    ...splitAccount(number(row)),
+    currency: readCurrency(currency(row)) ?? null,
+    bank,
+  });
+  const isFixed = [account.number, account.currency].every(
+    (place) => place === undefined || !('column' in place),
+  );
+  const fixed = isFixed ? read([]) : null;
+  return (row) => fixed ?? read(row);
 }
 
 /** Whether the rows of one table can belong to several accounts. */

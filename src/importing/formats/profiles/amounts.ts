@@ -25,7 +25,9 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
   const decimal = decimalSign === '.' ? '\\.' : ',';
   const thousands = decimalSign === '.' ? ",' \u2019" : ".' \u2019";
   const digits = new RegExp(`^(\\d*|\\d{1,3}(?:([${thousands}])\\d{3})(?:\\2\\d{3})*)(?:${decimal}(\\d+))?$`);
-  const currencies = [...currencyTexts].sort((one, other) => other.length - one.length);
+  const currencies = currencyTexts
+    .map((text) => text.toLowerCase())
+    .sort((one, other) => other.length - one.length);
 
   const readText = (cell: string): MinorUnits | null => {
     const match = SIGNED.exec(withoutCurrency(cell.replaceAll(/[\s\u00a0\u202f]+/g, ' ').trim(), currencies));
@@ -62,10 +64,11 @@ function readNumber(number: string): MinorUnits | null {
 }
 
 function withoutCurrency(text: string, currencies: readonly string[]): string {
+  if (/^[-+]?[\d.,]+$/.test(text)) return text;
   const lower = text.toLowerCase();
   for (const currency of currencies) {
-    if (lower.endsWith(currency.toLowerCase())) return text.slice(0, -currency.length).trim();
-    if (lower.startsWith(currency.toLowerCase())) return text.slice(currency.length).trim();
+    if (lower.endsWith(currency)) return text.slice(0, -currency.length).trim();
+    if (lower.startsWith(currency)) return text.slice(currency.length).trim();
   }
   return text;
 }

@@ -5,10 +5,21 @@ const text = v.pipe(v.string('must be a text'), v.nonEmpty('must not be empty'))
 
 const COLUMN_RULE = 'must be a heading, or a position from 1 to 256';
 
-const Column = v.union([text, v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(256))], COLUMN_RULE);
+const Column = v.union(
+  [
+    text,
+    v.pipe(
+      v.number(COLUMN_RULE),
+      v.integer(COLUMN_RULE),
+      v.minValue(1, COLUMN_RULE),
+      v.maxValue(256, COLUMN_RULE),
+    ),
+  ],
+  COLUMN_RULE,
+);
 
 const Columns = v.union(
-  [Column, v.pipe(v.array(Column), v.nonEmpty())],
+  [Column, v.pipe(v.array(Column), v.nonEmpty(COLUMN_RULE))],
   `${COLUMN_RULE}, or a list of these`,
 );
 
@@ -26,7 +37,12 @@ const Place = v.union(
 
 const Label = v.strictObject({ label: v.union([text, Texts], 'must be a text or a list of texts') });
 
-const CSV_ENCODING_RULE = 'must be an encoding of the WHATWG Encoding standard, such as "windows-1254"';
+const rows = (most: number) => {
+  const rule = `must be a number of rows from 0 to ${most}`;
+  return v.pipe(v.number(rule), v.integer(rule), v.minValue(0, rule), v.maxValue(most, rule));
+};
+
+const ENCODING_RULE = 'must be an encoding of the WHATWG Encoding standard, such as "windows-1254"';
 
 const ColumnMap = v.strictObject({
   date: Column,
@@ -64,7 +80,7 @@ export const ProfileFile = v.strictObject({
   source: text,
   delimiter: v.picklist([',', ';', '\t', '|'], 'must be ",", ";", "|" or a tab'),
   quote: v.optional(v.nullable(v.picklist(['"', "'"], `must be '"', "'" or null`)), '"'),
-  encoding: v.optional(v.pipe(text, v.check(isEncoding, CSV_ENCODING_RULE))),
+  encoding: v.optional(v.pipe(text, v.check(isEncoding, ENCODING_RULE))),
   decimalSign: v.picklist([',', '.'], 'must be "," or "."'),
   currencyTexts: v.optional(Texts),
   dateFormats: v.pipe(
@@ -74,11 +90,8 @@ export const ProfileFile = v.strictObject({
   /** What stands in place of the date of a pending movement. */
   pendingDates: v.optional(v.array(v.string('must be a text'), 'must be a list of texts')),
   heading: v.optional(Texts),
-  skipRows: v.optional(v.pipe(v.number('must be a number'), v.integer(), v.minValue(0), v.maxValue(100))),
-  trailerRows: v.optional(
-    v.pipe(v.number('must be a number'), v.integer(), v.minValue(0), v.maxValue(20, 'must be at most 20')),
-    0,
-  ),
+  skipRows: v.optional(rows(100)),
+  trailerRows: v.optional(rows(20), 0),
   columns: ColumnMap,
   positive: v.optional(v.picklist(['credit', 'debit'], 'must be "credit" or "debit"'), 'credit'),
   negativeDebits: v.optional(v.boolean('must be true or false'), false),

@@ -100,7 +100,8 @@ export function createTableReader(profile: Profile): TableReader {
     },
     end(breakOff) {
       if (table === null) {
-        writer.issue(1, { path: 'heading', message: missingHeading(profile, breakOff) });
+        const path = breakOff === undefined ? 'heading' : 'file';
+        writer.issue(1, { path, message: breakOff ?? missingHeading(profile) });
         return writer.flushAll();
       }
       if (breakOff !== undefined) {
@@ -116,8 +117,7 @@ export function createTableReader(profile: Profile): TableReader {
   };
 }
 
-const missingHeading = ({ name, heading }: Profile, breakOff: string | undefined): string =>
-  breakOff ??
-  (heading === undefined
+const missingHeading = ({ name, heading }: Profile): string =>
+  heading === undefined
     ? 'the file has no rows'
-    : `the heading of the profile ${name} is not in the first ${MAX_ROWS_ABOVE} rows: ${heading.join(', ')}`);
+    : `the heading of the profile ${name} is not in the first ${MAX_ROWS_ABOVE} rows: ${heading.join(', ')}`;
