@@ -1,0 +1,133 @@
+import type { Token } from './tokens.ts';
+
+/** An element that holds others. Its values are by name, those of aggregates inside it by path, such as `PAYEE.NAME`. */
+export interface Aggregate {
+  name: string;
+  /** The line of its opening tag. */
+  line: number;
+  values: Map<string, string>;
+  /** Names of the values that it has more than once, and that differ. The first one is kept. */
+  repeated: Set<string>;
+  /** Names of the values that were longer than 8 Ki characters. The beginning is kept. */
+  shortened: Set<string>;
+}
+
+export type AggregateEvent =
+  | { type: 'begin'; aggregate: Aggregate; inside: readonly Aggregate[] }
+  /** `complete` is false if the file ends inside it. */
+  | { type: 'end'; line: number; aggregate: Aggregate; inside: readonly Aggregate[]; complete: boolean }
+  /** A closing tag without an opening one. */
+  | { type: 'unopened'; name: string; line: number };
+
+/**
+ * How deep the aggregates lie that matter here. One ends, at the latest, where another of its own or a lower depth begins: some banks
+ * leave out closing tags, which OFX 1 allows for values only.
+ */
+const DEPTHS = new Map(
+  [
+    ['OFX'],
+    ['SIGNONMSGSRSV1', 'SIGNUPMSGSRSV1', 'BANKMSGSRSV1', 'CREDITCARDMSGSRSV1', 'INVSTMTMSGSRSV1'],
+    ['STMTTRNRS', 'CCSTMTTRNRS', 'INVSTMTTRNRS', 'ACCTINFOTRNRS'],
+    ['SONRS', 'STMTRS', 'CCSTMTRS', 'INVSTMTRS'],
+    ['BANKACCTFROM', 'CCACCTFROM', 'BANKTRANLIST', 'BANKTRANLISTP', 'LEDGERBAL', 'AVAILBAL', 'BALLIST'],
+    ['STMTTRN', 'STMTTRNP', 'BAL'],
+    ['STATUS', 'FI', 'PAYEE', 'BANKACCTTO', 'CCACCTTO', 'CURRENCY', 'ORIGCURRENCY', 'IMAGEDATA', 'EXTDPMT'],
+  ].flatMap((names, depth) => names.map((name) => [name, depth] as const)),
+);
+
+/** Those whose values belong to the aggregate around them. */
+const PARTS = new Set(
+  'BANKACCTFROM CCACCTFROM LEDGERBAL STATUS FI PAYEE BANKACCTTO CCACCTTO CURRENCY ORIGCURRENCY'.split(' '),
+);
+
+/** The values that are read. Others are not kept, whatever a file has. */
+const VALUES = new Set(
+  (
+    'ACCTID BALAMT BANKID CHECKNUM CODE CORRECTACTION CORRECTFITID CURDEF CURSYM DTASOF DTPOSTED DTTRAN EXTDNAME FITID MEMO MESSAGE ' +
+    'NAME ORG SEVERITY TRNAMT TRNTYPE'
+  ).split(' '),
+);
+
+const MAX_VALUE = 8 * 1024;
+
+/** Builds aggregates from tags and text. A value ends at the next tag, whether it has a closing tag or not. */
+export function createAggregateReader() {
+  const open: Aggregate[] = [];
+  let value: { name: string; text: string } | null = null;
+  let events: AggregateEvent[] = [];
+
+  const endValue = () => {
+    const owner = open.at(-1);
+    if (value !== null && owner !== undefined) keep(owner, value.name, value.text);
+    value = null;
+  };
+  const endAggregate = (line: number, complete = true) => {
+    const aggregate = open.pop();
+    if (aggregate === undefined) return;
+    const owner = open.at(-1);
+    if (complete && owner !== undefined && PARTS.has(aggregate.name)) {
+      for (const [name, text] of aggregate.values) keep(owner, `${aggregate.name}.${name}`, text);
+    }
+    events.push({ type: 'end', line, aggregate, inside: [...open], complete });
+  };
+  const begin = (name: string, line: number, depth: number) => {
+    while (open.length > 0 && depthOf(open.at(-1)) >= depth) endAggregate(line);
+    const aggregate: Aggregate = {
+      name,
+      line,
+      values: new Map(),
+      repeated: new Set(),
+      shortened: new Set(),
+    };
+    events.push({ type: 'begin', aggregate, inside: [...open] });
+    open.push(aggregate);
+  };
+  const readTag = (type: 'open' | 'close' | 'empty', name: string, line: number) => {
+    endValue();
+    const depth = DEPTHS.get(name);
+    if (depth === undefined) {
+      if (type === 'open' && VALUES.has(name)) value = { name, text: '' };
+      return;
+    }
+    if (type !== 'close') begin(name, line, depth);
+    if (type === 'open') return;
+    if (open.some((aggregate) => aggregate.name === name)) {
+      while (open.at(-1)?.name !== name) endAggregate(line);
+      endAggregate(line);
+    } else {
+      events.push({ type: 'unopened', name, line });
+    }
+  };
+
+  return {
+    read(tokens: readonly Token[]): AggregateEvent[] {
+      events = [];
+      for (const token of tokens) {
+        if (token.type !== 'text') readTag(token.type, token.name, token.line);
+        else if (value !== null && value.text.length <= MAX_VALUE) value.text += token.text;
+      }
+      return events;
+    },
+    /** Ends what is still open. Its last value may be cut, so it is not kept. */
+    end(line: number): AggregateEvent[] {
+      events = [];
+      value = null;
+      while (open.length > 0) endAggregate(line, false);
+      return events;
+    },
+  };
+}
+
+const depthOf = (aggregate: Aggregate | undefined): number => DEPTHS.get(aggregate?.name ?? '') ?? -1;
+
+function keep(aggregate: Aggregate, name: string, text: string): void {
+  if (text.length > MAX_VALUE) aggregate.shortened.add(name);
+  // A value over several lines is one: line ends count as a space.
+  const clean = text
+    .slice(0, MAX_VALUE)
+    .replace(/\s+/g, (space) => (/[\r\n]/.test(space) ? ' ' : space))
+    .trim();
+  const before = aggregate.values.get(name);
+  if (before === undefined) aggregate.values.set(name, clean);
+  else if (before !== clean) aggregate.repeated.add(name);
+}
