@@ -12,12 +12,7 @@ export interface FieldReader {
 
 export function readFields(record: BaiRecord): FieldReader {
   const { parts } = record;
-  // A stray line breaks off whatever is before it. The end of the file breaks off the last part.
-  const firstBroken = record.hasStrayText
-    ? 0
-    : record.isBroken || record.isCut
-      ? parts.length - 1
-      : parts.length;
+  const brokenAt = record.brokenAt ?? (record.isCut ? parts.length - 1 : parts.length);
   let part = 0;
   let at = 0;
 
@@ -38,7 +33,7 @@ export function readFields(record: BaiRecord): FieldReader {
       const text = current();
       if (text === null) return null;
       const end = endOfField(text);
-      if (end === text.length && part >= firstBroken) return null;
+      if (end === text.length && part >= brokenAt) return null;
       const field = text.slice(at, end).trim();
       at = end + 1;
       return field;

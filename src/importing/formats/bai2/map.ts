@@ -21,7 +21,7 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
   const typeCode = fields.next();
   const amountText = fields.next() ?? '';
   const events: StatementEvent[] = [];
-  const digits = amountText === '' && !record.isBroken ? 0n : parseDigits(amountText);
+  const digits = amountText === '' && record.brokenAt === null ? 0n : parseDigits(amountText);
   const issue = (path: string, message: string): Detail => ({
     events: [{ type: 'issue', line: record.line, path, message }],
     digits,
@@ -46,8 +46,7 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
   if (record.hasStrayText)
     warn('A line without a record code was read as text of the transaction before it.');
   if (record.isCut) warn('The text is longer than 64 Ki characters. Its end was left out.');
-  else if (record.isBroken && !record.hasStrayText)
-    warn('The file ends inside this transaction. Its text may be incomplete.');
+  else if (record.isUnfinished) warn('The file ends inside this transaction. Its text may be incomplete.');
   const bankReference = fields.next() ?? '';
   const customerReference = fields.next() ?? '';
   const entry: Entry = {
@@ -82,7 +81,7 @@ function describeTypeCode(typeCode: string | null, meaning: 'summary' | 'status'
 
 function describeAmount(record: BaiRecord, text: string, currency: string): string {
   if (text === '')
-    return record.isBroken
+    return record.brokenAt !== null
       ? 'The transaction is broken off before its amount ends.'
       : 'The transaction has no amount.';
   const digits = parseDigits(text);

@@ -10,8 +10,10 @@ export interface BaiRecord {
   parts: string[];
   /** How many records it counts for in control totals. */
   count: number;
-  /** Its last field may be incomplete: the file, or a line that is no record, breaks it off. */
-  isBroken: boolean;
+  /** From this part on, the last field may be incomplete: a line that is no record, or the end of the file, comes after it. */
+  brokenAt: number | null;
+  /** The file ends inside it. */
+  isUnfinished: boolean;
   /** It is longer than 64 Ki characters, and its end is missing. */
   isCut: boolean;
   /** A line without a record code was added to its text. */
@@ -19,6 +21,8 @@ export interface BaiRecord {
 }
 
 const MAX_LENGTH = 64 * 1024;
+/** A code with a wrong, a missing or an additional character. */
+const DAMAGED_CODE = /^\s*(?:\S?\d\S?|\d\S{2}|\S{2}\d)?,/;
 const CODE = /^\s*(01|02|03|16|49|88|98|99)\s*(?:,|(?=\/?\s*$))/;
 
 /**
@@ -30,7 +34,7 @@ const NEXT_RECORD = new RegExp(
     '01,[^,/]{0,80},[^,/]{0,80},\\d{6,8},',
     '02,[^,/]{0,80},[^,/]{0,80},[1-4]?,\\d{6,8},',
     '03,[^,/]{1,80},(?:[A-Z]{3})?,(?:\\d{3})?,[+-]?\\d*[,/]',
-    '16,\\d{3},\\d*,[VSDZ012]?,',
+    '16,\\d{3},\\d*(?:,[VSDZ012]?,|(?:,[VSDZ012]?)?/\\s{0,200}88,)',
     '49,[+-]?\\d{0,40},\\d{1,10}\\s*(?:/|$)',
     '98,[+-]?\\d{0,40},\\d{1,10},\\d{1,10}\\s*(?:/|$)',
     '99,[+-]?\\d{0,40},\\d{1,10},\\d{1,10}\\s*(?:/|$)',
@@ -76,7 +80,8 @@ export function createRecordReader() {
       line: line.line,
       parts: [],
       count: 1,
-      isBroken: false,
+      brokenAt: null,
+      isUnfinished: false,
       isCut: false,
       hasStrayText: false,
     };
@@ -85,8 +90,8 @@ export function createRecordReader() {
   };
   /** A bank broke the text of a transaction into lines, or the line is damaged. */
   const addStray = (line: Line, text: string) => {
-    if (record?.code !== '16' || isClosed || /^\s*\S{0,3},/.test(text)) return begin('', line, text);
-    record.isBroken = true;
+    if (record !== null && !isClosed) record.brokenAt ??= record.parts.length - 1;
+    if (record?.code !== '16' || isClosed || DAMAGED_CODE.test(text)) return begin('', line, text);
     record.hasStrayText = true;
     addPart(text);
   };
@@ -104,7 +109,9 @@ export function createRecordReader() {
     }
     if (record === null) return;
     if (line.isCut) record.isCut = true;
-    if (!line.isEnded && !isClosed) record.isBroken = true;
+    if (line.isEnded || isClosed) return;
+    record.brokenAt ??= record.parts.length - 1;
+    record.isUnfinished = true;
   };
   const take = (): BaiRecord[] => {
     const records = done;
