@@ -19,7 +19,12 @@ export const RETIRED_WORDS: readonly RetiredWord[] = [
     instead: 'delivery run, send, wait for',
     except: [{ text: /on(ce)?\('drain'/g, reason: "the name of an event of Node's streams" }],
   },
-  { word: 'ledger', pattern: /\bledgers?\b/gi, instead: 'result writer' },
+  {
+    word: 'ledger',
+    pattern: /\bledgers?\b/gi,
+    instead: 'result writer',
+    except: [{ text: /ledger balance/gi, reason: "the banks' word for the booked balance, in OFX and BAI2" }],
+  },
   { word: 'bookmark', pattern: /\bbookmark(s|ed)?\b/gi, instead: 'checkpoint' },
   { word: 'lane', pattern: /\blanes?\b/gi, instead: 'batcher' },
   { word: 'judge', pattern: /\bjudg(e|es|ed|ing)\b/gi, instead: 'check, compare, decide' },

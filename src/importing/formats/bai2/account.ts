@@ -17,8 +17,8 @@ export interface Account {
   warnings: StatementEvent[];
 }
 
-const OPENING_LEDGER = '010';
-const CLOSING_LEDGER = '015';
+const OPENING = '010';
+const CLOSING = '015';
 
 /** Reads an account record (03): who it is, and its sums, of which only the ledger balances are kept. */
 export function readAccount(record: BaiRecord, group: Group): Account {
@@ -38,12 +38,12 @@ export function readAccount(record: BaiRecord, group: Group): Account {
     if (text === '') return;
     const found: bigint | null = parseDigits(text ?? '');
     digits = digits === null || found === null ? null : digits + found;
-    if (typeCode !== OPENING_LEDGER && typeCode !== CLOSING_LEDGER) return;
+    if (typeCode !== OPENING && typeCode !== CLOSING) return;
     const amount = parseImplied(text ?? '', currency);
     if (amount !== null) balances.set(typeCode, { amount, date: group.date });
     else
       warn(
-        `The ${typeCode === OPENING_LEDGER ? 'opening' : 'closing'} ledger balance (${typeCode}) is ${quote(text ?? '')}. It cannot be read.`,
+        `The ${typeCode === OPENING ? 'opening' : 'closing'} ledger balance (${typeCode}) is ${quote(text ?? '')}. It cannot be read.`,
       );
   };
 
@@ -72,8 +72,8 @@ export function readAccount(record: BaiRecord, group: Group): Account {
   return {
     account,
     currency,
-    opening: balance(OPENING_LEDGER),
-    closing: balance(CLOSING_LEDGER),
+    opening: balance(OPENING),
+    closing: balance(CLOSING),
     digits,
     warnings,
   };
