@@ -44,6 +44,7 @@ const ROLES = [
   'detect.ts', // whether a file has a format
   'parse.ts', // reads the text of a format
   'map.ts', // turns what a format says into what all formats say
+  'statements.ts', // turns the parts of a format into the events of statements
   'notification.ts', // what subscribers receive: how it is built, and how the OpenAPI document describes it
 ];
 

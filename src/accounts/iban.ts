@@ -8,3 +8,9 @@ export function isIban(text: string): boolean {
   const digits = rearranged.replace(/[A-Z]/g, (letter) => String(letter.charCodeAt(0) - 55));
   return BigInt(digits) % 97n === 1n;
 }
+
+/** @returns the IBAN without spaces and in upper case; null if the text is none */
+export function readIban(text: string): string | null {
+  const iban = text.slice(0, 100).replace(/\s/g, '').toUpperCase();
+  return isIban(iban) ? iban : null;
+}

@@ -1,5 +1,5 @@
-import { parseDigits } from './amount.ts';
-import { readFields } from './fields.ts';
+import { parseDigits } from './implied-amount.ts';
+import { readFields } from './record-fields.ts';
 import type { BaiRecord } from './records.ts';
 
 interface Level {

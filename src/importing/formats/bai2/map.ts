@@ -1,7 +1,7 @@
 import { quote } from '../quote.ts';
 import type { Entry, StatementEvent } from '../statement.ts';
-import { decimalsOf, parseDigits, parseImplied } from './amount.ts';
-import { readFields, skipFunds } from './fields.ts';
+import { decimalsOf, parseDigits, parseImplied } from './implied-amount.ts';
+import { readFields, skipFunds } from './record-fields.ts';
 import type { BaiRecord } from './records.ts';
 import { meaningOf } from './type-codes.ts';
 

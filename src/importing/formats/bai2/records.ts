@@ -1,4 +1,4 @@
-import { createLineReader, type Line } from './lines.ts';
+import { createLineReader, type Line } from './record-lines.ts';
 
 /** A record with its continuations (88). */
 export interface BaiRecord {

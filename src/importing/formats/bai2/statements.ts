@@ -1,8 +1,8 @@
 import { quote } from '../quote.ts';
 import type { StatementEvent } from '../statement.ts';
-import { type Account, readAccount } from './account.ts';
+import { type Account, readAccount } from './account-record.ts';
 import { createControlTotals, type LevelName } from './control-totals.ts';
-import { type Group, NO_GROUP, readGroup } from './group.ts';
+import { type Group, NO_GROUP, readGroup } from './group-header.ts';
 import { toEntry } from './map.ts';
 import type { BaiRecord } from './records.ts';
 

@@ -1,8 +1,8 @@
-import { readIban } from '../iban.ts';
+import { readIban } from '../../../accounts/iban.ts';
 import { quote } from '../quote.ts';
 import type { AccountReference, Balance, Entry, StatementEvent } from '../statement.ts';
 import type { Aggregate } from './aggregates.ts';
-import { parseDate, parseSignedAmount } from './values.ts';
+import { parseDate, parseSignedAmount } from './value-types.ts';
 
 type Issue = Extract<StatementEvent, { type: 'issue' }>;
 

@@ -26,89 +26,112 @@ const SECTIONS: readonly Section[] = [
   { start: '<!', end: '>', isText: false },
 ];
 const LONGEST_START = 9;
+const LESS_THAN = 0x3c;
+const LF = 0x0a;
+const CR = 0x0d;
 
 /**
  * Splits SGML or XML into tags and text, from text that comes in any split. It holds at most a tag in memory. It knows no DTD: entities
  * that a file declares are not replaced. A "<" that begins no tag is text, as banks do not always escape it.
  */
 export function createTokenizer() {
+  const lines = createLineCounter();
   let buffer = '';
-  let line = 1;
+  let at = 0;
+  let isAtEnd = false;
   let section: Section | null = null;
-  let endsWithReturn = false;
+  let tokens: Token[] = [];
 
-  const countLines = (text: string) => {
-    if (text === '') return;
-    if (endsWithReturn && text.startsWith('\n')) line -= 1;
-    endsWithReturn = text.endsWith('\r');
-    for (let at = text.search(/[\r\n]/); at !== -1 && at < text.length; at += 1) {
-      const code = text.charCodeAt(at);
-      if (code === 10 || (code === 13 && text.charCodeAt(at + 1) !== 10)) line += 1;
-    }
+  const take = (end: number): string => {
+    const text = buffer.slice(at, end);
+    lines.count(text);
+    at = end;
+    return text;
+  };
+  const addText = (text: string) => {
+    if (text !== '') tokens.push({ type: 'text', text });
   };
 
-  const tokenize = (atEnd: boolean): Token[] => {
-    const tokens: Token[] = [];
-    let at = 0;
-    const take = (end: number): string => {
-      const text = buffer.slice(at, end);
-      countLines(text);
-      at = end;
-      return text;
-    };
-    const addText = (text: string) => {
-      if (text !== '') tokens.push({ type: 'text', text });
-    };
-
-    while (at < buffer.length) {
-      if (section !== null) {
-        const end = buffer.indexOf(section.end, at);
-        // What may be the beginning of the end is kept.
-        const stop =
-          end !== -1 ? end : atEnd ? buffer.length : Math.max(at, buffer.length - section.end.length + 1);
-        const text = take(stop);
-        if (section.isText) addText(text);
-        if (end === -1) break;
-        take(stop + section.end.length);
-        section = null;
-        continue;
-      }
-      if (buffer.charCodeAt(at) !== 60) {
-        const next = buffer.indexOf('<', at);
-        const stop = next !== -1 ? next : atEnd ? buffer.length : beforeEntity(buffer, at);
-        addText(decodeEntities(take(stop)));
-        if (next === -1) break;
-        continue;
-      }
-      const rest = buffer.length - at;
-      if (!atEnd && rest < LONGEST_START) break;
-      const opened = SECTIONS.find(({ start }) => buffer.startsWith(start, at));
-      if (opened !== undefined) {
-        take(at + opened.start.length);
-        section = opened;
-        continue;
-      }
-      TAG.lastIndex = at;
-      const tag = TAG.exec(buffer);
-      if (tag !== null && tag[0].length <= MAX_TAG) {
-        const [whole, slash, name = '', empty] = tag;
-        tokens.push({ type: slash ? 'close' : empty ? 'empty' : 'open', name: name.toUpperCase(), line });
-        take(at + whole.length);
-        continue;
-      }
-      if (!atEnd && rest < MAX_TAG && mayBecomeTag(buffer, at)) break;
-      addText(take(at + 1));
+  /** Each of these reads on, and returns false if the text that has come is used up, or does not suffice. */
+  const readSection = ({ end, isText }: Section): boolean => {
+    const found = buffer.indexOf(end, at);
+    // What may be the beginning of the end is kept.
+    const kept = isAtEnd ? 0 : end.length - 1;
+    const text = take(found === -1 ? Math.max(at, buffer.length - kept) : found);
+    if (isText) addText(text);
+    if (found === -1) return false;
+    take(found + end.length);
+    section = null;
+    return true;
+  };
+  const readText = (): boolean => {
+    const next = buffer.indexOf('<', at);
+    const stop = next !== -1 ? next : isAtEnd ? buffer.length : beforeEntity(buffer, at);
+    addText(decodeEntities(take(stop)));
+    return next !== -1;
+  };
+  const readMarkup = (): boolean => {
+    const rest = buffer.length - at;
+    if (!isAtEnd && rest < LONGEST_START) return false;
+    const begun = SECTIONS.find(({ start }) => buffer.startsWith(start, at));
+    if (begun !== undefined) {
+      take(at + begun.start.length);
+      section = begun;
+      return true;
+    }
+    TAG.lastIndex = at;
+    const [tag = '', slash, name = '', empty] = TAG.exec(buffer) ?? [];
+    if (tag !== '' && tag.length <= MAX_TAG) {
+      const type = slash ? 'close' : empty ? 'empty' : 'open';
+      tokens.push({ type, name: name.toUpperCase(), line: lines.line() });
+      take(at + tag.length);
+      return true;
+    }
+    if (!isAtEnd && rest < MAX_TAG && mayBecomeTag(buffer, at)) return false;
+    addText(take(at + 1));
+    return true;
+  };
+  const readAll = (): Token[] => {
+    tokens = [];
+    for (let isReading = true; isReading && at < buffer.length; ) {
+      if (section !== null) isReading = readSection(section);
+      else if (buffer.charCodeAt(at) === LESS_THAN) isReading = readMarkup();
+      else isReading = readText();
     }
     buffer = buffer.slice(at);
+    at = 0;
     return tokens;
   };
 
   return {
     read(text: string): Token[] {
       buffer += text;
-      return tokenize(false);
+      return readAll();
     },
-    end: (): Token[] => tokenize(true),
+    end(): Token[] {
+      isAtEnd = true;
+      return readAll();
+    },
+    line: (): number => lines.line(),
+  };
+}
+
+/** Counts lines that end with CRLF, LF or CR, in text that comes in any split. */
+function createLineCounter() {
+  let line = 1;
+  let endsWithReturn = false;
+  return {
+    count(text: string) {
+      if (text === '') return;
+      // The CR of a CRLF that was cut in two has been counted.
+      if (endsWithReturn && text.startsWith('\n')) line -= 1;
+      endsWithReturn = text.endsWith('\r');
+      const first = text.search(/[\r\n]/);
+      for (let at = first; at !== -1 && at < text.length; at += 1) {
+        const code = text.charCodeAt(at);
+        if (code === LF || (code === CR && text.charCodeAt(at + 1) !== LF)) line += 1;
+      }
+    },
     line: (): number => line,
   };
 }

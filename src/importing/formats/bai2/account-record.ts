@@ -1,9 +1,9 @@
-import { readIban } from '../iban.ts';
+import { readIban } from '../../../accounts/iban.ts';
 import { quote } from '../quote.ts';
 import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
-import { parseDigits, parseImplied } from './amount.ts';
-import { readFields, skipFunds } from './fields.ts';
-import type { Group } from './group.ts';
+import type { Group } from './group-header.ts';
+import { parseDigits, parseImplied } from './implied-amount.ts';
+import { readFields, skipFunds } from './record-fields.ts';
 import type { BaiRecord } from './records.ts';
 
 export interface Account {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeEntities } from '../../../../src/importing/formats/ofx/entities.ts';
-import { parseDate, parseSignedAmount } from '../../../../src/importing/formats/ofx/values.ts';
+import { parseDate, parseSignedAmount } from '../../../../src/importing/formats/ofx/value-types.ts';
 
 describe('a date', () => {
   it.each([

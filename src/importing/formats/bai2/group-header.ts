@@ -1,6 +1,6 @@
 import { calendarDate } from '../calendar-date.ts';
 import { quote } from '../quote.ts';
-import { readFields } from './fields.ts';
+import { readFields } from './record-fields.ts';
 import type { BaiRecord } from './records.ts';
 
 export interface Group {

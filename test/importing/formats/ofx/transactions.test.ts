@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { describeEvents, entriesOf } from '../statement-events.ts';
+import { inStatement, read, STATEMENT, withFields } from './statement.ts';
+
+const readOne = async (fields: string) => entriesOf(await read(withFields(fields)))[0];
+
+describe('a transaction', () => {
+  it.each<[string, string, object]>([
+    [
+      'an IBAN as counterparty',
+      '<BANKACCTTO><BANKID>1<ACCTID>TR38 0006 4000 0009 9423 1061 33</BANKACCTTO>',
+      { opponentIban: 'TR380006400000099423106133', opponentId: null },
+    ],
+    [
+      'a number as counterparty',
+      '<BANKACCTTO><BANKID>1<ACCTID>4711<ACCTTYPE>SAVINGS</BANKACCTTO>',
+      { opponentIban: null, opponentId: '4711' },
+    ],
+    [
+      'an IBAN whose check digits are wrong',
+      '<BANKACCTTO><ACCTID>TR390006400000099423106133</BANKACCTTO>',
+      { opponentIban: null, opponentId: 'TR390006400000099423106133' },
+    ],
+    ['a credit card as counterparty', '<CCACCTTO><ACCTID>4111</CCACCTTO>', { opponentId: '4111' }],
+    ['a name and a memo', '<NAME>Acme<MEMO>Fatura 1', { name: 'Acme', description: 'Fatura 1' }],
+    ['a name alone', '<NAME>Acme', { name: 'Acme', description: 'Acme' }],
+    ['an extended name', '<NAME>Acme Tekst<EXTDNAME>Acme Tekstil A.Ş.', { name: 'Acme Tekstil A.Ş.' }],
+    [
+      'a payee',
+      '<PAYEE><NAME>Acme<ADDR1>Street 1<CITY>X</PAYEE><MEMO>Fatura',
+      { name: 'Acme', description: 'Fatura' },
+    ],
+    ['a check number', '<CHECKNUM>319<NAME>CHECK', { description: 'CHECK 319' }],
+    [
+      'a check number that the memo repeats',
+      '<CHECKNUM>319<MEMO>CHECK # 319',
+      { description: 'CHECK # 319' },
+    ],
+    ['a check number of zeros', '<CHECKNUM>000<MEMO>POS', { description: 'POS' }],
+    ['another currency', '<CURRENCY><CURRATE>1.08<CURSYM>eur</CURRENCY>', { currency: 'EUR' }],
+    [
+      'an amount that was converted',
+      '<ORIGCURRENCY><CURRATE>35.1<CURSYM>EUR</ORIGCURRENCY>',
+      { currency: null, amount: 1234n },
+    ],
+    [
+      'amounts elsewhere',
+      '<EXTDPMT><EXTDPMTINV><INVOICE><INVTOTALAMT>99</INVOICE></EXTDPMTINV></EXTDPMT>',
+      { amount: 1234n },
+    ],
+    [
+      'nothing else',
+      '',
+      {
+        name: null,
+        description: null,
+        opponentId: null,
+        opponentIban: null,
+        balance: null,
+        reference: 'A1',
+        code: 'XFER',
+      },
+    ],
+  ])('is mapped: %s', async (_, fields, expected) => {
+    expect(await readOne(fields)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['no amount', '<DTPOSTED>20260301', 'TRNAMT'],
+    ['an amount that is none', '<DTPOSTED>20260301<TRNAMT>12.345', 'TRNAMT'],
+    ['an amount that means two things', '<DTPOSTED>20260301<TRNAMT>1,234', 'TRNAMT'],
+    ['no date', '<TRNAMT>1', 'DTPOSTED'],
+    ['a date that does not exist', '<DTPOSTED>20260229<TRNAMT>1', 'DTPOSTED'],
+    [
+      'two amounts, since tags between two transactions are missing',
+      '<DTPOSTED>20260301<TRNAMT>1<DTPOSTED>20260301<TRNAMT>2',
+      'TRNAMT',
+    ],
+    ['two dates', '<DTPOSTED>20260301<TRNAMT>1<DTPOSTED>20260302', 'DTPOSTED'],
+    ['a correction', '<DTPOSTED>20260301<TRNAMT>1<CORRECTFITID>A0<CORRECTACTION>REPLACE', 'CORRECTFITID'],
+    ['a deletion', '<DTPOSTED>20260301<TRNAMT>1<CORRECTFITID>A0<CORRECTACTION>DELETE', 'CORRECTFITID'],
+  ])('is refused, and the others are read: %s', async (_, fields, path) => {
+    const good = '<STMTTRN><DTPOSTED>20260302<TRNAMT>5</STMTTRN>';
+    const events = await read(inStatement(`<STMTTRN>${fields}</STMTTRN>${good}`));
+    expect(describeEvents(events)).toEqual([STATEMENT, `issue at 3: ${path}`, '2026-03-02 +5.00', 'end']);
+  });
+
+  it('is pending in the list of pending ones', async () => {
+    const pending =
+      '</BANKTRANLIST><BANKTRANLISTP><DTASOF>20260301<STMTTRNP><TRNTYPE>POS<DTTRAN>20260301<TRNAMT>-5<NAME>Market</STMTTRNP></BANKTRANLISTP>';
+    expect(describeEvents(await read(inStatement(pending)))).toEqual([
+      STATEMENT,
+      'pending 2026-03-01 -5.00',
+      'end',
+    ]);
+  });
+
+  it('that has lost its opening tag is not passed over', async () => {
+    const events = await read(inStatement('<DTPOSTED>20260301<TRNAMT>1</STMTTRN>'));
+    expect(describeEvents(events)).toEqual(['issue at 3: STMTTRN', STATEMENT, 'end']);
+  });
+
+  it('outside of a statement is not read', async () => {
+    const events = await read('<OFX><STMTTRN><DTPOSTED>20260301<TRNAMT>1</STMTTRN></OFX>');
+    expect(describeEvents(events)).toEqual(['issue at 1: STMTTRN', 'issue at 1: OFX']);
+  });
+});
