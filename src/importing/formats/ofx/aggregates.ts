@@ -6,8 +6,8 @@ export interface Aggregate {
   /** The line of its opening tag. */
   line: number;
   values: Map<string, string>;
-  /** Names of the values that it has more than once, and that differ. The first one is kept. */
-  repeated: Set<string>;
+  /** Names of the values that it has more than once, and that differ, or that have a tag inside. The first one is kept. */
+  ambiguous: Set<string>;
   /** Names of the values that were longer than 8 Ki characters. The beginning is kept. */
   shortened: Set<string>;
 }
@@ -67,6 +67,7 @@ export function createAggregateReader() {
     const owner = open.at(-1);
     if (complete && owner !== undefined && PARTS.has(aggregate.name)) {
       for (const [name, text] of aggregate.values) keep(owner, `${aggregate.name}.${name}`, text);
+      for (const name of aggregate.ambiguous) owner.ambiguous.add(`${aggregate.name}.${name}`);
     }
     events.push({ type: 'end', line, aggregate, inside: [...open], complete });
   };
@@ -76,13 +77,15 @@ export function createAggregateReader() {
       name,
       line,
       values: new Map(),
-      repeated: new Set(),
+      ambiguous: new Set(),
       shortened: new Set(),
     };
     events.push({ type: 'begin', aggregate, inside: [...open] });
     open.push(aggregate);
   };
   const readTag = (type: 'open' | 'close' | 'empty', name: string, line: number) => {
+    // The value has ended at a tag inside of it, so it may be incomplete.
+    if (type === 'close' && VALUES.has(name) && value?.name !== name) open.at(-1)?.ambiguous.add(name);
     endValue();
     const depth = DEPTHS.get(name);
     if (depth === undefined) {
@@ -129,5 +132,5 @@ function keep(aggregate: Aggregate, name: string, text: string): void {
     .trim();
   const before = aggregate.values.get(name);
   if (before === undefined) aggregate.values.set(name, clean);
-  else if (before !== clean) aggregate.repeated.add(name);
+  else if (before !== clean) aggregate.ambiguous.add(name);
 }

@@ -33,7 +33,7 @@ export function toAccount(statement: Aggregate, organisation: string | null): Ac
 export function toClosing(statement: Aggregate): Balance | string | null {
   const text = statement.values.get('LEDGERBAL.BALAMT');
   if (text === undefined) return null;
-  const amount = statement.repeated.has('LEDGERBAL.BALAMT') ? null : parseSignedAmount(text);
+  const amount = statement.ambiguous.has('LEDGERBAL.BALAMT') ? null : parseSignedAmount(text);
   if (amount === null)
     return `The ledger balance (LEDGERBAL, BALAMT) is ${quote(text)}. It must be one amount such as -1234.56.`;
   return { amount, date: parseDate(readValue(statement, 'LEDGERBAL.DTASOF') ?? '') };
@@ -51,8 +51,11 @@ export function toEntry(transaction: Aggregate, inPendingList: boolean): Entry |
 
   const dateName = transaction.name === 'STMTTRNP' ? 'DTTRAN' : 'DTPOSTED';
   for (const name of ['TRNAMT', dateName]) {
-    if (transaction.repeated.has(name))
-      return issue(name, `${name} stands more than once in one transaction. A closing tag may be missing.`);
+    if (transaction.ambiguous.has(name))
+      return issue(
+        name,
+        `${name} stands more than once in one transaction, or has a tag inside. Another tag may be missing.`,
+      );
   }
   const amount = readAmount(transaction);
   if (typeof amount === 'string') return issue('TRNAMT', amount);

@@ -29,6 +29,7 @@ describe('a statement', () => {
     ],
     ['both', '<LEDGERBAL><BALAMT>1</LEDGERBAL><AVAILBAL><BALAMT>5</AVAILBAL>', ['end 1.00']],
     ['an empty one', '<LEDGERBAL><BALAMT><DTASOF></LEDGERBAL>', ['warning at 3', 'end']],
+    ['two amounts in one', '<LEDGERBAL><BALAMT>1<BALAMT>2</LEDGERBAL>', ['warning at 3', 'end']],
     [
       'two that differ',
       '<LEDGERBAL><BALAMT>1</LEDGERBAL><LEDGERBAL><BALAMT>2</LEDGERBAL>',
