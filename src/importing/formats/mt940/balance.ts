@@ -1,7 +1,7 @@
+import { quote } from '../quote.ts';
 import type { Balance } from '../statement.ts';
 import { ALLOWED_AMOUNT, readAmount } from './amount.ts';
 import { readDate } from './dates.ts';
-import { quote } from './quote.ts';
 
 /** C or D, the date, the currency, the amount. An envelope may end on the same line. */
 const BALANCE = /^([CD])(\d{6})([A-Z]{3})?\s*([\d.,]+)\s*(?:-.*)?$/s;

@@ -1,7 +1,7 @@
+import { quote } from '../quote.ts';
 import type { Entry } from '../statement.ts';
 import { ALLOWED_AMOUNT, readAmount } from './amount.ts';
 import { type ReadDate, readDate, readEntryDate } from './dates.ts';
-import { quote } from './quote.ts';
 
 /**
  * Value date, entry date, direction, third letter of the currency, amount, type, references. The type always follows the amount, so that

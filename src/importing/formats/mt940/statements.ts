@@ -1,10 +1,10 @@
+import { quote } from '../quote.ts';
 import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
 import { NO_ACCOUNT, readAccount } from './account-field.ts';
 import { readBalance } from './balance.ts';
 import { type EntryLine, readEntryLine } from './entry-line.ts';
 import type { Field } from './fields.ts';
 import { mapEntry } from './map.ts';
-import { quote } from './quote.ts';
 
 /** SWIFT allows 35 characters in :25:. What is longer and stands among entries is text with a wrong tag. */
 const MAX_ACCOUNT = 40;
