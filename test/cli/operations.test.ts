@@ -51,7 +51,9 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     const rotated = await answer('webhooks', 'rotate-secret', id);
     expect(rotated.webhook.secret).not.toBe(secret);
     expect(await answer('webhooks', 'delete', id)).toEqual({ status: 'success' });
-    expect(reasonOf(await run('webhooks', 'show', id))).toMatch(/^error: (There is no webhook of that id|This webhook does not exist), /);
+    expect(reasonOf(await run('webhooks', 'show', id))).toMatch(
+      /^error: (There is no webhook of that id|This webhook does not exist), /,
+    );
   });
 
   it('accounts, banks, keys and movements are shown', async () => {
