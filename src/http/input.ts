@@ -63,7 +63,9 @@ export function requireMediaType(c: Context<ApiEnv>, accepted: readonly string[]
   }
 }
 
-const tooLarge = (limit: number) => new Problem('too-large', `The body must be at most ${limit / KIB} KiB.`);
+const sizeOf = (bytes: number) => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
+
+const tooLarge = (limit: number) => new Problem('too-large', `The body must be at most ${sizeOf(limit)}.`);
 
 /**
  * How many bytes the body may have: its Content-Length, or the limit if it has none.

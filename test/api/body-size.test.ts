@@ -11,13 +11,13 @@ const PART = Buffer.alloc(64 * KIB, ' ');
 const spaces = (bytes: number): Buffer[] => Array.from({ length: bytes / PART.length }, () => PART);
 
 const LIMITS = [
-  ['/v1/webhooks', 256 * KIB],
-  ['/v1/accounts', 256 * KIB],
-  ['/v1/imports', 32 * 1024 * KIB],
+  ['/v1/webhooks', 256 * KIB, '256 KiB'],
+  ['/v1/accounts', 256 * KIB, '256 KiB'],
+  ['/v1/imports', 32 * 1024 * KIB, '32 MiB'],
 ] as const;
 
 describe('the size of a body', () => {
-  it.each(LIMITS)('of %s is refused beyond %i bytes by its Content-Length', async (path, limit) => {
+  it.each(LIMITS)('of %s is refused beyond %i bytes by its Content-Length', async (path, limit, size) => {
     const { api_key: key } = await service.customer();
     const before = await countRows(service);
     const body = [...spaces(limit), Buffer.from(' ')];
@@ -31,6 +31,7 @@ describe('the size of a body', () => {
       body,
     });
     expectProblem(answer, 413);
+    expect(answer.body.detail).toBe(`The body must be at most ${size}.`);
     expect(await countRows(service)).toEqual(before);
   });
 
