@@ -24,6 +24,9 @@ describe('a POST with an Idempotency-Key', () => {
     expect([again.status, again.body]).toEqual([200, first.body]);
     expect(again.body.webhook.secret).toMatch(/^whsec_/);
     expect(again.headers.get('cache-control')).toBe('no-store');
+    expect(again.headers.get('ratelimit')).toMatch(/^"default";r=\d+;t=\d+$/);
+    expect(again.headers.get('x-request-id')).toMatch(/./);
+    expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
     expect((await listWebhooks(key)).length).toBe(1);
     const rows = await service.runtime.database.query<object[]>('SELECT * FROM idempotency_keys');
     expect(JSON.stringify(rows)).not.toContain(first.body.webhook.secret);
