@@ -140,6 +140,18 @@ describe('a person', () => {
     await asOperator('webhooks', 'delete', webhook);
   });
 
+  it('is told whether a test was not answered or not sent', async () => {
+    const webhook = await createWebhook('/test-unanswered');
+    receiver.answer('/test-unanswered', (_request, response) => void response.destroy());
+    expect(await asOperator('webhooks', 'test', webhook)).toMatchObject({ code: 1, stdout: 'No answer.\n' });
+    const disallowed = await runHere(['webhooks', 'test', webhook], {
+      ...environment,
+      ALLOW_PRIVATE_ENDPOINTS: '',
+    });
+    expect(disallowed).toMatchObject({ code: 1, stdout: 'Not sent: address not allowed.\n' });
+    await asOperator('webhooks', 'delete', webhook);
+  });
+
   it('can act as the operator while Redis cannot be reached, and is told what that means', async () => {
     const webhook = await createWebhook('/without-redis');
     const unreachable = { ...environment, REDIS_URL: 'redis://127.0.0.1:1' };

@@ -18,9 +18,13 @@ export const testWebhookCommand = (context: CommandContext) =>
       const answer = await withAccess(context, options, { subject: { kind: 'webhook', id } }, (api) =>
         api.post(`/v1/webhooks/${id}/test`, {}, TestAnswer),
       );
-      const { status_code: status, error } = answer.test;
-      const text =
-        status === null ? `No answer: ${oneLine(error ?? 'no reason given')}` : `Answered ${status}.`;
-      context.terminal.answer(options.json, answer, text);
+      const { status_code: status } = answer.test;
+      context.terminal.answer(options.json, answer, describe(answer.test));
       if (status === null || status < 200 || status > 299) throw new NegativeAnswer();
     });
+
+function describe({ status_code: status, error }: v.InferOutput<typeof TestAnswer>['test']): string {
+  const reason = error === null ? '' : oneLine(error);
+  if (status !== null) return reason === '' ? `Answered ${status}.` : `Answered ${status}: ${reason}.`;
+  return reason === '' || reason === 'no answer' ? 'No answer.' : `Not sent: ${reason}.`;
+}
