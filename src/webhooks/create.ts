@@ -42,6 +42,7 @@ export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
         filter: { event: input.event, accountId },
         columns: {
           title: input.title,
+          description: input.description,
           endpoint,
           encoding: input.encoding ?? config.notificationEncoding,
           hash_encoding: input.hash_encoding,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/entities/webhook.ts';
 import { Title } from '../http/input.ts';
-import { documented, Id, maxCharacters } from '../validation.ts';
+import { documented, Id, maxCharacters, wellFormed } from '../validation.ts';
 
 const MAX_HEADERS = 10;
 
@@ -112,8 +112,19 @@ export const ENDPOINT = new RegExp(
 const ENDPOINT_RULE =
   'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
 
+/** An empty text counts as null, so that there is one way to store that there is no description. */
+const Description = v.nullable(
+  v.pipe(
+    v.string('must be a string or null'),
+    ...maxCharacters(500),
+    wellFormed,
+    v.transform((text) => text.trim() || null),
+  ),
+);
+
 const fields = {
   title: Title,
+  description: Description,
   endpoint: v.pipe(
     v.string(ENDPOINT_RULE),
     ...maxCharacters(2_048),
@@ -134,6 +145,7 @@ const fields = {
 /** The body of POST /v1/webhooks. The endpoint's address is checked separately, since that may ask DNS. */
 export const NewWebhook = v.strictObject({
   ...fields,
+  description: v.optional(fields.description, null),
   encoding: v.optional(fields.encoding),
   hash_encoding: v.optional(fields.hash_encoding, 'hex'),
   ordered: v.optional(fields.ordered, false),

@@ -25,6 +25,7 @@ const Health = v.object({
 export const WebhookView = v.object({
   id: IdView,
   title: v.string(),
+  description: v.pipe(v.nullable(v.string()), v.description('What its owner has noted about it.')),
   endpoint: v.pipe(v.string(), v.regex(ENDPOINT)),
   event: v.picklist(WEBHOOK_EVENTS),
   account: v.pipe(v.union([v.literal('all'), IdView]), v.description('"all", or the id of an account')),
@@ -80,6 +81,7 @@ export async function viewWebhook(
 const view = (webhook: Webhook, { headerNames, health, deliveries }: Standing): WebhookView => ({
   id: Number(webhook.id),
   title: webhook.title,
+  description: webhook.description,
   endpoint: webhook.endpoint,
   event: webhook.event,
   account: webhook.accountId === null ? 'all' : Number(webhook.accountId),

@@ -22,6 +22,8 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
         'create',
         '--title',
         'Life',
+        '--description',
+        'For a test',
         '--endpoint',
         `${receiver.url}${path}`,
         '--event',
@@ -33,6 +35,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     const { webhook } = documentOf(made);
     expect(webhook).toMatchObject({
       title: 'Life',
+      description: 'For a test',
       event: 'NEW_DEBIT',
       account: 'all',
       status: 'active',

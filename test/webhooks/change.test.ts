@@ -28,6 +28,8 @@ describe('PATCH /v1/webhooks/:id', () => {
     const { secret, ...made } = await subscribe(service, key, 'http://127.0.0.1:9/before');
     for (const fields of [
       { title: 'Yeni' },
+      { description: 'Muhasebe için' },
+      { description: null },
       { endpoint: 'http://127.0.0.1:9/after' },
       { event: 'NEW_DEBIT' },
       { account: Number(account.id) },
@@ -57,6 +59,7 @@ describe('PATCH /v1/webhooks/:id', () => {
     [{}, ''],
     [{ titel: 'x' }, 'titel'],
     [{ title: ' ' }, 'title'],
+    [{ description: 'x'.repeat(501) }, 'description'],
     [{ endpoint: 'ftp://example.com' }, 'endpoint'],
     [{ endpoint: 'http://10.0.0.1/' }, 'endpoint'],
     [{ event: 'NEW' }, 'event'],

@@ -21,6 +21,7 @@ describe('webhooks', () => {
     expect(made).toEqual({
       id: expect.any(Number),
       title: 'Muhasebe',
+      description: null,
       endpoint: 'http://127.0.0.1:9/hook',
       event: 'NEW_TRANSACTION',
       account: 'all',
@@ -57,6 +58,7 @@ describe('webhooks', () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const options = {
+      description: `For the books: ${'ğ'.repeat(485)}`,
       event: 'NEW_DEBIT',
       encoding: 'form',
       hash_encoding: 'raw',
@@ -76,6 +78,11 @@ describe('webhooks', () => {
       made.id,
     ]);
     expect(JSON.stringify(row)).not.toContain('MARKER');
+  });
+
+  it.each(['', ' \n ', null, undefined])('have no description when it is %j', async (description) => {
+    const { api_key: key } = await service.customer();
+    expect((await create(key, { description })).description).toBeNull();
   });
 
   it('accept the account as a string or as an integer', async () => {

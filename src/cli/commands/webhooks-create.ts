@@ -7,6 +7,7 @@ import { describeWebhook, WebhookAnswer } from './webhooks-view.ts';
 
 interface Options extends AccessOptions {
   title: string;
+  description?: string;
   endpoint: string;
   event: string;
   account: string;
@@ -22,6 +23,7 @@ interface Options extends AccessOptions {
 export const createWebhookCommand = (context: CommandContext) =>
   addAccessOptions(new Command('create').description('subscribe an endpoint to new movements'))
     .requiredOption('--title <title>', 'what the webhook is called')
+    .option('--description <text>', 'what you want to note about it, at most 500 characters')
     .requiredOption('--endpoint <url>', 'where notifications are sent')
     .addOption(
       new Option('--event <event>', 'which movements')
@@ -36,10 +38,11 @@ export const createWebhookCommand = (context: CommandContext) =>
     .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
     .option('--header <header>', 'a header of its own, "Name: value"; may be repeated', parseHeader)
     .action(async (options: Options) => {
-      const { title, endpoint, event, account, encoding, hashEncoding } = options;
+      const { title, description, endpoint, event, account, encoding, hashEncoding } = options;
       const { ordered, rateLimit, maxInFlight, header } = options;
       const body = {
         title,
+        description,
         endpoint,
         event,
         account,

@@ -30,6 +30,7 @@ export function describeWebhook(it: Webhook, zone: ZoneOffset): string {
   return renderFacts([
     ['webhook', it.id],
     ['title', it.title],
+    ['description', it.description],
     ['endpoint', it.endpoint],
     ['event', it.event],
     ['account', it.account],

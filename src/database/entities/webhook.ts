@@ -15,6 +15,9 @@ export class Webhook {
   @Column({ type: 'varchar', length: 200 })
   title!: string;
 
+  @Column({ type: 'varchar', length: 500, nullable: true })
+  description!: string | null;
+
   @Column({ type: 'varchar', length: 2048 })
   endpoint!: string;
 
