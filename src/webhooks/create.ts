@@ -32,27 +32,18 @@ export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
     async (c) => {
       const { config, database, secrets } = runtime;
       const caller = c.get('caller');
-      const input = await readJson(c, NewWebhook);
-      const accountId = await requireAccount(database, caller, input.account);
-      const endpoint = await requireEndpoint(guard, input.endpoint);
+      const { event, account, headers, ...plain } = await readJson(c, NewWebhook);
+      const accountId = await requireAccount(database, caller, account);
+      const endpoint = await requireEndpoint(guard, plain.endpoint);
 
       const secret = createWebhookSecret();
       const id = await insertWebhook(database, {
         customerId: caller.customerId,
-        filter: { event: input.event, accountId },
-        columns: {
-          title: input.title,
-          description: input.description,
-          endpoint,
-          encoding: input.encoding ?? config.notificationEncoding,
-          hash_encoding: input.hash_encoding,
-          ordered: input.ordered,
-          rate_limit: input.rate_limit,
-          max_in_flight: input.max_in_flight,
-        },
+        filter: { event, accountId },
+        columns: { ...plain, endpoint, encoding: plain.encoding ?? config.notificationEncoding },
         seal: (webhookId) => ({
           secret: secrets.seal(secret, SEALED.webhookSecret(webhookId)),
-          headers: sealHeaders(secrets, webhookId, input.headers),
+          headers: sealHeaders(secrets, webhookId, headers),
         }),
       });
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });

@@ -122,6 +122,7 @@ const Description = v.nullable(
   ),
 );
 
+/** A field that is stored as it is has the name of its column in `webhooks`. */
 const fields = {
   title: Title,
   description: Description,
