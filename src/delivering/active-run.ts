@@ -21,7 +21,7 @@ export interface RunTools {
   movementLog: MovementLog;
   writer: ResultWriter;
   poster: Poster;
-  dispatch: FairDispatch;
+  fairDispatch: FairDispatch;
   /** Milliseconds since 1970. Must never go back. */
   clock: () => number;
   /** In [0, 1), for jitter. */
@@ -39,9 +39,9 @@ export interface ActiveRun {
    * @throws what MySQL throws, after everything in flight has ended. What was not recorded is sent again later.
    */
   send(lease: Lease, takenAt: number): Promise<RunEnd>;
-  /** The lease was renewed at this moment. */
+  /** The lease was renewed at this moment, or recording results renewed it. */
   renewed(at: number): void;
-  /** There may be new movements, or (`reread`) the webhook has changed. May be called before `send`. */
+  /** Tells the run to look for new movements, or (`reread`) to end so that its webhook is read again. May be called before `send`. */
   notify(reread: boolean): void;
   /** Ends the run as soon as its POSTs in flight have ended. */
   stop(): void;
@@ -59,7 +59,7 @@ export interface RunOptions {
 
 /** Starts a run and its first read of the log. Nothing is sent before the run has its lease. */
 export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
-  const { database, movementLog, writer, poster, dispatch, clock, random, onIdle } = tools;
+  const { database, movementLog, writer, poster, fairDispatch, clock, random, onIdle } = tools;
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
@@ -67,7 +67,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const readLog = (after: number, recordedThrough: number) =>
     movementLog.read({ webhookId, customerId, filters: state.filters, after, recordedThrough });
   // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
-  let firstRead: Promise<LogRead> | null = start.backlog
+  let firstRead: Promise<LogRead> | null = start.hasBacklog
     ? readLog(start.logFrom, start.cursor.recordedThrough)
     : null;
   firstRead?.catch(() => {});
@@ -84,27 +84,28 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   let isLost = false;
   let finish: (end: RunEnd) => void = () => {};
 
-  function dispatchEvent(event: RunEvent): void {
+  /** Reports an event to the state machine, and carries out its commands. */
+  function report(event: RunEvent): void {
     isLost ||= event.type === 'lease lost';
     if (machine === null) return void earlyEvents.push(event);
     for (const command of machine.handle(event, { now: clock(), random })) carryOut(command);
   }
 
-  /** Dispatches the event that `work` results in. */
-  function dispatchResult(work: Promise<RunEvent>, onFailure: RunEvent = { type: 'failed' }): void {
-    work.then(dispatchEvent, (error: unknown) => {
+  /** Reports the event that `work` results in. */
+  function reportResult(work: Promise<RunEvent>, onFailure: RunEvent = { type: 'failed' }): void {
+    work.then(report, (error: unknown) => {
       failure ??= { error };
-      dispatchEvent(onFailure);
+      report(onFailure);
     });
   }
 
   function carryOut(command: RunCommand): void {
     switch (command.type) {
       case 'read log':
-        dispatchResult(readNext(command.after, command.recordedThrough));
+        reportResult(readNext(command.after, command.recordedThrough));
         return;
       case 'read retries':
-        dispatchResult(
+        reportResult(
           readRetries(database, webhookId, { ordered: start.ordered, limit: command.limit }).then((read) => ({
             type: 'retries read',
             ...read,
@@ -112,24 +113,24 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         );
         return;
       case 'expand replay':
-        dispatchResult(
+        reportResult(
           expandReplay(database, webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
         );
         return;
       case 'send':
         sent += 1;
         if (sent <= SMALL_BACKLOG) post(command.delivery);
-        else dispatch.add(webhookId, () => post(command.delivery));
+        else fairDispatch.add(webhookId, () => post(command.delivery));
         return;
       case 'flush soon':
-        writer.flushSoon(() => dispatchEvent({ type: 'flush due' }));
+        writer.flushSoon(() => report({ type: 'flush due' }));
         return;
       case 'record':
-        dispatchResult(record(command.record), { type: 'lease lost' });
+        reportResult(record(command.record), { type: 'lease lost' });
         return;
       case 'set timer':
         clearTimeout(timer);
-        timer = setTimeout(() => dispatchEvent({ type: 'timer' }), Math.max(1, command.at - clock()));
+        timer = setTimeout(() => report({ type: 'timer' }), Math.max(1, command.at - clock()));
         return;
       case 'idle':
         sent = 0;
@@ -166,14 +167,14 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const began = clock();
     // The lease may have been lost while the delivery waited for fair dispatch. Then another run sends it.
     if (isLost || began > heldUntil) {
-      dispatchEvent({ type: 'stop' });
-      dispatchEvent({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
+      report({ type: 'stop' });
+      report({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
       return;
     }
     void poster.post(settings.request(movement, id, Math.floor(startedAt / 1_000))).then((response) => {
       const redacted = { ...response, body: settings.redact(response.body) };
       const durationMs = clock() - began;
-      dispatchEvent({ type: 'answered', delivery, answer: redacted, startedAt, durationMs });
+      report({ type: 'answered', delivery, answer: redacted, startedAt, durationMs });
     });
   }
 
@@ -197,8 +198,8 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
       const ended = new Promise<RunEnd>((resolve) => {
         finish = resolve;
       });
-      dispatchEvent({ type: 'started' });
-      for (const event of earlyEvents) dispatchEvent(event);
+      report({ type: 'started' });
+      for (const event of earlyEvents) report(event);
       const end = await ended;
       if (failure !== null) throw failure.error;
       return end;
@@ -206,8 +207,8 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     renewed(at) {
       heldUntil = at + LEASE_SECONDS * 1_000;
     },
-    notify: (reread) => dispatchEvent({ type: 'woken', reread }),
-    stop: () => dispatchEvent({ type: 'stop' }),
+    notify: (reread) => report({ type: 'woken', reread }),
+    stop: () => report({ type: 'stop' }),
   };
   return run;
 }
@@ -237,7 +238,7 @@ export function toRunStart({ state, settings, ...options }: RunOptions): RunStar
     lastError: state.settings.last_error,
     cursor: { sentThrough, recordedThrough },
     logFrom,
-    backlog: hasBacklog(state),
+    hasBacklog: hasBacklog(state),
     filtersVersion: state.filtersVersion,
     retryIn: state.retryIn,
     replaying: state.replaying,

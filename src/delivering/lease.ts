@@ -18,7 +18,8 @@ export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
 
 /**
  * Skips a webhook if its lease was taken, or results were recorded, since it was read: what was read is then out of date. The token
- * alone does not show records: the holder of an expired lease may still have recorded and given the lease back.
+ * alone does not show records: the holder of an expired lease may still have recorded and given the lease back. Recording sets
+ * crash_count back to 0.
  */
 const TAKE = `
   UPDATE webhook_cursors k SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,

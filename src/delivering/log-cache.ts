@@ -13,7 +13,7 @@ const MAX_MOVEMENTS_PER_FILTER = 1_000;
 const READ_SIZE = 300;
 
 /** The newest movements that some webhook has read with one filter, without a gap. */
-interface Segment extends Omit<LogRead, 'complete'> {
+interface CachedRange extends Omit<LogRead, 'complete'> {
   from: number;
 }
 
@@ -31,16 +31,16 @@ export interface LogCache {
 
 export function createLogCache(): LogCache {
   /** The least recently used comes first. */
-  const segments = new Map<string, Segment>();
+  const ranges = new Map<string, CachedRange>();
   let cached = 0;
 
-  function put(key: string, segment: Segment): void {
-    cached += sizeOf(segment) - sizeOf(segments.get(key));
-    segments.delete(key);
-    segments.set(key, segment);
-    for (const [oldestKey, oldest] of segments) {
+  function put(key: string, range: CachedRange): void {
+    cached += sizeOf(range) - sizeOf(ranges.get(key));
+    ranges.delete(key);
+    ranges.set(key, range);
+    for (const [oldestKey, oldest] of ranges) {
       if (cached <= MAX_MOVEMENTS) return;
-      segments.delete(oldestKey);
+      ranges.delete(oldestKey);
       cached -= sizeOf(oldest);
     }
   }
@@ -49,13 +49,13 @@ export function createLogCache(): LogCache {
     async read({ customerId, filter, after, through }, query) {
       if (through !== null) return query();
       const key = `${customerId} ${filter.accountId} ${filter.event}`;
-      const segment = segments.get(key);
-      if (segment !== undefined && segment.from <= after && after < segment.through) {
-        put(key, segment);
-        return slice(segment, after);
+      const range = ranges.get(key);
+      if (range !== undefined && range.from <= after && after < range.through) {
+        put(key, range);
+        return slice(range, after);
       }
       const read = await query();
-      const before = segments.get(key);
+      const before = ranges.get(key);
       // Another webhook may have read further in the meantime.
       if (before === undefined || before.through < read.through) put(key, extend(before, after, read));
       return read;
@@ -63,11 +63,11 @@ export function createLogCache(): LogCache {
   };
 }
 
-/** A segment counts even if it holds no movements: there may be one for each customer and filter. */
-const sizeOf = (segment: Segment | undefined): number =>
-  segment === undefined ? 0 : 1 + segment.movements.length;
+/** A range counts even if it holds no movements: there may be one for each customer and filter. */
+const sizeOf = (range: CachedRange | undefined): number =>
+  range === undefined ? 0 : 1 + range.movements.length;
 
-function slice({ movements, through, filtersVersion }: Segment, after: number): LogRead {
+function slice({ movements, through, filtersVersion }: CachedRange, after: number): LogRead {
   const start = movements.findIndex(({ transaction_id }) => Number(transaction_id) > after);
   const batch = start === -1 ? [] : movements.slice(start, start + READ_SIZE);
   const isWhole = start === -1 || start + READ_SIZE >= movements.length;
@@ -79,7 +79,7 @@ function slice({ movements, through, filtersVersion }: Segment, after: number): 
   };
 }
 
-function extend(before: Segment | undefined, after: number, read: LogRead): Segment {
+function extend(before: CachedRange | undefined, after: number, read: LogRead): CachedRange {
   const { through, filtersVersion } = read;
   if (before?.through !== after) return { from: after, movements: read.movements, through, filtersVersion };
   const movements = before.movements.concat(read.movements);

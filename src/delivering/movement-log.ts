@@ -79,7 +79,7 @@ const NO_MOVEMENT = Object.keys(COLUMNS)
  * filters_version is the one that applies to everything up to them.
  */
 const NEWEST = `
-  (SELECT -1 AS part, l.customer_id AS owner, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT}
+  (SELECT -1 AS branch, l.customer_id AS owner, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT}
    FROM import_locks l WHERE l.customer_id IN (?))`;
 
 const INDEXES = {
@@ -122,14 +122,14 @@ function rangeSql(read: RangeQuery): { sql: string; values: unknown[] } {
  * movements. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all of them,
  * and sort the result.
  */
-function partSql(part: number, reads: readonly RangeQuery[]): { sql: string; values: unknown[] } {
+function branchSql(branch: number, reads: readonly RangeQuery[]): { sql: string; values: unknown[] } {
   const [first] = reads;
-  if (first === undefined) throw new Error('a part of a statement needs at least one read');
+  if (first === undefined) throw new Error('a branch of a statement needs at least one read');
   const owner = ownerOf(first);
   const ranges = reads.map(rangeSql);
   return {
     sql: `
-  (SELECT ${part}, t.${owner}, NULL, NULL, ${MOVEMENT}
+  (SELECT ${branch}, t.${owner}, NULL, NULL, ${MOVEMENT}
    FROM transactions t FORCE INDEX (${INDEXES[owner]})
    STRAIGHT_JOIN accounts a FORCE INDEX (PRIMARY) ON a.id = t.account_id
    STRAIGHT_JOIN banks b FORCE INDEX (PRIMARY) ON b.id = a.bank_id
@@ -139,7 +139,7 @@ function partSql(part: number, reads: readonly RangeQuery[]): { sql: string; val
 }
 
 type Row = NotifiedMovement & {
-  part: string | number;
+  branch: string | number;
   owner: string;
   newest: string | null;
   filters_version: string | number;
@@ -148,39 +148,42 @@ type Row = NotifiedMovement & {
 /** Reads several ranges in one statement. */
 export async function readRanges(sql: Sql, all: readonly RangeQuery[]): Promise<LogRead[]> {
   const plain = all.filter(isPlain);
-  const found = await readParts(sql, [
+  const found = await readBranches(sql, [
     plain.filter((read) => ownerOf(read) === 'customer_id'),
     plain.filter((read) => ownerOf(read) === 'account_id'),
     ...all.filter((read) => !isPlain(read)).map((read) => [read]),
   ]);
   // One large backlog can fill a SELECT. Reads that got nothing because of it are repeated alone, so that they need not wait.
   const crowdedOut = plain.filter((read) => {
-    const { movements, complete, through } = found.get(nameOf(read)) as LogRead;
+    const { movements, complete, through } = found.get(keyOf(read)) as LogRead;
     return movements.length === 0 && !complete && through === read.after;
   });
   if (crowdedOut.length > 0) {
     const alone = crowdedOut.map((read) => [read]);
-    for (const [name, read] of await readParts(sql, alone)) found.set(name, read);
+    for (const [key, read] of await readBranches(sql, alone)) found.set(key, read);
   }
-  return all.map((read) => found.get(nameOf(read)) as LogRead);
+  return all.map((read) => found.get(keyOf(read)) as LogRead);
 }
 
-const nameOf = (read: RangeQuery): string => JSON.stringify(read);
+const keyOf = (read: RangeQuery): string => JSON.stringify(read);
 
-/** Runs one statement. @param all groups of reads, each sharing a SELECT and its limit. @returns what was read, by `nameOf`. */
-async function readParts(sql: Sql, all: readonly (readonly RangeQuery[])[]): Promise<Map<string, LogRead>> {
-  const parts = all.filter((reads) => reads.length > 0);
-  const selects = parts.map((reads, part) => partSql(part, reads));
+/** Runs one statement. @param all groups of reads, each sharing a SELECT and its limit. @returns what was read, by `keyOf`. */
+async function readBranches(
+  sql: Sql,
+  all: readonly (readonly RangeQuery[])[],
+): Promise<Map<string, LogRead>> {
+  const branches = all.filter((reads) => reads.length > 0);
+  const selects = branches.map((reads, branch) => branchSql(branch, reads));
   const rows = await sql.query<Row[]>([NEWEST, ...selects.map((select) => select.sql)].join(' UNION ALL '), [
-    [...new Set(parts.flat().map(({ customerId }) => customerId))],
+    [...new Set(branches.flat().map(({ customerId }) => customerId))],
     ...selects.flatMap(({ values }) => values),
   ]);
-  const newest = new Map(rows.filter(({ part }) => Number(part) === -1).map((row) => [row.owner, row]));
+  const newest = new Map(rows.filter(({ branch }) => Number(branch) === -1).map((row) => [row.owner, row]));
   const found = new Map<string, LogRead>();
-  for (const [part, reads] of parts.entries()) {
-    const movements = rows.filter((row) => Number(row.part) === part);
+  for (const [branch, reads] of branches.entries()) {
+    const movements = rows.filter((row) => Number(row.branch) === branch);
     for (const read of reads) {
-      found.set(nameOf(read), toLogRead(read, newest.get(read.customerId), movements));
+      found.set(keyOf(read), toLogRead(read, newest.get(read.customerId), movements));
     }
   }
   return found;
@@ -209,19 +212,19 @@ function toLogRead(read: RangeQuery, newest: Row | undefined, rows: readonly Row
  * filter share what was read.
  */
 export function openMovementLog(database: Sql, cache: LogCache = createLogCache()): MovementLog {
-  /** Reads that have not begun yet, by `nameOf`. Webhooks with the same filter that are woken together share one of them. */
+  /** Reads that have not begun yet, by `keyOf`. Webhooks with the same filter that are woken together share one of them. */
   const waiting = new Map<string, Promise<LogRead>>();
   const readInGroup = createBatcher(
     (reads: readonly RangeQuery[]) => {
-      for (const read of reads) waiting.delete(nameOf(read));
+      for (const read of reads) waiting.delete(keyOf(read));
       return readRanges(database, reads);
     },
     { workers: 2, maxItems: READS_PER_STATEMENT },
   );
   const readRange = (read: RangeQuery): Promise<LogRead> => {
-    const name = nameOf(read);
-    const shared = waiting.get(name) ?? readInGroup(read);
-    waiting.set(name, shared);
+    const key = keyOf(read);
+    const shared = waiting.get(key) ?? readInGroup(read);
+    waiting.set(key, shared);
     return shared;
   };
 

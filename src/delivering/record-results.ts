@@ -69,6 +69,7 @@ const ADD_DELIVERIES = `
     status_code = VALUES(status_code), started_at = VALUES(started_at), duration_ms = VALUES(duration_ms), error = VALUES(error),
     response = VALUES(response)`;
 
+/** Failed attempts only: a success is the last attempt, which the row in `deliveries` holds. */
 const ADD_ATTEMPTS = `
   INSERT INTO attempts
     (webhook_id, transaction_id, customer_id, number, outcome, status_code, started_at, duration_ms, error, response)
@@ -91,8 +92,8 @@ const REVISIONS = 'SELECT id, revision FROM webhooks WHERE id IN (?)';
 const WRITTEN = 'SELECT 1 FROM webhook_cursors WHERE webhook_id = ? AND lease_token = ? AND lease_writes = ?';
 
 /**
- * Records the results of these runs in one transaction, with how far each has got and the health of its endpoint. A delivery counts
- * as delivered only when this resolves.
+ * Records the results of these runs in one transaction, with how far each has got and the health of its endpoint. It renews their
+ * leases, or gives them back at the end of a run. A delivery counts as delivered only when this resolves.
  * @returns the current revision of each webhook.
  * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written for any of them.
  */

@@ -14,8 +14,9 @@ import { openSettings } from './settings.ts';
 import { readStates, type WebhookState, waitBeforeSending } from './webhook-state.ts';
 
 /**
- * Runs one job of the queue `deliveries`: reads the webhook's state, takes the lease, sends, reads the state once more, and leaves
- * a job if something remains. Quarantines a webhook whose runs keep ending their process.
+ * Runs one job of the queue `deliveries`: reads the webhook's state, makes a delivery run (takes the lease and sends), and reads the
+ * state once more. While something is due and the time slice is not over, the job makes another run. It leaves a job if something
+ * remains. Quarantines a webhook whose runs keep ending their process.
  */
 
 const SECOND = 1_000;
@@ -49,12 +50,12 @@ const QUARANTINE = `
 /** Runs deliveries. One process runs many webhooks at a time; across all processes, one run at a time holds a webhook's lease. */
 export interface Runner {
   /**
-   * Sends what is due for the webhook, for one time slice at most. Leaves a job if something remains: without delay if it is due
+   * Sends what is due for the webhook in one or more delivery runs. The last one begins within the time slice. Leaves a job if something remains: without delay if it is due
    * now, otherwise delayed until it is due, or until another run's lease ends.
    * @throws what MySQL or Redis throws. Nothing is lost then: the reconciler finds what is due.
    */
-  run(webhookId: string): Promise<void>;
-  /** Notifies the active runs of these webhooks in this process of new movements, or (`reread`) of a change to the webhook. */
+  runJob(webhookId: string): Promise<void>;
+  /** Notifies the active runs of these webhooks in this process. `reread` is as in `wakeWebhooks`. */
   notify(webhookIds: readonly string[], reread: boolean): void;
   /** Ends all runs as soon as their POSTs in flight have ended. */
   stop(): void;
@@ -65,7 +66,7 @@ export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'
   secrets: SecretBox;
   poster: Poster;
   /** Adds the webhook's job, to run after `delay` milliseconds. */
-  wake: (webhookId: string, delay: number) => Promise<void>;
+  addJob: (webhookId: string, delay: number) => Promise<void>;
   log: Log;
   /** The retry schedule. Milliseconds. */
   delays?: readonly number[];
@@ -77,7 +78,7 @@ export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'
 const monotonicNow = () => performance.timeOrigin + performance.now();
 
 export function createRunner(options: RunnerOptions): Runner {
-  const { database, secrets, poster, wake, log } = options;
+  const { database, secrets, poster, addJob, log } = options;
   const { clock = monotonicNow, random = Math.random, delays = RETRY_DELAYS } = options;
   const { timeSlice = TIME_SLICE, linger = LINGER } = options;
   const lingering = new Set<ActiveRun>();
@@ -88,7 +89,7 @@ export function createRunner(options: RunnerOptions): Runner {
     random,
     movementLog: openMovementLog(database),
     writer: createResultWriter(database),
-    dispatch: createFairDispatch(),
+    fairDispatch: createFairDispatch(),
     onIdle(run, isIdle) {
       lingering.delete(run);
       if (isIdle) lingering.add(run);
@@ -119,32 +120,33 @@ export function createRunner(options: RunnerOptions): Runner {
     retryAlone,
   });
 
-  async function runOnce(state: WebhookState): Promise<void> {
+  /** One delivery run. */
+  async function run(state: WebhookState): Promise<void> {
     const { id: webhookId, revision } = state.settings;
     const settings = openSettings(state.settings, secrets);
     const timing = { sliceLength: timeSlice, longestRun: LONGEST_RUN, linger };
-    const run = startRun(tools, { state, settings, revision, delays, ...timing });
+    const activeRun = startRun(tools, { state, settings, revision, delays, ...timing });
     // Once MySQL shows the lease, wake-ups are published to the run and no job is added. It must be registered before that.
-    activeRuns.set(webhookId, run);
+    activeRuns.set(webhookId, activeRun);
     try {
       const began = clock();
       const lease = await takeLease({ webhookId, lastToken: state.lastToken, lastWrites: state.lastWrites });
       if (lease === null) return;
-      leases.set(lease, run);
+      leases.set(lease, activeRun);
       try {
-        const end = await run.send(lease, began);
+        const end = await activeRun.send(lease, began);
         if (end === 'lost') log.warn({ webhookId }, 'lease lost: another run sends on');
       } finally {
         leases.delete(lease);
       }
     } finally {
-      if (activeRuns.get(webhookId) === run) activeRuns.delete(webhookId);
-      lingering.delete(run);
+      if (activeRuns.get(webhookId) === activeRun) activeRuns.delete(webhookId);
+      lingering.delete(activeRun);
     }
   }
 
   return {
-    async run(webhookId) {
+    async runJob(webhookId) {
       const sliceEnd = clock() + timeSlice;
       for (;;) {
         const state = await readState(webhookId);
@@ -164,7 +166,7 @@ export function createRunner(options: RunnerOptions): Runner {
           log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
           return;
         }
-        await runOnce(state);
+        await run(state);
       }
     },
     notify(webhookIds, reread) {
@@ -182,10 +184,10 @@ export function createRunner(options: RunnerOptions): Runner {
    * the wake-up was committed before, so reading the state once more finds it.
    */
   async function leaveJob(webhookId: string, wait: number): Promise<void> {
-    await wake(webhookId, wait);
+    await addJob(webhookId, wait);
     if (wait === 0) return;
     const state = await readState(webhookId);
     const next = state === null ? null : waitBeforeSending(state);
-    if (next !== null && next < wait - WAIT_TOLERANCE) await wake(webhookId, next);
+    if (next !== null && next < wait - WAIT_TOLERANCE) await addJob(webhookId, next);
   }
 }

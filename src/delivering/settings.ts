@@ -76,6 +76,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       failingSince: row.failing_since?.getTime() ?? null,
       failingDays: row.failing_days,
       circuitOpenings: row.circuit_openings,
+      // A run begins only when the circuit is not open.
       openUntil: null,
       recoverySuccesses: row.recovery_successes,
     },

@@ -23,12 +23,12 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
     database,
     secrets,
     poster,
-    wake: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay),
+    addJob: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay),
     log,
     ...tuning,
   });
   listenForWakeUps({ connection: connectWorker(), prefix }, runner.notify);
-  const worker = startWorker<DeliveryJob>(runtime, 'deliveries', (job) => runner.run(job.data.webhookId));
+  const worker = startWorker<DeliveryJob>(runtime, 'deliveries', (job) => runner.runJob(job.data.webhookId));
   return {
     name: 'delivery',
     async stop() {

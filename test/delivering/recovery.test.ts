@@ -173,11 +173,11 @@ it('is not sent anything while the circuit is open, although there are new movem
   const runner = runners.create();
   const { webhook, store } = await createSubscriber(service, 'http://127.0.0.1:9/');
   await store(10);
-  await runner.run(webhook.id);
+  await runner.runJob(webhook.id);
   const before = await standing(webhook.id);
   expect(before.attempts).toBeGreaterThan(0);
   await store(1);
-  await runner.run(webhook.id);
+  await runner.runJob(webhook.id);
   expect(await standing(webhook.id)).toEqual({ ...before, untried: before.untried + 1 });
 });
 
@@ -187,7 +187,7 @@ it('keeps the place of a failed delivery in an ordered webhook, whenever its cir
   narrow.take();
   narrow.recover(1);
   await until('all delivered', async () => {
-    await runner.run(webhookId);
+    await runner.runJob(webhookId);
     const { circuit_open_until } = await cursorOf(service, webhookId);
     narrow.recover();
     if (circuit_open_until !== null) await halfOpen(webhookId);

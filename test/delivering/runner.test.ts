@@ -27,7 +27,7 @@ describe('a run', () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/all');
     await store(350);
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect(count(await statuses(webhook.id), 'delivered')).toBe(350);
     expect(new Set(idsAt('/all')).size).toBe(350);
     expect(receiver.at('/all')).toHaveLength(350);
@@ -36,7 +36,7 @@ describe('a run', () => {
       crash_count: 0,
       delivered_count: '350',
     });
-    expect(runner.wakes).toEqual([]);
+    expect(runner.addedJobs).toEqual([]);
   });
 
   it('sends nothing where another one is at it, and leaves a job for when that lease must be over', async () => {
@@ -51,10 +51,10 @@ describe('a run', () => {
       };
       receiver.answer('/twice', (__, later) => void later.end());
     });
-    const run = one.run(webhook.id);
+    const run = one.runJob(webhook.id);
     await until('its first POST', () => receiver.at('/twice').length > 0);
-    await other.run(webhook.id);
-    expect(other.wakes).toEqual([
+    await other.runJob(webhook.id);
+    expect(other.addedJobs).toEqual([
       { webhookId: webhook.id, delay: expect.toSatisfy((delay) => delay > 5_000 && delay <= 12_000) },
     ]);
     answer();
@@ -67,7 +67,7 @@ describe('a run', () => {
     const all = Array.from({ length: 4 }, () => runners.create());
     const { webhook, store } = await subscriber('/race');
     await store(60);
-    await Promise.all(all.flatMap((runner) => [runner.run(webhook.id), runner.run(webhook.id)]));
+    await Promise.all(all.flatMap((runner) => [runner.runJob(webhook.id), runner.runJob(webhook.id)]));
     expect(receiver.at('/race')).toHaveLength(60);
     expect(count(await statuses(webhook.id), 'delivered')).toBe(60);
   });
@@ -82,9 +82,9 @@ describe('a run', () => {
       isFirst = false;
       response.end();
     });
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect(receiver.at('/late')).toHaveLength(2);
-    expect(runner.wakes).toEqual([]);
+    expect(runner.addedJobs).toEqual([]);
   });
 
   it('looks once more after it has left a later job: a wake-up just before that is lost, its movement is not', async () => {
@@ -92,16 +92,16 @@ describe('a run', () => {
     // Only this delivery waits: the endpoint itself is healthy.
     answering('/sleep', 422);
     await store(1);
-    const wakes: number[] = [];
+    const addedJobs: number[] = [];
     const runner = runners.create({
-      wake: async (_, delay) => {
+      addJob: async (_, delay) => {
         // Committed before the job that is added now, which replaces the job of this movement's wake-up.
-        if (wakes.length === 0) await store(1);
-        wakes.push(delay);
+        if (addedJobs.length === 0) await store(1);
+        addedJobs.push(delay);
       },
     });
-    await runner.run(webhook.id);
-    expect(wakes).toEqual([expect.toSatisfy((delay) => delay > 1_000), 0]);
+    await runner.runJob(webhook.id);
+    expect(addedJobs).toEqual([expect.toSatisfy((delay) => delay > 1_000), 0]);
   });
 
   it('ends when its time slice is over, and leaves a job for the rest', async () => {
@@ -109,11 +109,11 @@ describe('a run', () => {
     const { webhook, store } = await subscriber('/slice', { max_in_flight: 1 });
     receiver.answer('/slice', (_, response) => void setTimeout(() => response.end(), 5));
     await store(500);
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     const rest = count(await statuses(webhook.id), 'pending');
     expect(rest).toBeGreaterThan(0);
     expect(receiver.at('/slice')).toHaveLength(500 - rest);
-    expect(runner.wakes).toEqual([{ webhookId: webhook.id, delay: 0 }]);
+    expect(runner.addedJobs).toEqual([{ webhookId: webhook.id, delay: 0 }]);
   });
 
   it('records what arrives while the process is shutting down', async () => {
@@ -124,13 +124,13 @@ describe('a run', () => {
       answer = () => void response.end();
     });
     await store(1);
-    const run = runner.run(webhook.id);
+    const run = runner.runJob(webhook.id);
     await until('the POST in flight', () => receiver.at('/last').length > 0);
     runner.stop();
     answer();
     await run;
     expect(await statuses(webhook.id)).toEqual(['delivered']);
-    expect(runner.wakes).toEqual([]);
+    expect(runner.addedJobs).toEqual([]);
   });
 
   it('does not count an attempt that our own shutdown cut short, and leaves a job for it', async () => {
@@ -138,7 +138,7 @@ describe('a run', () => {
     const { webhook, store } = await subscriber('/cut');
     receiver.answer('/cut', () => {});
     await store(1);
-    const run = runner.run(webhook.id);
+    const run = runner.runJob(webhook.id);
     await until('the POST in flight', () => receiver.at('/cut').length > 0);
     runner.stop();
     runner.poster.abort();
@@ -148,7 +148,7 @@ describe('a run', () => {
     ]);
     expect(await attemptsOf(service, webhook.id)).toEqual([]);
     expect(await cursorOf(service, webhook.id)).toMatchObject({ consecutive_failures: 0, lease_until: null });
-    expect(runner.wakes).toEqual([{ webhookId: webhook.id, delay: 0 }]);
+    expect(runner.addedJobs).toEqual([{ webhookId: webhook.id, delay: 0 }]);
   });
 
   it('that has lost its lease records nothing: another run sends again what had no result, and no result is mixed', async () => {
@@ -161,14 +161,14 @@ describe('a run', () => {
       isFirst = false;
       response.end();
     });
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect(await deliveriesOf(service, webhook.id)).toMatchObject([{ status: 'pending', attempts: 0 }]);
     expect(await cursorOf(service, webhook.id)).toMatchObject({
       lease_token: 'of another run',
       lease_writes: 0,
     });
     await setCursor(service, webhook.id, 'lease_until = NULL');
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect(await statuses(webhook.id)).toEqual(['delivered']);
     expect(idsAt('/lost')).toEqual([`msg_${webhook.id}-${id}`, `msg_${webhook.id}-${id}`]);
   });
@@ -187,7 +187,7 @@ describe('a run', () => {
     // What a killed process leaves behind, once its lease has expired.
     await leaseAll(service, [webhook.id]);
     await setCursor(service, webhook.id, 'lease_until = NOW(6) - INTERVAL 1 SECOND');
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     const expected = ids.slice(5).filter((id) => !recorded.includes(id));
     expect(idsAt('/crash').toSorted()).toEqual(expected.map((id) => `msg_${webhook.id}-${id}`).toSorted());
     expect(await cursorOf(service, webhook.id)).toMatchObject({

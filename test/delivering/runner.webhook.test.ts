@@ -33,7 +33,7 @@ describe('a webhook', () => {
       await leaseAll(service, [webhook.id]);
       await setCursor(service, webhook.id, "lease_until = '2000-01-01'");
     }
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect(await show(key, webhook.id)).toMatchObject({
       status: 'paused',
       status_reason: expect.stringContaining('10 times'),
@@ -42,7 +42,7 @@ describe('a webhook', () => {
     expect(receiver.at('/poison')).toHaveLength(0);
     // Its owner may try again.
     await service.call('PATCH', `/v1/webhooks/${webhook.id}`, { key, body: { status: 'active' } });
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect(await statuses(webhook.id)).toEqual(['delivered']);
   });
 
@@ -51,7 +51,7 @@ describe('a webhook', () => {
     const { webhook, store } = await subscriber('/clock', { rate_limit: 5 });
     await store(2);
     await setCursor(service, webhook.id, 'rate_next_at = NOW(6) + INTERVAL 1 HOUR');
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect(receiver.at('/clock')).toHaveLength(2);
   });
 
@@ -67,7 +67,7 @@ describe('a webhook', () => {
     const before = await cursorOf(service, webhook.id);
     for (let i = 0; i < 3; i += 1) {
       await store(1);
-      await runner.run(webhook.id);
+      await runner.runJob(webhook.id);
     }
     expect(await cursorOf(service, webhook.id)).toEqual(before);
     expect(receiver.at('/open')).toHaveLength(0);
@@ -75,7 +75,7 @@ describe('a webhook', () => {
       webhookId: webhook.id,
       delay: expect.toSatisfy((delay) => delay > 40_000 && delay <= 60_000),
     };
-    expect(runner.wakes).toEqual([later, later, later]);
+    expect(runner.addedJobs).toEqual([later, later, later]);
   });
 
   it.each([401, 403, 404, 405, 302])(
@@ -86,7 +86,7 @@ describe('a webhook', () => {
       answering(path, status);
       const { webhook, store } = await subscriber(path, { max_in_flight: 2 });
       await store(20);
-      await runner.run(webhook.id);
+      await runner.runJob(webhook.id);
       const { circuit_openings, circuit_open_until, recovery_successes } = await cursorOf(
         service,
         webhook.id,
@@ -94,7 +94,7 @@ describe('a webhook', () => {
       expect([circuit_openings, recovery_successes]).toEqual([1, 0]);
       expect(circuit_open_until?.getTime()).toBeGreaterThan(Date.now() - 60_000);
       expect(receiver.at(path).length).toBeLessThanOrEqual(4);
-      expect(runner.wakes).toEqual([
+      expect(runner.addedJobs).toEqual([
         { webhookId: webhook.id, delay: expect.toSatisfy((delay) => delay > 0) },
       ]);
       expect(count(await statuses(webhook.id), 'pending')).toBe(20);
@@ -113,7 +113,7 @@ describe('a webhook', () => {
     const { database } = service.runtime;
     await database.query('UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ?', [webhook.id]);
     await database.query('DELETE FROM transactions WHERE id IN (?)', [ids.slice(0, 2)]);
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect(await deliveriesOf(service, webhook.id)).toMatchObject([
       { status: 'failed', attempts: 2, due_at: null },
       { status: 'failed', attempts: 2, due_at: null },
@@ -124,7 +124,7 @@ describe('a webhook', () => {
       error: 'The movement is not stored any more.',
     });
     expect(receiver.at('/gone-movement')).toHaveLength(1);
-    expect(runner.wakes).toEqual([]);
+    expect(runner.addedJobs).toEqual([]);
     expect(await cursorOf(service, webhook.id)).toMatchObject({ delivered_count: '1', failed_count: '2' });
   });
 });
@@ -147,7 +147,7 @@ describe('what its owner changes during a run', () => {
       response.writeHead(answer.status === 200 ? status : 200).end();
     });
     await store(1);
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     return { ...made, runner };
   }
 
@@ -178,7 +178,7 @@ describe('what its owner changes during a run', () => {
       200,
     );
     await store(2);
-    await runner.run(webhook.id);
+    await runner.runJob(webhook.id);
     expect([receiver.at('/before').length, receiver.at('/after').length]).toEqual([1, 2]);
   });
 
@@ -199,7 +199,7 @@ describe('failures over days', () => {
       `consecutive_failures = 2, failing_days = ${days}, failing_since = NOW(6) - INTERVAL ${since} SECOND`,
     );
     await made.store(1);
-    await runner.run(made.webhook.id);
+    await runner.runJob(made.webhook.id);
     return { made, webhook: await show(made.key, made.webhook.id) };
   }
 

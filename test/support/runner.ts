@@ -7,7 +7,7 @@ import type { TestService } from './service.ts';
 export interface TestRunner extends Runner {
   poster: Poster;
   /** The jobs that its runs added. */
-  wakes: { webhookId: string; delay: number }[];
+  addedJobs: { webhookId: string; delay: number }[];
 }
 
 /** Runners whose runs the test starts itself: no worker competes with them, and nothing wakes them. Stopped after the file. */
@@ -22,7 +22,7 @@ export function useRunners(service: TestService) {
   return {
     create(tuning: Partial<RunnerOptions> = {}): TestRunner {
       const { database, secrets, log } = service.runtime;
-      const wakes: TestRunner['wakes'] = [];
+      const addedJobs: TestRunner['addedJobs'] = [];
       const poster = createPoster({ guard: createAddressGuard({ allow: ['127.0.0.0/8'] }) });
       const runner = createRunner({
         database,
@@ -30,10 +30,10 @@ export function useRunners(service: TestService) {
         poster,
         log,
         linger: 0,
-        wake: async (webhookId, delay) => void wakes.push({ webhookId, delay }),
+        addJob: async (webhookId, delay) => void addedJobs.push({ webhookId, delay }),
         ...tuning,
       });
-      const all = { ...runner, poster, wakes };
+      const all = { ...runner, poster, addedJobs };
       made.push(all);
       return all;
     },

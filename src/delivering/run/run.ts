@@ -7,7 +7,7 @@ import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } 
 /** The state machine of a delivery run: it decides what to send next, what to record and when to end. It has no I/O. */
 
 /** This many results are recorded immediately. Fewer are recorded after a short wait, or when the run cannot go on before. */
-const RECORD_RESULTS = 200;
+const RESULTS_PER_RECORD = 200;
 
 /** If the rate limit requires a longer wait, the run ends and leaves a delayed job, which takes up no slot of the worker. */
 const LONGEST_RATE_WAIT = 500;
@@ -182,7 +182,7 @@ export function createRun(start: RunStart, now: number): Run {
     if (state.released || (results.length === 0 && !isEnding)) return;
     // An ordered webhook reads its next retry only after the result before it is recorded, so that result must not wait.
     const isWaitedFor = ordered && inFlight === 0;
-    if (!isEnding && !isWaitedFor && !state.flushDue && results.length < RECORD_RESULTS) {
+    if (!isEnding && !isWaitedFor && !state.flushDue && results.length < RESULTS_PER_RECORD) {
       if (!state.flushRequested) commands.push({ type: 'flush soon' });
       state.flushRequested = true;
       return;

@@ -7,7 +7,7 @@ import type { AttemptResult, Delivery, RunCommand, RunStart } from './types.ts';
 const READ_AHEAD = 150;
 
 /** Retries read at a time, in addition to those in hand, which the read may return again. */
-const READ_RETRIES = 100;
+const RETRIES_PER_READ = 100;
 
 /** While both are waiting, one send in this many is a retry, so that neither source holds up the other. */
 const RETRY_SHARE = 4;
@@ -45,7 +45,7 @@ export function createSources(start: RunStart, now: number): Sources {
     reading: { log: false, retries: false, replay: false },
     logComplete: false,
     /** The first read began before the lease was taken. Nothing wakes the run for what was stored in between, so it reads again. */
-    readBeforeLease: start.backlog,
+    readBeforeLease: start.hasBacklog,
     replaying: start.replaying,
     retryAt: start.retryIn === null ? null : now + start.retryIn,
     recordedThrough: start.cursor.recordedThrough,
@@ -61,7 +61,7 @@ export function createSources(start: RunStart, now: number): Sources {
   function mayReadRetries(at: number): boolean {
     if (state.reading.retries || state.retryAt === null || state.retryAt > at) return false;
     // An ordered webhook reads its retries one at a time, each after the one before is recorded.
-    return ordered ? inHand.size === fresh.length : due.length < READ_RETRIES / 2;
+    return ordered ? inHand.size === fresh.length : due.length < RETRIES_PER_READ / 2;
   }
 
   return {
@@ -122,7 +122,7 @@ export function createSources(start: RunStart, now: number): Sources {
       if (mayReadRetries(at)) {
         state.reading.retries = true;
         state.retryAt = null;
-        commands.push({ type: 'read retries', limit: ordered ? 1 : READ_RETRIES + inHand.size });
+        commands.push({ type: 'read retries', limit: ordered ? 1 : RETRIES_PER_READ + inHand.size });
       }
       const nothingDue = due.length === 0 && !state.reading.retries && (state.retryAt ?? at + 1) > at;
       if (state.replaying && !state.reading.replay && nothingDue) {
@@ -134,7 +134,7 @@ export function createSources(start: RunStart, now: number): Sources {
     isReading: () => state.reading.log || state.reading.retries || state.reading.replay,
     ended({ source, transactionId }) {
       if (source === 'retries') return;
-      window.record(transactionId);
+      window.addResult(transactionId);
       state.recordedThrough = Math.max(state.recordedThrough, transactionId);
     },
     recorded(results, at) {

@@ -60,7 +60,7 @@ export interface RunStart {
   /** Nothing at or before this id has to be read from the log. */
   logFrom: number;
   /** Whether the log holds matching movements beyond the cursor. */
-  backlog: boolean;
+  hasBacklog: boolean;
   /** The customer's `filters_version`, which grows when one of the customer's webhooks changes what it matches. */
   filtersVersion: number;
   /** Milliseconds until the next retry is due (ordered webhook: the one with the lowest transaction id); null: none is waiting. */
@@ -121,7 +121,7 @@ export type RunEvent =
   | { type: 'lease lost' }
   /** Something failed that this run cannot repair, such as a read. What has been sent is still recorded. */
   | { type: 'failed' }
-  /** End as soon as possible, for example because the process shuts down or too many of its runs linger. */
+  /** End as soon as possible: the process shuts down or was frozen, or too many of its runs linger. */
   | { type: 'stop' };
 
 /** What comes out: what to do now. One event answers each read, record and expansion; at most one of each kind is under way. */

@@ -61,7 +61,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
 
   // Read while the lease is being taken, so its snapshot may be older.
   let firstRead: { event: RunEvent | null; hasFailed: boolean; waiting: boolean } | null = null;
-  if (start.backlog) {
+  if (start.hasBacklog) {
     const first = { event: null as RunEvent | null, hasFailed: false, waiting: false };
     firstRead = first;
     readLogOf(

@@ -41,7 +41,7 @@ export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCh
   /** What may have more for the run, and has not been read since. A read that began before the lease does not count. */
   const mustRead = new Set<'log' | 'retries' | 'replay'>();
   let atRelease: string | null = null;
-  let hasFirstRead = run.start.backlog;
+  let hasFirstRead = run.start.hasBacklog;
   /** What the run has recorded as due again, and what is being recorded. */
   const dueAgain = new Map<number, number>();
   let recording: readonly AttemptResult[] = [];

@@ -11,7 +11,7 @@ interface Reply {
 }
 
 /** Retries that the product reads at a time, in addition to those in hand. */
-const READ_RETRIES = 100;
+const RETRIES_PER_READ = 100;
 
 /** Reads the log, from MySQL or from what the process has cached of an earlier read. */
 export function readLogOf(
@@ -40,7 +40,7 @@ export function readRetriesOf(
   reply: Reply,
 ): void {
   const { tables, tuning, timeline } = world;
-  const scaled = ordered ? limit : limit - READ_RETRIES + Math.min(READ_RETRIES, tuning.page);
+  const scaled = ordered ? limit : limit - RETRIES_PER_READ + Math.min(RETRIES_PER_READ, tuning.page);
   const read = (): RunEvent => ({
     type: 'retries read',
     ...readRetries(tables, timeline.now, { ordered, limit: scaled }),

@@ -7,11 +7,11 @@ describe('the window of what a run has read from the log', () => {
     const window = createLogWindow(10);
     window.read([12, 15, 19], 20);
     expect(window.sentThrough()).toBe(11);
-    window.record(15);
+    window.addResult(15);
     expect(window.sentThrough()).toBe(11);
-    window.record(12);
+    window.addResult(12);
     expect(window.sentThrough()).toBe(18);
-    window.record(19);
+    window.addResult(19);
     expect(window.sentThrough()).toBe(20);
   });
 
@@ -24,7 +24,7 @@ describe('the window of what a run has read from the log', () => {
   it('does not take a retry of an earlier movement for one of its own', () => {
     const window = createLogWindow(10);
     window.read([12, 15], 20);
-    expect([3, 11, 16].map((id) => window.record(id))).toEqual([false, false, false]);
+    expect([3, 11, 16].map((id) => window.addResult(id))).toEqual([false, false, false]);
     expect(window.sentThrough()).toBe(11);
   });
 
@@ -55,7 +55,7 @@ describe('the window of what a run has read from the log', () => {
             window.read(ids, through);
           } else if (open.length > 0) {
             const [id = 0] = open.splice(it.at % open.length, 1);
-            expect(window.record(id)).toBe(true);
+            expect(window.addResult(id)).toBe(true);
           }
           const [head] = open;
           expect(window.sentThrough()).toBe(head === undefined ? through : head - 1);

@@ -14,7 +14,7 @@ const start = (fields: Partial<RunStart> = {}): RunStart => ({
   lastError: null,
   cursor: { sentThrough: 0, recordedThrough: 0 },
   logFrom: 0,
-  backlog: false,
+  hasBacklog: false,
   filtersVersion: 1,
   retryIn: null,
   replaying: false,
