@@ -24,7 +24,7 @@ const COMPLETE = [
   `INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, previous_through, matched_after)
    SELECT w.id, w.customer_id, l.last_transaction_id, l.last_transaction_id, l.last_transaction_id
    FROM webhooks w JOIN import_locks l ON l.customer_id = w.customer_id WHERE w.id IN (?)`,
-  `INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, recorded_through)
+  `INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id)
    SELECT w.id, w.customer_id, l.last_transaction_id, l.last_transaction_id
    FROM webhooks w JOIN import_locks l ON l.customer_id = w.customer_id WHERE w.id IN (?)`,
   `INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id)
@@ -103,7 +103,7 @@ export async function rewind(database: DataSource, webhookIds: readonly string[]
   const statements = [
     'UPDATE webhook_filters SET from_id = 0 WHERE webhook_id IN (?)',
     `UPDATE webhook_backlogs b JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
-     SET b.matched_through = 0, b.previous_through = 0, b.matched_after = 0, c.sent_through = 0, c.recorded_through = 0
+     SET b.matched_through = 0, b.previous_through = 0, b.matched_after = 0, c.sent_through = 0, c.highest_recorded_id = 0
      WHERE b.webhook_id IN (?)`,
     FILTERS_CHANGED,
   ];
@@ -171,7 +171,7 @@ async function storeResults(
   }
   await database.query(
     `UPDATE webhook_backlogs b JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
-     SET b.matched_through = ?, b.matched_count = ?, c.sent_through = ?, c.recorded_through = ?, c.delivered_count = ?
+     SET b.matched_through = ?, b.matched_count = ?, c.sent_through = ?, c.highest_recorded_id = ?, c.delivered_count = ?
      WHERE b.webhook_id = ?`,
     [newest, stored, newest, newest, result === 'delivered' ? stored : 0, webhookId],
   );

@@ -6,13 +6,13 @@ import { type DeliveryRange, type Found, MOST_LOOKED_AT, scan } from './scan.ts'
 interface Cursor {
   customer_id: string;
   sent_through: string;
-  recorded_through: string;
+  highest_recorded_id: string;
   matched_through: string;
 }
 
 /** Indexes: the primary keys. */
 const CURSOR = `
-  SELECT c.customer_id, c.sent_through, c.recorded_through, b.matched_through
+  SELECT c.customer_id, c.sent_through, c.highest_recorded_id, b.matched_through
   FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id = ?`;
 
 /** The log of a customer, or of one of its accounts. Both indexes cover all columns that are read. */
@@ -37,7 +37,7 @@ export async function findUnattempted(
 ): Promise<Found> {
   const [cursor] = await sql.query<Cursor[]>(CURSOR, [webhookId]);
   if (cursor === undefined) return { ids: [], reached: 0n };
-  const { customer_id, sent_through, recorded_through, matched_through } = cursor;
+  const { customer_id, sent_through, highest_recorded_id, matched_through } = cursor;
   const last = BigInt(before) - 1n;
   const through = last < BigInt(matched_through) ? last : BigInt(matched_through);
   const start = BigInt(after) > BigInt(sent_through) ? after : sent_through;
@@ -54,7 +54,7 @@ export async function findUnattempted(
         : sql.query<LogEntry[]>(LOG_OF.account, [filter.accountId, fromId, from, limit]);
     const keep = async (entries: LogEntry[]) => {
       const matching = entries.filter((it) => matchesFilter(filter, it) && maySee(caller, it.account_id));
-      return withoutRows(sql, webhookId, recorded_through, matching);
+      return withoutRows(sql, webhookId, highest_recorded_id, matching);
     };
     const found = await scan({ before: String(BigInt(throughId) + 1n), perPage, budget }, read, keep);
     ids.push(...found.ids);
@@ -72,14 +72,14 @@ interface LogEntry {
   dc: 'Debit' | 'Credit';
 }
 
-/** After a crash, some movements beyond the cursor have a row; none beyond recorded_through has one. */
+/** After a crash, some movements beyond the cursor have a row; none beyond highest_recorded_id has one. */
 async function withoutRows(
   sql: Sql,
   webhookId: string,
-  recordedThrough: string,
+  highestRecordedId: string,
   entries: LogEntry[],
 ): Promise<LogEntry[]> {
-  const doubtful = entries.filter(({ id }) => BigInt(id) <= BigInt(recordedThrough)).map(({ id }) => id);
+  const doubtful = entries.filter(({ id }) => BigInt(id) <= BigInt(highestRecordedId)).map(({ id }) => id);
   if (doubtful.length === 0) return entries;
   const rows = await sql.query<{ id: string }[]>(HAVE_ROWS, [webhookId, doubtful]);
   const known = new Set(rows.map(({ id }) => id));

@@ -64,11 +64,11 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const { id: webhookId } = state.settings;
   const { customerId } = state;
   const start = toRunStart(options);
-  const readLog = (after: number, recordedThrough: number) =>
-    movementLog.read({ webhookId, customerId, filters: state.filters, after, recordedThrough });
+  const readLog = (after: number, highestRecordedId: number) =>
+    movementLog.read({ webhookId, customerId, filters: state.filters, after, highestRecordedId });
   // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
   let firstRead: Promise<LogRead> | null = start.hasBacklog
-    ? readLog(start.logFrom, start.cursor.recordedThrough)
+    ? readLog(start.logFrom, start.cursor.highestRecordedId)
     : null;
   firstRead?.catch(() => {});
 
@@ -102,7 +102,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   function carryOut(command: RunCommand): void {
     switch (command.type) {
       case 'read log':
-        reportResult(readNext(command.after, command.recordedThrough));
+        reportResult(readNext(command.after, command.highestRecordedId));
         return;
       case 'read retries':
         reportResult(
@@ -143,8 +143,8 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     }
   }
 
-  async function readNext(after: number, recordedThrough: number): Promise<RunEvent> {
-    const reading = firstRead ?? readLog(after, recordedThrough);
+  async function readNext(after: number, highestRecordedId: number): Promise<RunEvent> {
+    const reading = firstRead ?? readLog(after, highestRecordedId);
     firstRead = null;
     const { movements, through, complete, filtersVersion } = await reading;
     const deliveries = movements.map(
@@ -224,7 +224,7 @@ const NOT_SENT: Answer = {
 
 /** What the state machine starts with. */
 export function toRunStart({ state, settings, ...options }: RunOptions): RunStart {
-  const { sentThrough, recordedThrough, previousThrough, matchedAfter } = state;
+  const { sentThrough, highestRecordedId, previousThrough, matchedAfter } = state;
   const { ordered, maxInFlight, rateLimit, health } = settings;
   // Nothing matches above previousThrough up to matchedAfter, so the log need not be read there.
   const logFrom = sentThrough >= previousThrough ? Math.max(sentThrough, matchedAfter) : sentThrough;
@@ -236,7 +236,7 @@ export function toRunStart({ state, settings, ...options }: RunOptions): RunStar
     rateWait: state.rateWait,
     health,
     lastError: state.settings.last_error,
-    cursor: { sentThrough, recordedThrough },
+    cursor: { sentThrough, highestRecordedId },
     logFrom,
     hasBacklog: hasBacklog(state),
     filtersVersion: state.filtersVersion,

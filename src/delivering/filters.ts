@@ -23,7 +23,7 @@ const ADD_BACKLOG = `
   VALUES (?, ?, ?, ?, ?)`;
 
 const ADD_CURSOR = `
-  INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, recorded_through) VALUES (?, ?, ?, ?)`;
+  INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id) VALUES (?, ?, ?, ?)`;
 
 /**
  * Locks a customer's imports: no movement of the customer is stored until the transaction ends. Take this lock before locks on rows

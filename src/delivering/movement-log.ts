@@ -31,7 +31,7 @@ export interface LogRequest {
   filters: readonly LogFilter[];
   after: number;
   /** Up to this id, some movements already have results. Those are left out. */
-  recordedThrough: number;
+  highestRecordedId: number;
 }
 
 /** The log for the webhooks of one process. */
@@ -229,12 +229,12 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
   };
 
   return {
-    async read({ webhookId, customerId, filters, after, recordedThrough }) {
+    async read({ webhookId, customerId, filters, after, highestRecordedId }) {
       const range = filters.findLast(({ from }) => from <= after) ?? filters[0];
       if (range === undefined) throw new Error(`webhook ${webhookId} has no filter`);
-      // After a crash, or a shutdown that cut POSTs short, only some of the movements up to recordedThrough have results.
-      const hasResults = after < recordedThrough;
-      const ends = [range.through, hasResults ? recordedThrough : null].filter((end) => end !== null);
+      // After a crash, or a shutdown that cut POSTs short, only some of the movements up to highestRecordedId have results.
+      const hasResults = after < highestRecordedId;
+      const ends = [range.through, hasResults ? highestRecordedId : null].filter((end) => end !== null);
       const through = ends.length === 0 ? null : Math.min(...ends);
       const { filter } = range;
       if (filter === null) {

@@ -36,7 +36,7 @@ const MOVE_CURSORS = (webhooks: number) => `
   UPDATE webhook_cursors k JOIN (${derivedRows(CURSOR_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
   SET k.lease_until = IF(r.release_lease = 1, NULL, NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND),
     k.lease_writes = k.lease_writes + 1, k.crash_count = 0,
-    k.sent_through = GREATEST(k.sent_through, r.sent), k.recorded_through = GREATEST(k.recorded_through, r.recorded),
+    k.sent_through = GREATEST(k.sent_through, r.sent), k.highest_recorded_id = GREATEST(k.highest_recorded_id, r.recorded),
     k.delivered_count = k.delivered_count + r.delivered, k.failed_count = k.failed_count + r.failed,
     k.rate_next_at = NOW(6) + INTERVAL r.rate_wait MICROSECOND
   WHERE (k.webhook_id, k.lease_token, k.lease_writes) IN (?) AND k.lease_until IS NOT NULL`;
@@ -129,7 +129,7 @@ async function moveCursors(sql: Sql, records: readonly LeasedRecord[]): Promise<
     ...records.flatMap(({ lease, record: { results, cursor, rateWait, release } }) => [
       lease.webhookId,
       cursor.sentThrough,
-      cursor.recordedThrough,
+      cursor.highestRecordedId,
       results.filter(({ status }) => status === 'delivered').length,
       results.filter(({ status }) => status === 'failed').length,
       rateWait === null ? null : Math.round(rateWait * 1_000),

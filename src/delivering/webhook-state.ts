@@ -20,7 +20,7 @@ export interface WebhookState {
   status: 'active' | 'paused' | 'disabled' | 'deleted';
   customerId: string;
   sentThrough: number;
-  recordedThrough: number;
+  highestRecordedId: number;
   matchedThrough: number;
   /** Nothing matches above `previousThrough` up to `matchedAfter`, where the newest matched chunk of an import began. */
   matchedAfter: number;
@@ -65,8 +65,8 @@ const READ = `
   SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
     w.encoding, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
-    k.sent_through, k.recorded_through, k.lease_token, k.lease_writes, k.crash_count, k.consecutive_failures, k.failing_since, k.failing_days,
-    k.circuit_openings, k.recovery_successes, k.last_error,
+    k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
+    k.consecutive_failures, k.failing_since, k.failing_days, k.circuit_openings, k.recovery_successes, k.last_error,
     IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
     ${millisecondsUntil('k.circuit_open_until')} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
     ${millisecondsUntil(NEXT_RETRY_AT)} AS retry_in,
@@ -88,7 +88,7 @@ type Row = SealedSettings & {
   event: Filter['event'];
   account_id: string | null;
   sent_through: string;
-  recorded_through: string;
+  highest_recorded_id: string;
   lease_token: string;
   lease_writes: number;
   crash_count: number;
@@ -138,7 +138,7 @@ function toState(row: Row, filters: readonly FilterRow[]): WebhookState {
     status: row.status,
     customerId: row.customer_id,
     sentThrough: Number(row.sent_through),
-    recordedThrough: Number(row.recorded_through),
+    highestRecordedId: Number(row.highest_recorded_id),
     matchedThrough: Number(row.matched_through),
     matchedAfter: Number(row.matched_after),
     previousThrough: Number(row.previous_through),

@@ -41,7 +41,7 @@ describe('the filters of a webhook', () => {
     const newest = (await subscriber.store(5)).at(-1);
     const { id } = await subscribe(service, subscriber.key, 'http://127.0.0.1:9/', { event: 'NEW_DEBIT' });
     expect(await filtersOf(id)).toEqual([{ from_id: newest, event: 'NEW_DEBIT', account_id: null }]);
-    expect(await cursorOf(service, id)).toMatchObject({ sent_through: newest, recorded_through: newest });
+    expect(await cursorOf(service, id)).toMatchObject({ sent_through: newest, highest_recorded_id: newest });
     const [backlog] = await query(
       'SELECT matched_through, matched_count, matched_after, previous_through FROM webhook_backlogs WHERE webhook_id = ?',
       [id],

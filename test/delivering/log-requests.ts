@@ -14,7 +14,7 @@ export const request = (
   customerId,
   filters: [{ from: 0, through: null, filter: EVERYTHING }],
   after: 0,
-  recordedThrough: 0,
+  highestRecordedId: 0,
   ...fields,
 });
 

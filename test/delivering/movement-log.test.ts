@@ -101,7 +101,7 @@ describe('the movement log', () => {
       { sentThrough: ids[2] ?? '' },
     );
     const log = openLog();
-    const gap = request(subscriber, { after: Number(ids[2]), recordedThrough: Number(ids[11]) });
+    const gap = request(subscriber, { after: Number(ids[2]), highestRecordedId: Number(ids[11]) });
     const first = await log.read(gap);
     expect(idsOf(first)).toEqual([5, 6, 8, 9, 10].map((at) => ids[at]));
     expect(first).toMatchObject({ through: Number(ids[11]), complete: false });

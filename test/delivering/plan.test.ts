@@ -89,7 +89,7 @@ beforeAll(async () => {
       'id',
       'title, endpoint, event, status, secret, encoding, hash_encoding, ordered, max_in_flight',
     ],
-    ['webhook_cursors', 'webhook_id', 'sent_through, recorded_through'],
+    ['webhook_cursors', 'webhook_id', 'sent_through, highest_recorded_id'],
     ['webhook_backlogs', 'webhook_id', 'matched_through'],
   ];
   for (const [table, id, columns] of copies) {

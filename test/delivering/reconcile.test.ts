@@ -81,7 +81,7 @@ it('finds them among thousands', async () => {
   for (const table of ['webhooks', 'webhook_cursors', 'webhook_backlogs'] as const) {
     const columns = {
       webhooks: 'title, endpoint, event, status, secret, encoding, hash_encoding, ordered, max_in_flight',
-      webhook_cursors: 'sent_through, recorded_through',
+      webhook_cursors: 'sent_through, highest_recorded_id',
       webhook_backlogs: 'matched_through',
     }[table];
     const id = table === 'webhooks' ? 'id' : 'webhook_id';

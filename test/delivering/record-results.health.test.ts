@@ -78,7 +78,7 @@ describe('the health of an endpoint', () => {
     expect(await cursorOf(service, id)).toEqual({
       ...before,
       sent_through: '5',
-      recorded_through: '5',
+      highest_recorded_id: '5',
       lease_writes: 1,
       lease_until: expect.any(Date),
     });

@@ -39,7 +39,7 @@ describe('a record', () => {
     const last = failure(9, { status: 'failed', retryIn: null, failures: 12, number: 12 });
     await record(
       recordOf(one, [success(5), success(6), failure(7), last], {
-        cursor: { sentThrough: 6, recordedThrough: 9 },
+        cursor: { sentThrough: 6, highestRecordedId: 9 },
       }),
       recordOf(two, [success(5)]),
     );
@@ -64,7 +64,7 @@ describe('a record', () => {
     ]);
     expect(await cursorOf(service, id)).toMatchObject({
       sent_through: '6',
-      recorded_through: '9',
+      highest_recorded_id: '9',
       delivered_count: '2',
       failed_count: '1',
       lease_writes: 1,
@@ -109,12 +109,12 @@ describe('a record', () => {
   });
 
   it('never moves the cursor back', async () => {
-    const at = (sentThrough: number, recordedThrough: number) => ({
-      cursor: { sentThrough, recordedThrough },
+    const at = (sentThrough: number, highestRecordedId: number) => ({
+      cursor: { sentThrough, highestRecordedId },
     });
     await record(recordOf(leases[0], [], at(50, 60)));
     await record(recordOf(nextOf(leases[0], 1), [], at(40, 41)));
-    expect(await cursorOf(service, id)).toMatchObject({ sent_through: '50', recorded_through: '60' });
+    expect(await cursorOf(service, id)).toMatchObject({ sent_through: '50', highest_recorded_id: '60' });
   });
 
   it('prolongs the lease, or gives it back, and tells that the run did not crash', async () => {

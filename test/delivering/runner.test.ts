@@ -192,7 +192,7 @@ describe('a run', () => {
     expect(idsAt('/crash').toSorted()).toEqual(expected.map((id) => `msg_${webhook.id}-${id}`).toSorted());
     expect(await cursorOf(service, webhook.id)).toMatchObject({
       sent_through: ids[29],
-      recorded_through: ids[29],
+      highest_recorded_id: ids[29],
     });
   });
 });

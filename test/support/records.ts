@@ -65,7 +65,7 @@ export function recordOf(
     now: 0,
     record: {
       results,
-      cursor: { sentThrough: through, recordedThrough: through },
+      cursor: { sentThrough: through, highestRecordedId: through },
       health: null,
       rateWait: null,
       lastError: null,

@@ -125,7 +125,7 @@ export async function recordDeliveries(
   );
   const count = (status: string) => rows.filter((row) => row.status === status).length;
   await sql.query(
-    `UPDATE webhook_cursors SET sent_through = GREATEST(sent_through, ?), recorded_through = GREATEST(recorded_through, ?),
+    `UPDATE webhook_cursors SET sent_through = GREATEST(sent_through, ?), highest_recorded_id = GREATEST(highest_recorded_id, ?),
        delivered_count = delivered_count + ?, failed_count = failed_count + ? WHERE webhook_id = ?`,
     [sentThrough ?? String(newest), String(newest), count('delivered'), count('failed'), id],
   );

@@ -57,7 +57,7 @@ export async function cursorOf({ runtime }: TestService, webhookId: string): Pro
 
 export interface CursorRow {
   sent_through: string;
-  recorded_through: string;
+  highest_recorded_id: string;
   delivered_count: string;
   failed_count: string;
   lease_token: string;

@@ -29,7 +29,7 @@ describe('what a webhook matches', () => {
     const later = (await subscribe(service, key, 'http://127.0.0.1:9/')).id;
     expect(await filtersOf(later)).toEqual([{ from_id: newest, event: 'NEW_TRANSACTION', account_id: null }]);
     const [numbers] = await read<object>(
-      `SELECT b.customer_id, matched_through, matched_count, sent_through, recorded_through, delivered_count
+      `SELECT b.customer_id, matched_through, matched_count, sent_through, highest_recorded_id, delivered_count
        FROM webhook_backlogs b JOIN webhook_cursors c ON c.webhook_id = b.webhook_id WHERE b.webhook_id = ?`,
       later,
     );
@@ -38,7 +38,7 @@ describe('what a webhook matches', () => {
       matched_through: newest,
       matched_count: '0',
       sent_through: newest,
-      recorded_through: newest,
+      highest_recorded_id: newest,
       delivered_count: '0',
     });
     expect(await deliveriesOf(service, later)).toEqual([]);

@@ -31,7 +31,7 @@ export interface Sources {
   /** These results are committed. */
   recorded(results: readonly AttemptResult[], now: number): void;
   /** How far the log is done, counting all attempts that have ended. */
-  cursor(): { sentThrough: number; recordedThrough: number };
+  cursor(): { sentThrough: number; highestRecordedId: number };
 }
 
 export function createSources(start: RunStart, now: number): Sources {
@@ -48,7 +48,7 @@ export function createSources(start: RunStart, now: number): Sources {
     readBeforeLease: start.hasBacklog,
     replaying: start.replaying,
     retryAt: start.retryIn === null ? null : now + start.retryIn,
-    recordedThrough: start.cursor.recordedThrough,
+    highestRecordedId: start.cursor.highestRecordedId,
     /** Ids recorded while the retries were being read. That read may have seen their retries as they were before. */
     recordedMeanwhile: [] as number[],
     sends: 0,
@@ -116,8 +116,8 @@ export function createSources(start: RunStart, now: number): Sources {
         state.reading.log = true;
         // For movements that arrive during the read, `expectMore` sets this to false again.
         state.logComplete = true;
-        const { recordedThrough } = start.cursor;
-        commands.push({ type: 'read log', after: window.readThrough(), recordedThrough });
+        const { highestRecordedId } = start.cursor;
+        commands.push({ type: 'read log', after: window.readThrough(), highestRecordedId });
       }
       if (mayReadRetries(at)) {
         state.reading.retries = true;
@@ -135,7 +135,7 @@ export function createSources(start: RunStart, now: number): Sources {
     ended({ source, transactionId }) {
       if (source === 'retries') return;
       window.addResult(transactionId);
-      state.recordedThrough = Math.max(state.recordedThrough, transactionId);
+      state.highestRecordedId = Math.max(state.highestRecordedId, transactionId);
     },
     recorded(results, at) {
       for (const { transactionId, retryIn } of results) {
@@ -146,8 +146,8 @@ export function createSources(start: RunStart, now: number): Sources {
     },
     cursor() {
       const sentThrough = window.sentThrough();
-      state.recordedThrough = Math.max(state.recordedThrough, sentThrough);
-      return { sentThrough, recordedThrough: state.recordedThrough };
+      state.highestRecordedId = Math.max(state.highestRecordedId, sentThrough);
+      return { sentThrough, highestRecordedId: state.highestRecordedId };
     },
   };
 }

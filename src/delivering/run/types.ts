@@ -41,8 +41,8 @@ export interface AttemptResult {
 export interface Cursor {
   /** Every matching movement up to this id has a result. */
   sentThrough: number;
-  /** No movement beyond this id has a result. */
-  recordedThrough: number;
+  /** No movement beyond this id has a result. Up to it, some may have none. Never lower than `sentThrough`. */
+  highestRecordedId: number;
 }
 
 /** A webhook as a run finds it at its start. */
@@ -126,7 +126,7 @@ export type RunEvent =
 
 /** What comes out: what to do now. One event answers each read, record and expansion; at most one of each kind is under way. */
 export type RunCommand =
-  | { type: 'read log'; after: number; recordedThrough: number }
+  | { type: 'read log'; after: number; highestRecordedId: number }
   | { type: 'read retries'; limit: number }
   | { type: 'expand replay' }
   | { type: 'send'; delivery: Delivery }

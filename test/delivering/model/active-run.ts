@@ -67,7 +67,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     readLogOf(
       world,
       process,
-      { state, after: start.logFrom, recordedThrough: start.cursor.recordedThrough },
+      { state, after: start.logFrom, highestRecordedId: start.cursor.highestRecordedId },
       {
         done(event) {
           first.event = event;
@@ -109,7 +109,7 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     checks.commanded(run, command);
     switch (command.type) {
       case 'read log':
-        takeLog(command.after, command.recordedThrough);
+        takeLog(command.after, command.highestRecordedId);
         return;
       case 'read retries':
         readRetriesOf(
@@ -154,11 +154,11 @@ export function startRun(world: World, process: Process, state: WebhookState, na
     }
   }
 
-  function takeLog(after: number, recordedThrough: number): void {
+  function takeLog(after: number, highestRecordedId: number): void {
     const first = firstRead;
     firstRead = null;
     if (first === null) {
-      readLogOf(world, process, { state, after, recordedThrough }, { done: dispatch, fail });
+      readLogOf(world, process, { state, after, highestRecordedId }, { done: dispatch, fail });
       return;
     }
     const { event } = first;

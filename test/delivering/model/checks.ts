@@ -94,7 +94,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
   }
 
   function checkCursor(): void {
-    const { sentThrough, recordedThrough } = tables.cursor;
+    const { sentThrough, highestRecordedId } = tables.cursor;
     for (
       let it = expected[checkedThrough];
       it !== undefined && it.id <= sentThrough;
@@ -103,8 +103,8 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
       if (!known.has(it.id)) violation(`sent_through is ${sentThrough}, and ${it.id} has no result`);
       checkedThrough += 1;
     }
-    if (recordedThrough < sentThrough)
-      violation(`recorded_through ${recordedThrough} is behind sent_through`);
+    if (highestRecordedId < sentThrough)
+      violation(`highest_recorded_id ${highestRecordedId} is behind sent_through`);
   }
 
   return {
@@ -181,7 +181,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
         }
         const delay = delays[failures - 1] ?? 0;
         if (status === 'pending' && (retryIn ?? -1) < delay * 0.79) violation(`${id} is due again too soon`);
-        if (id > tables.cursor.recordedThrough) violation(`${id} has a result beyond recorded_through`);
+        if (id > tables.cursor.highestRecordedId) violation(`${id} has a result beyond highest_recorded_id`);
         setStatus(id, { status, attempts: number });
         checkOf(run).ended.delete(id);
       }

@@ -27,7 +27,7 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
       status: webhook.status,
       customerId: '1',
       sentThrough: cursor.sentThrough,
-      recordedThrough: cursor.recordedThrough,
+      highestRecordedId: cursor.highestRecordedId,
       matchedThrough: backlog.matchedThrough,
       matchedAfter: backlog.matchedAfter,
       previousThrough: backlog.previousThrough,
@@ -89,7 +89,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
 export interface LogQuery {
   filters: readonly LogFilter[];
   after: number;
-  recordedThrough: number;
+  highestRecordedId: number;
   /** Movements read at a time; 300 in the product. */
   page: number;
 }
@@ -104,13 +104,13 @@ export interface LogAnswer {
 /** What movement-log.ts reads. @param cached the moment of an earlier read that the process has cached, if it is used. */
 export function readLog(
   tables: Tables,
-  { filters, after, recordedThrough, page }: LogQuery,
+  { filters, after, highestRecordedId, page }: LogQuery,
   cached: { newest: number; filtersVersion: number } | null,
 ): LogAnswer {
   const range = filters.findLast(({ from }) => from <= after) ?? filters[0];
   if (range === undefined) throw new Error('the webhook has no filter');
-  const hasResults = after < recordedThrough;
-  const ends = [range.through, hasResults ? recordedThrough : null].filter((end) => end !== null);
+  const hasResults = after < highestRecordedId;
+  const ends = [range.through, hasResults ? highestRecordedId : null].filter((end) => end !== null);
   const through = ends.length === 0 ? null : Math.min(...ends);
   const { filter } = range;
   if (filter === null) {

@@ -17,14 +17,14 @@ const RETRIES_PER_READ = 100;
 export function readLogOf(
   world: World,
   owner: Owner,
-  { state, after, recordedThrough }: { state: WebhookState; after: number; recordedThrough: number },
+  { state, after, highestRecordedId }: { state: WebhookState; after: number; highestRecordedId: number },
   reply: Reply,
 ): void {
   const { tables, tuning, keptReads, random } = world;
   const read = (): RunEvent => {
     const kept =
       keptReads.length > 0 && random() < 0.2 ? keptReads[Math.floor(random() * keptReads.length)] : null;
-    const query = { filters: state.filters, after, recordedThrough, page: tuning.page };
+    const query = { filters: state.filters, after, highestRecordedId, page: tuning.page };
     const answer = readLog(tables, query, kept ?? null);
     keptReads.push({ ...tables.lock });
     if (keptReads.length > 4) keptReads.shift();

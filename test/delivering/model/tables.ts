@@ -34,7 +34,7 @@ export interface FilterRow {
 
 export interface CursorRow {
   sentThrough: number;
-  recordedThrough: number;
+  highestRecordedId: number;
   deliveredCount: number;
   failedCount: number;
   leaseToken: string;
@@ -92,7 +92,7 @@ export function createTables(webhook: WebhookRow, newest: number): Tables {
     backlog: { matchedThrough: newest, matchedCount: 0, matchedAfter: newest, previousThrough: newest },
     cursor: {
       sentThrough: newest,
-      recordedThrough: newest,
+      highestRecordedId: newest,
       deliveredCount: 0,
       failedCount: 0,
       leaseToken: '',

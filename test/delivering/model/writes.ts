@@ -51,7 +51,7 @@ export function recordResults(
   cursor.leaseWrites += 1;
   cursor.crashCount = 0;
   cursor.sentThrough = Math.max(cursor.sentThrough, record.cursor.sentThrough);
-  cursor.recordedThrough = Math.max(cursor.recordedThrough, record.cursor.recordedThrough);
+  cursor.highestRecordedId = Math.max(cursor.highestRecordedId, record.cursor.highestRecordedId);
   cursor.deliveredCount += results.filter(({ status }) => status === 'delivered').length;
   cursor.failedCount += results.filter(({ status }) => status === 'failed').length;
   cursor.rateNextAt = record.rateWait === null ? null : now + record.rateWait;

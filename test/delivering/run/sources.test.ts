@@ -12,7 +12,7 @@ const start = (fields: Partial<RunStart> = {}): RunStart => ({
   rateWait: 0,
   health: healthy,
   lastError: null,
-  cursor: { sentThrough: 0, recordedThrough: 0 },
+  cursor: { sentThrough: 0, highestRecordedId: 0 },
   logFrom: 0,
   hasBacklog: false,
   filtersVersion: 1,

@@ -56,12 +56,13 @@ export const WEBHOOK_TABLES = [
 
   // How far a webhook's delivery runs have got, its lease, and the health of its endpoint. Separate from webhooks and
   // webhook_backlogs, so that runs, the importer and the API never wait for each other's rows. Every matching movement up to
-  // sent_through has a row in deliveries. No movement beyond recorded_through has one. lease_until NULL: no run holds the lease.
+  // sent_through has a row in deliveries. No movement beyond highest_recorded_id has one. Between the two, some have one.
+  // lease_until NULL: no run holds the lease.
   `CREATE TABLE webhook_cursors (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
     sent_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
-    recorded_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    highest_recorded_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
     delivered_count BIGINT NOT NULL DEFAULT 0,
     failed_count BIGINT NOT NULL DEFAULT 0,
     lease_token CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
