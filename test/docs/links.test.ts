@@ -1,0 +1,41 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const pages = [
+  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+
+/** The text without indented and fenced code, in which nothing is a link. */
+const withoutCode = (text: string): string => text.replace(/^```.*?^```/gms, '').replace(/^ {4}.*$/gm, '');
+
+/** The anchors of a page as GitHub makes them: those of its headings, and explicit ones. */
+function anchorsOf(text: string): string[] {
+  const headings = [...withoutCode(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  return [...headings, ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
+}
+
+function isBroken(from: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? from : relative(ROOT, join(ROOT, dirname(from), path));
+  if (!existsSync(join(ROOT, target))) return true;
+  const page = pages.find((it) => it.path === target);
+  return anchor !== undefined && page !== undefined && !anchorsOf(page.text).includes(anchor);
+}
+
+it.each(pages)('every link of $path leads to a file and a heading that exist', ({ path, text }) => {
+  const links = [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  const local = links.filter((link) => !/^[a-z]+:/.test(link));
+  expect(local.filter((link) => isBroken(path, link))).toEqual([]);
+});
