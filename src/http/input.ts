@@ -49,13 +49,20 @@ export async function readJson<S extends Schema>(c: Context<ApiEnv>, schema: S):
   return check(schema, parseJson(await readBytes(c, RESOURCE_BYTES)));
 }
 
-/** @throws {Problem} 415 for a compressed body, and for another content type, naming the accepted ones. */
-export function requireMediaType(c: Context<ApiEnv>, accepted: readonly string[]): void {
+/**
+ * @param encodings what the body may be compressed with.
+ * @throws {Problem} 415 for a body that is compressed in another way, and for another content type, naming the accepted ones.
+ */
+export function requireMediaType(
+  c: Context<ApiEnv>,
+  accepted: readonly string[],
+  encodings: readonly string[] = [],
+): void {
   if (!accepted.includes(mediaType(c))) {
     throw new Problem('unsupported-media-type', `The content type must be ${accepted.join(' or ')}.`);
   }
   const encoding = c.req.header('content-encoding');
-  if (encoding !== undefined && encoding !== 'identity') {
+  if (encoding !== undefined && encoding !== 'identity' && !encodings.includes(encoding)) {
     throw new Problem(
       'unsupported-content-encoding',
       'The body must not be compressed. Send it without Content-Encoding.',

@@ -21,10 +21,12 @@ import type { InlineImport } from '../importing/inline-import.ts';
 import { createInlineImports, MAX_INLINE, type StoreInline } from '../importing/inline-imports.ts';
 import { Movement } from '../importing/movement.ts';
 import { type Staged, stageImport } from '../importing/stage.ts';
+import { STATEMENT_FORMATS } from '../importing/statements/formats.ts';
 import { queueImports } from '../queues/jobs.ts';
 import type { Runtime } from '../runtime.ts';
 import { createAccountCheck } from './account-check.ts';
 import { findImport, type ImportRow } from './find.ts';
+import { readStatementUpload, STATEMENT_PARAMETERS, STATEMENT_TYPES } from './statement-upload.ts';
 import { ImportView, viewImport } from './view.ts';
 
 const JSON_TYPE = 'application/json';
@@ -51,14 +53,20 @@ export const createImport = (runtime: Runtime) => {
       idempotent: true,
       summary: 'Import movements',
       description:
-        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
+        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is; one that cannot be read ends as failed. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
       query: {
         format: {
-          description: 'The format of the body. It must match the content type.',
-          schema: { type: 'string', enum: ['json', 'ndjson'] },
+          description:
+            'The format of the body. JSON and NDJSON must match the content type. By default (auto) the content of a statement file decides.',
+          schema: { type: 'string', enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS] },
         },
+        ...STATEMENT_PARAMETERS,
       },
-      body: { [JSON_TYPE]: Movements, [NDJSON_TYPE]: null },
+      body: {
+        [JSON_TYPE]: Movements,
+        [NDJSON_TYPE]: null,
+        ...Object.fromEntries(STATEMENT_TYPES.map((type) => [type, null])),
+      },
       answer: {
         status: 202,
         schema: v.object({ import: ImportView }),
@@ -70,11 +78,13 @@ export const createImport = (runtime: Runtime) => {
     async (c) => {
       const caller = c.get('caller');
       const idempotencyKey = readIdempotencyKey(c);
-      requireMediaType(c, [JSON_TYPE, NDJSON_TYPE]);
-      readQuery(c, query(mediaType(c) === JSON_TYPE ? 'json' : 'ndjson'));
+      const type = mediaType(c);
+      const isStatement = (STATEMENT_TYPES as readonly string[]).includes(type);
+      requireMediaType(c, [JSON_TYPE, NDJSON_TYPE, ...STATEMENT_TYPES], isStatement ? ['gzip'] : []);
+      if (!isStatement) readQuery(c, query(type === JSON_TYPE ? 'json' : 'ndjson'));
       const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
       let accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged;
-      if (mediaType(c) === JSON_TYPE) {
+      if (type === JSON_TYPE) {
         const bytes = await readBytes(c, JSON_IMPORT_BYTES);
         // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
         await c.get('requireKey')();
@@ -87,9 +97,10 @@ export const createImport = (runtime: Runtime) => {
           received > MAX_INLINE ? null : await storeInline({ ...whole, movements: transactions });
         accepted = inline ?? (await stageImport(database, whole));
       } else {
+        const how = isStatement ? await readStatementUpload(c, database) : { format: 'ndjson' as const };
         const body = streamBytes(c, NDJSON_IMPORT_BYTES);
         try {
-          accepted = await stageImport(database, { ...upload, format: 'ndjson', received: null, body });
+          accepted = await stageImport(database, { ...upload, ...how, received: null, body });
         } finally {
           await body.return(undefined);
         }

@@ -99,7 +99,9 @@ async function callUrl(
       ...(body === undefined ? {} : { 'Content-Type': type ?? 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
   const isJson = /json/.test(response.headers.get('content-type') ?? '');

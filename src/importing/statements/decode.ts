@@ -8,14 +8,19 @@ import { isUtf8 } from 'node:buffer';
 
 const FALLBACK = 'windows-1254';
 
+/** `label` if it names an encoding, else the usual fallback. */
+const fallbackOf = (label: string | undefined): string =>
+  label !== undefined && isKnown(label) && !/^utf-?8$/i.test(label) ? label : FALLBACK;
+
 /** Bytes of the start that are looked at. */
 const HEAD_BYTES = 4 * 1024;
 
 /**
  * Decodes a stream of bytes, without the byte order mark. Bytes that the encoding does not know become U+FFFD.
- * @param encoding a label of the WHATWG Encoding standard, if it is known; else it is detected.
+ * @param fallback the encoding of bytes that are not UTF-8: a label of the WHATWG Encoding standard. Banks often name an encoding and
+ * write UTF-8, so it is not used for a file that is.
  */
-export async function* decode(bytes: AsyncIterable<Uint8Array>, encoding?: string): AsyncGenerator<string> {
+export async function* decode(bytes: AsyncIterable<Uint8Array>, fallback?: string): AsyncGenerator<string> {
   let head: Buffer | null = Buffer.alloc(0);
   let decoder: Decoder | null = null;
   for await (const part of bytes) {
@@ -25,12 +30,12 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>, encoding?: strin
     }
     head = Buffer.concat([head ?? Buffer.alloc(0), part]);
     if (head.length < HEAD_BYTES) continue;
-    decoder = createDecoder(encoding ?? detectEncoding(head));
+    decoder = createDecoder(detectEncoding(head), fallbackOf(fallback));
     yield decoder.decode(head);
     head = null;
   }
   if (head !== null) {
-    decoder = createDecoder(encoding ?? detectEncoding(head));
+    decoder = createDecoder(detectEncoding(head), fallbackOf(fallback));
     yield decoder.decode(head);
   }
   yield decoder?.end() ?? '';
@@ -38,7 +43,7 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>, encoding?: strin
 
 /** Decodes the beginning of a file, to see what it is. */
 export function decodeStart(start: Buffer): string {
-  return createDecoder(detectEncoding(start)).decode(start);
+  return createDecoder(detectEncoding(start), FALLBACK).decode(start);
 }
 
 interface Decoder {
@@ -85,8 +90,8 @@ function isKnown(label: string): boolean {
   }
 }
 
-function createDecoder(encoding: string | null): Decoder {
-  return encoding === null ? createUtf8Decoder() : plain(new TextDecoder(encoding));
+function createDecoder(encoding: string | null, fallback: string): Decoder {
+  return encoding === null ? createUtf8Decoder(fallback) : plain(new TextDecoder(encoding));
 }
 
 const plain = (decoder: InstanceType<typeof TextDecoder>): Decoder => ({
@@ -95,14 +100,14 @@ const plain = (decoder: InstanceType<typeof TextDecoder>): Decoder => ({
 });
 
 /** UTF-8 until a byte is not valid, then the fallback. Bytes of a character that is not complete yet are kept. */
-function createUtf8Decoder(): Decoder {
+function createUtf8Decoder(fallbackEncoding: string): Decoder {
   const utf8 = new TextDecoder('utf-8');
   let fallback: Decoder | null = null;
   let kept: Uint8Array = Buffer.alloc(0);
   const decodeAll = (bytes: Uint8Array): string => {
     if (fallback !== null) return fallback.decode(bytes);
     if (isUtf8(bytes)) return utf8.decode(bytes, { stream: true });
-    fallback = plain(new TextDecoder(FALLBACK));
+    fallback = plain(new TextDecoder(fallbackEncoding));
     return fallback.decode(bytes);
   };
   return {

@@ -1,13 +1,23 @@
+import { looksLikeBai2 } from '../formats/bai2/detect.ts';
+import { parseBai2 } from '../formats/bai2/parse.ts';
 import { looksLikeCamt } from '../formats/camt/detect.ts';
 import { parseCamt } from '../formats/camt/parse.ts';
+import { detectProfile } from '../formats/csv/detect.ts';
+import { createCsvParser } from '../formats/csv/parse.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../formats/mt940/detect.ts';
 import { parseMt940 } from '../formats/mt940/parse.ts';
+import { encodingOf, looksLikeOfx } from '../formats/ofx/detect.ts';
+import { parseOfx } from '../formats/ofx/parse.ts';
+import type { Profile } from '../formats/profiles/profile.ts';
 import type { StatementEvent } from '../formats/statement.ts';
+import { looksLikeXlsx } from '../formats/xlsx/detect.ts';
+import { createXlsxParser } from '../formats/xlsx/parse.ts';
 import { decode, decodeStart } from './decode.ts';
+import { UnreadableFileError } from './unreadable.ts';
 
 /** The formats of statement files: which one a file is in, and how it is read. */
 
-export const STATEMENT_FORMATS = ['mt940', 'mt942', 'camt'] as const;
+export const STATEMENT_FORMATS = ['mt940', 'mt942', 'camt', 'ofx', 'csv', 'xlsx', 'bai2'] as const;
 
 export type StatementFormat = (typeof STATEMENT_FORMATS)[number];
 
@@ -35,23 +45,49 @@ export interface StatementFormats {
 }
 
 /** Creates the formats. @param profiles of CSV and XLSX files. */
-export function createStatementFormats(_profiles: readonly unknown[]): StatementFormats {
+export function createStatementFormats(profiles: readonly Profile[]): StatementFormats {
+  const named = (name: string): Profile => {
+    const profile = profiles.find((it) => it.name === name);
+    if (profile === undefined) throw new UnreadableFileError(`There is no profile ${name.slice(0, 40)}.`);
+    return profile;
+  };
+  const parseCsv = ({ start, bytes }: StartedFile, name: string | null) => {
+    const profile = name === null ? detectProfile(decodeStart(start), profiles) : named(name);
+    if (profile === null) {
+      throw new UnreadableFileError(
+        'The headings of the file fit no profile, or several: say which with profile=NAME.',
+      );
+    }
+    return createCsvParser(profile)(decode(bytes, profile.encoding));
+  };
+
   return {
     detect(start) {
+      if (looksLikeXlsx(start)) return 'xlsx';
       const text = decodeStart(start);
       if (looksLikeCamt(text)) return 'camt';
+      if (looksLikeOfx(text)) return 'ofx';
       if (looksLikeMt942(text)) return 'mt942';
       if (looksLikeMt940(text)) return 'mt940';
-      return null;
+      if (looksLikeBai2(text)) return 'bai2';
+      return detectProfile(text, profiles) === null ? null : 'csv';
     },
-    parse(file, format) {
-      const text = (encoding?: string | null) => decode(file.bytes, encoding ?? undefined);
+    parse(file, format, profile) {
+      const text = (fallback?: string | null) => decode(file.bytes, fallback ?? undefined);
       switch (format) {
         case 'mt940':
         case 'mt942':
           return parseMt940(text());
         case 'camt':
           return parseCamt(text());
+        case 'ofx':
+          return parseOfx(text(encodingOf(decodeStart(file.start))));
+        case 'bai2':
+          return parseBai2(text());
+        case 'csv':
+          return parseCsv(file, profile);
+        case 'xlsx':
+          return createXlsxParser(profile === null ? profiles : [named(profile)])(file.bytes);
       }
     },
   };

@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { loadProfiles } from '../../../src/importing/formats/profiles/load.ts';
+import { createStatementFormats } from '../../../src/importing/statements/formats.ts';
+import { readStatementFile } from '../../../src/importing/statements/read-file.ts';
+import { UnreadableFileError } from '../../../src/importing/statements/unreadable.ts';
+
+/** Public statement files, where they are at hand. They are read as an import reads them, with an account for each statement. */
+const SAMPLES = new URL('../../../../shared/samples/', import.meta.url).pathname;
+const FOLDERS = {
+  'MT940 and MT942': ['mt940'],
+  CAMT: ['camt-genkgo', 'camt-goldmaster'],
+  OFX: ['ofx'],
+  CSV: ['csv'],
+} as const;
+
+const formats = createStatementFormats(loadProfiles(undefined));
+
+const isStatement = (path: string) => !/(LICENSE|README[^/]*|\.json|\.conf)$/.test(path);
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(join(SAMPLES, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+
+async function read(path: string) {
+  const counts = { files: 1, statements: 0, rows: 0, rejected: 0, warnings: 0, refused: 0 };
+  async function* bytes() {
+    yield readFileSync(path);
+  }
+  try {
+    const options = {
+      formats,
+      format: 'auto',
+      profile: null,
+      findAccount: async ({ currency }: { currency: string | null }) => ({
+        id: '1',
+        currency: currency ?? 'EUR',
+      }),
+    } as const;
+    for await (const rows of readStatementFile(bytes(), options)) {
+      for (const row of rows) {
+        if ('statement' in row) counts.statements += 1;
+        else if ('warning' in row) counts.warnings += 1;
+        else if ('issue' in row) counts.rejected += 1;
+        else counts.rows += 1;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+    counts.refused = 1;
+  }
+  return counts;
+}
+
+it.runIf(existsSync(SAMPLES))('reads the public files, as docs/formats.md says', async () => {
+  const table: Record<string, Awaited<ReturnType<typeof read>>> = {};
+  for (const [name, folders] of Object.entries(FOLDERS)) {
+    const total = { files: 0, statements: 0, rows: 0, rejected: 0, warnings: 0, refused: 0 };
+    for (const path of folders.flatMap(filesIn).filter(isStatement)) {
+      const counts = await read(path);
+      for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += counts[key];
+    }
+    table[name] = total;
+  }
+  const lines = Object.entries(table).map(
+    ([name, { files, statements, rows, rejected, warnings, refused }]) =>
+      `| ${[name, files, statements, rows, rejected, warnings, refused].join(' | ')} |`,
+  );
+  const page = readFileSync(new URL('../../../docs/formats.md', import.meta.url), 'utf8').split('\n');
+  expect(page).toEqual(expect.arrayContaining(lines));
+});

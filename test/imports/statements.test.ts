@@ -1,0 +1,106 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { mt940 } from '../importing/statements/statement-files.ts';
+import { createAccount } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+
+const IBAN = 'TR330006100519786457841326';
+const FILE = mt940([
+  { day: 2, amount: 250.5 },
+  { day: 3, amount: -10 },
+]);
+
+async function customer() {
+  const { api_key: key } = await service.customer();
+  const account = await createAccount(service, key, { iban: IBAN });
+  const send = (
+    body: string | Uint8Array,
+    query = '',
+    type = 'application/octet-stream',
+    headers: Record<string, string> = {},
+  ) => service.call('POST', `/v1/imports${query}`, { key, body: Buffer.from(body as string), type, headers });
+  const finished = async (id: number) => {
+    let found: { status: string; [field: string]: unknown } = { status: '' };
+    await until('the import', async () => {
+      found = (await service.call('GET', `/v1/imports/${id}`, { key })).body.import;
+      return found.status === 'done' || found.status === 'failed';
+    });
+    return found;
+  };
+  return { key, account, send, finished };
+}
+
+describe('a statement file', () => {
+  it('is accepted as it is, and its movements are stored', async () => {
+    const { send, finished } = await customer();
+    const answer = await send(FILE);
+    expect(answer.status).toBe(202);
+    expect(await finished(answer.body.import.id)).toMatchObject({
+      status: 'done',
+      format: 'auto',
+      inserted: 2,
+      statements: 1,
+    });
+  });
+
+  it('may be compressed, and sent with a type and a format of its own', async () => {
+    const { send, finished } = await customer();
+    const answer = await send(gzipSync(FILE), '?format=mt940', 'text/plain', { 'content-encoding': 'gzip' });
+    expect(answer.status).toBe(202);
+    expect(await finished(answer.body.import.id)).toMatchObject({
+      status: 'done',
+      format: 'mt940',
+      inserted: 2,
+    });
+  });
+
+  it('of another account goes where its sender says, or to a new account', async () => {
+    const { send, finished, account, key } = await customer();
+    const other = mt940([{ day: 2, amount: 1 }], { account: 'DE89370400440532013000' });
+    const named = await send(other, `?account_id=${account.id}`);
+    expect(await finished(named.body.import.id)).toMatchObject({ inserted: 1, rejected: 0 });
+    const created = await send(other, '?create_accounts=true');
+    expect(await finished(created.body.import.id)).toMatchObject({ inserted: 1, rejected: 0 });
+    const { accounts } = (await service.call('GET', '/v1/accounts', { key })).body;
+    expect(accounts.map(({ iban }: { iban: string }) => iban)).toContain('DE89370400440532013000');
+  });
+
+  it('that is in no known format ends as failed, with one sentence', async () => {
+    const { send, finished } = await customer();
+    const answer = await send('Dear Sir or Madam');
+    expect(await finished(answer.body.import.id)).toMatchObject({
+      status: 'failed',
+      error: 'The file is in no format that is supported.',
+    });
+  });
+
+  it.each([
+    ['?format=pdf', 'format'],
+    ['?account_id=999999999', 'account_id'],
+    ['?create_accounts=yes', 'create_accounts'],
+    ['?profile=../x', 'profile'],
+    ['?dc=Debit', 'dc'],
+  ])('with %s is refused', async (query, path) => {
+    const { send } = await customer();
+    const answer = await send(FILE, query);
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toMatchObject([{ path }]);
+  });
+
+  it('creates no account with a key for some accounts', async () => {
+    const { key, account } = await customer();
+    const limited = await service.call('POST', '/v1/apikeys', {
+      key,
+      body: { title: 'One', account: [account.id] },
+    });
+    const answer = await service.call('POST', '/v1/imports?create_accounts=true', {
+      key: limited.body.apikey.apikey,
+      body: Buffer.from(FILE),
+      type: 'application/octet-stream',
+    });
+    expect(answer.status).toBe(422);
+  });
+});
