@@ -21,7 +21,7 @@ const ROWS: Record<string, string> = {
   import_parts:
     'SELECT p.* FROM import_parts p JOIN imports i ON i.id = p.import_id WHERE i.customer_id = ? ORDER BY 1, 2',
   import_errors:
-    'SELECT e.* FROM import_errors e JOIN imports i ON i.id = e.import_id WHERE i.customer_id = ? ORDER BY 1, 2, 3',
+    'SELECT e.* FROM import_errors e JOIN imports i ON i.id = e.import_id WHERE i.customer_id = ? ORDER BY 1, 2, 3, 4',
   webhooks: 'SELECT * FROM webhooks WHERE customer_id = ? ORDER BY id',
   webhook_filters: 'SELECT * FROM webhook_filters WHERE customer_id = ? ORDER BY 1, 2',
   webhook_backlogs: 'SELECT * FROM webhook_backlogs WHERE customer_id = ? ORDER BY 1, 2',
