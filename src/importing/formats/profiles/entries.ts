@@ -1,9 +1,9 @@
 import type { Entry } from '../statement.ts';
-import { readCurrency, splitAccount } from './account.ts';
+import { readCurrency, splitAccount } from './account-cells.ts';
 import { createAmountReader } from './amounts.ts';
 import { createDateReader } from './dates.ts';
 import { findColumn, foldHeading } from './headings.ts';
-import { createMovementReader, type Fault } from './movement.ts';
+import { createMovementReader, type Fault } from './movement-cells.ts';
 import type { Column, Profile } from './profile.ts';
 import { type Cell, quote, textOf } from './row.ts';
 

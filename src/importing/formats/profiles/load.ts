@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { ConfigError } from '../../../config/config-error.ts';
-import { BANKS } from './banks/index.ts';
+import { BANKS } from './banks/banks.ts';
 import { foldHeading } from './headings.ts';
 import { type Column, type Profile, ProfileFile } from './profile.ts';
 

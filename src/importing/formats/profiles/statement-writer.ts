@@ -1,5 +1,5 @@
 import type { AccountReference, Balance, Entry, StatementEvent } from '../statement.ts';
-import type { Fault } from './movement.ts';
+import type { Fault } from './movement-cells.ts';
 
 /** Puts events in order: each statement begins before what belongs to it, and a new account begins a new statement. */
 export function createStatementWriter() {

@@ -1,5 +1,5 @@
 import type { Balance, StatementEvent } from '../statement.ts';
-import { createAccountReader, createBalanceReader, hasAccountColumn } from './account.ts';
+import { createAccountReader, createBalanceReader, hasAccountColumn } from './account-cells.ts';
 import { createDateReader } from './dates.ts';
 import { createEntryReader } from './entries.ts';
 import { findColumn, isHeading, MAX_ROWS_ABOVE } from './headings.ts';
