@@ -26,37 +26,41 @@ export interface StatementFile {
   path: string;
   /** Undefined for standard input. */
   bytes: number | undefined;
-  /** From --format, else from the extension of the file's name. */
+  /** From --format, else from the extension of the file's name; `auto`: a statement file, whose content says what it is. */
   format: string;
 }
 
-/** @throws {Failure} when there is no such file, or its format is unknown. */
+/** How a statement file is to be read. */
+export interface StatementParameters {
+  /** The account, if the file does not name it. */
+  account?: string;
+  profile?: string;
+  createAccounts?: boolean;
+}
+
+/** @throws {Failure} when there is no such file. */
 export async function findStatementFile(path: string, format: string | undefined): Promise<StatementFile> {
-  if (path === STDIN) {
-    if (format === undefined)
-      throw new Failure('Say with --format what standard input holds: json or ndjson.');
-    return { path, bytes: undefined, format };
-  }
+  if (path === STDIN) return { path, bytes: undefined, format: format ?? 'auto' };
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new Failure(
       error.code === 'ENOENT' ? `There is no file ${path}.` : `${path} cannot be read (${error.code}).`,
     );
   });
   if (!found.isFile()) throw new Failure(`${path} is not a file.`);
-  const known = format ?? FORMAT_OF_EXTENSION[extname(path).toLowerCase()];
-  if (known === undefined) {
-    throw new Failure(
-      `The name of ${path} does not end in .json, .ndjson or .jsonl: say with --format what it is.`,
-    );
-  }
+  const known = format ?? FORMAT_OF_EXTENSION[extname(path).toLowerCase()] ?? 'auto';
   return { path, bytes: found.size, format: known };
 }
 
 /** The path of the API that takes such a file. */
-export function importPath({ format }: StatementFile, accountId: string | undefined): string {
+export function importPath(
+  { format }: StatementFile,
+  { account, profile, createAccounts }: StatementParameters,
+): string {
   const query = new URLSearchParams({
     ...(format in TYPE_OF_FORMAT ? {} : { format }),
-    ...(accountId === undefined ? {} : { account_id: accountId }),
+    ...(account === undefined ? {} : { account_id: account }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(createAccounts === true ? { create_accounts: 'true' } : {}),
   });
   return query.size === 0 ? '/v1/imports' : `/v1/imports?${query}`;
 }

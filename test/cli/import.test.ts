@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mt940 } from '../importing/statements/statement-files.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { documentOf, reasonOf, runCli } from './command.ts';
@@ -49,12 +50,25 @@ describe('ledgerbell import', () => {
   it('takes the format from --format where the name does not say it', async () => {
     const path = await file('movements.txt', JSON.stringify({ transactions: rows('named', 2) }));
     expect(reasonOf(await importFile(path))).toMatch(
-      /^error: The name of .*movements\.txt does not end in \.json/,
+      /^error: Import \d+ has failed: The file is in no format that is supported\.$/,
     );
     expect(documentOf(await importFile(path, '--format', 'json', '--json')).import).toMatchObject({
       format: 'json',
       inserted: 2,
     });
+  });
+
+  it('imports a statement file as it is, for an account that it creates on request', async () => {
+    const path = await file(
+      'march.sta',
+      mt940([{ day: 2, amount: 10 }], { account: 'DE89370400440532013000' }),
+    );
+    const refused = documentOf(await importFile(path, '--json')).import;
+    expect(refused).toMatchObject({ format: 'auto', inserted: 0, rejected: 1 });
+    const created = documentOf(
+      await importFile(path, '--create-accounts', '--format', 'mt940', '--json'),
+    ).import;
+    expect(created).toMatchObject({ format: 'mt940', inserted: 1, rejected: 0 });
   });
 
   it('tells a person what came of it, and where to see why rows were rejected', async () => {
@@ -76,9 +90,6 @@ describe('ledgerbell import', () => {
     const input = ndjson(rows('piped', 3));
     const args = ['import', '-', '--url', service.url];
     const env = { LEDGERBELL_API_KEY: key };
-    expect(reasonOf(await runCli(args, env, { input }))).toBe(
-      'error: Say with --format what standard input holds: json or ndjson.',
-    );
     const format = ['--format', 'ndjson', '--json'];
     expect(documentOf(await runCli([...args, ...format], env, { input })).import).toMatchObject({
       status: 'done',

@@ -5,14 +5,19 @@ import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { followImport, ImportAnswer, type ImportState, rowsDone } from '../import-follow.ts';
 import { withApi } from '../service-access.ts';
-import { findStatementFile, importPath, openUpload, type StatementFile } from '../statement-file.ts';
+import {
+  findStatementFile,
+  importPath,
+  openUpload,
+  type StatementFile,
+  type StatementParameters,
+} from '../statement-file.ts';
 import { formatCount } from '../terminal.ts';
 import { parseHttpUrl, parseId } from '../values.ts';
 
-interface Options {
+interface Options extends StatementParameters {
   key?: string;
   format?: string;
-  account?: string;
   url?: URL;
   json?: boolean;
 }
@@ -21,17 +26,19 @@ interface Options {
 export const importCommand = (context: CommandContext) =>
   new Command('import')
     .description('import a file of movements and wait until they are stored')
-    .argument('<file>', '.json, .ndjson, or a statement file with --format; "-": standard input')
+    .argument('<file>', 'a statement file, .json or .ndjson; "-": standard input')
     .option('--key <api key>', 'the API key of the customer (default: LEDGERBELL_API_KEY)')
-    .option('--format <format>', 'the format, if the file name does not tell')
+    .option('--format <format>', 'the format, if neither the file name nor the content tells')
     .option('--account <id>', 'the account, if the file does not name it', parseId)
+    .option('--profile <name>', 'the profile of a CSV or XLSX file, if its headings do not tell')
+    .option('--create-accounts', 'create accounts that the customer does not have')
     .option(
       '--url <url>',
       'where the service is (default: LEDGERBELL_URL, else HOST and PORT of this configuration)',
       parseHttpUrl,
     )
     .option('--json', 'print { "import": { "id", "status", "inserted", … } }')
-    .action(async (path: string, { key, format, account, url, json }: Options) => {
+    .action(async (path: string, { key, format, url, json, ...parameters }: Options) => {
       const file = await findStatementFile(path, format);
       const client = context.readClientConfig();
       const apiKey = key ?? client.apiKey;
@@ -40,13 +47,13 @@ export const importCommand = (context: CommandContext) =>
           'An import needs an API key: give --key, LEDGERBELL_API_KEY or LEDGERBELL_API_KEY_FILE.',
         );
       await withApi(context, { url: url ?? client.url, key: apiKey }, async (api) => {
-        const { started, lines } = await send(api, file, account);
+        const { started, lines } = await send(api, file, parameters);
         const ended = await follow(api, started, lines, context.signal);
         context.terminal.answer(json, { import: ended }, describe(ended));
       });
     });
 
-async function send(api: Api, file: StatementFile, account: string | undefined) {
+async function send(api: Api, file: StatementFile, parameters: StatementParameters) {
   const bar = progressBar('Sending ', 'bytes');
   let sent = 0;
   bar.start(file.bytes ?? 0, 0);
@@ -56,7 +63,7 @@ async function send(api: Api, file: StatementFile, account: string | undefined) 
       if (file.bytes === undefined) bar.setTotal(sent);
       bar.update(sent);
     });
-    const { import: started } = await api.upload(importPath(file, account), upload, ImportAnswer);
+    const { import: started } = await api.upload(importPath(file, parameters), upload, ImportAnswer);
     return { started, lines: countLines() };
   } finally {
     bar.stop();
