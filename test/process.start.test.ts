@@ -1,35 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { access, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createDataSource } from '../src/database/data-source.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { findRunning, startEmbedded } from '../src/embedded/servers.ts';
-import { type ServiceProcess, startServiceProcess } from './support/process.ts';
+import type { ServiceProcess } from './support/process.ts';
+import { useServiceProcesses } from './support/service-processes.ts';
 import { until } from './support/until.ts';
 
-const running: ServiceProcess[] = [];
-const directories: string[] = [];
-
-const start = (env: Record<string, string>, args?: string[], entry?: string) => {
-  const service = startServiceProcess(env, args, entry);
-  running.push(service);
-  return service;
-};
-async function newDirectory() {
-  const directory = await mkdtemp(join(tmpdir(), 'lb-process-'));
-  directories.push(directory);
-  return directory;
-}
-afterAll(async () => {
-  await Promise.all(
-    running.map(({ child, end }) =>
-      child.exitCode === null && child.signalCode === null ? end('SIGTERM') : null,
-    ),
-  );
-  for (const directory of directories) await rm(directory, { recursive: true, force: true });
-});
+const { start, newDirectory } = useServiceProcesses();
 
 /** What runs with its working directory there: servers, and what makes their data directories. */
 async function processesIn(directory: string): Promise<string[]> {

@@ -1,37 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { findRunning } from '../src/embedded/servers.ts';
 import { movement } from './support/movements.ts';
-import { type ServiceProcess, startServiceProcess } from './support/process.ts';
+import type { ServiceProcess } from './support/process.ts';
 import { useReceiver } from './support/receiver.ts';
+import { useServiceProcesses } from './support/service-processes.ts';
 import { until } from './support/until.ts';
 import { webhook } from './support/webhooks.ts';
 
 const receiver = useReceiver();
-const running: ServiceProcess[] = [];
-const directories: string[] = [];
-
-const start = (env: Record<string, string>, args?: string[], entry?: string) => {
-  const service = startServiceProcess(env, args, entry);
-  running.push(service);
-  return service;
-};
-async function newDirectory() {
-  const directory = await mkdtemp(join(tmpdir(), 'lb-process-'));
-  directories.push(directory);
-  return directory;
-}
-afterAll(async () => {
-  await Promise.all(
-    running.map(({ child, end }) =>
-      child.exitCode === null && child.signalCode === null ? end('SIGTERM') : null,
-    ),
-  );
-  for (const directory of directories) await rm(directory, { recursive: true, force: true });
-});
+const { start, newDirectory } = useServiceProcesses();
 
 /** A customer with an account, made by the command line on the running service's servers. */
 function newCustomer(dataDir: string) {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isEncoding } from '../formats/encoding.ts';
 
 /**
  * Decodes the bytes of a text file. Its encoding is that of its byte order mark or XML declaration; else UTF-8 as long as the bytes
@@ -10,7 +11,7 @@ const FALLBACK = 'windows-1254';
 
 /** `label` if it names an encoding, else the usual fallback. */
 const fallbackOf = (label: string | undefined): string =>
-  label !== undefined && isKnown(label) && !/^utf-?8$/i.test(label) ? label : FALLBACK;
+  label !== undefined && isEncoding(label) && !/^utf-?8$/i.test(label) ? label : FALLBACK;
 
 /** Bytes of the start that are looked at. */
 const HEAD_BYTES = 4 * 1024;
@@ -61,7 +62,7 @@ function detectEncoding(head: Buffer): string | null {
   const [, declared] =
     /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(head.toString('latin1')) ?? [];
   return declared !== undefined &&
-    isKnown(declared) &&
+    isEncoding(declared) &&
     !/^utf-?8$/i.test(declared) &&
     !/^utf-?16/i.test(declared)
     ? declared
@@ -79,15 +80,6 @@ function detectUtf16(head: Buffer): string | null {
   }
   if (odd > pairs * 0.7 && even < pairs * 0.1) return 'utf-16le';
   return even > pairs * 0.7 && odd < pairs * 0.1 ? 'utf-16be' : null;
-}
-
-function isKnown(label: string): boolean {
-  try {
-    new TextDecoder(label);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function createDecoder(encoding: string | null, fallback: string): Decoder {

@@ -1,45 +1,9 @@
-import type { LookupAddress, LookupAllOptions } from 'node:dns';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
-import {
-  createResolver,
-  type Resolve,
-  type ResolverOptions,
-} from '../../../src/delivering/posting/resolver.ts';
-import { useNameServer } from '../../support/name-server.ts';
+import type { ResolverOptions } from '../../../src/delivering/posting/resolver.ts';
+import { useResolvers } from './test-resolver.ts';
 
-const dns = useNameServer();
-const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-resolver-'));
-afterAll(() => rm(folder, { recursive: true }));
-
-beforeEach(() => {
-  dns.zones.clear();
-  dns.asked.length = 0;
-});
-
-/** A resolver that asks the test's DNS server, on a clock that moves only when the test moves it. */
-function resolver(options: ResolverOptions = {}) {
-  const clock = { ms: 1_000 };
-  const resolve = createResolver({
-    servers: [dns.address],
-    hostsFile: join(folder, 'no such file'),
-    now: () => clock.ms,
-    ...options,
-  });
-  return { resolve, clock, find: (name: string, family = 0) => find(resolve, name, { all: true, family }) };
-}
-
-function find(resolve: Resolve, name: string, options: LookupAllOptions): Promise<string[]> {
-  return new Promise((done, fail) => {
-    resolve(name, options, (error, addresses: LookupAddress[]) => {
-      if (error) fail(error);
-      else done(addresses.map(({ address, family }) => `${address} (${family})`));
-    });
-  });
-}
+const { dns, resolver } = await useResolvers();
 
 describe('an answer', () => {
   it('has the addresses of both families, IPv4 first', async () => {

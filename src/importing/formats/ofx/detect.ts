@@ -1,3 +1,5 @@
+import { isEncoding } from '../encoding.ts';
+
 const HEADER = /^[^<]{0,2000}?\bOFXHEADER\s*:\s*\d/i;
 const PROLOG = String.raw`[\s\uFEFF]*(?:(?:<\?xml\b[^>]*>|<!--[\s\S]{0,1000}?-->)\s*)*`;
 const INSTRUCTION = new RegExp(String.raw`^${PROLOG}<\?OFX\b`, 'i');
@@ -23,7 +25,7 @@ export function encodingOf(start: string): string | null {
   const windows = /^(?:CP|WINDOWS-?)?(125\d)$/i.exec(charset)?.[1];
   const iso = /^(?:ISO-?)?8859-?(\d{1,2})$/i.exec(charset)?.[1];
   if (windows !== undefined) return `windows-${windows}`;
-  if (iso !== undefined && isKnown(`iso-8859-${iso}`)) return `iso-8859-${iso}`;
+  if (iso !== undefined && isEncoding(`iso-8859-${iso}`)) return `iso-8859-${iso}`;
   return /^UTF-?8$/i.test(charset) ? 'utf-8' : null;
 }
 
@@ -35,13 +37,4 @@ function headerField(start: string, name: string): string {
     'i',
   );
   return field.exec(header)?.[1] ?? '';
-}
-
-function isKnown(label: string): boolean {
-  try {
-    new TextDecoder(label);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,0 +1,31 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { type ServiceProcess, startServiceProcess } from './process.ts';
+
+/** Starts services as processes of their own, and ends them after the file's tests. Call it at the top of the file. */
+export function useServiceProcesses() {
+  const running: ServiceProcess[] = [];
+  const directories: string[] = [];
+  afterAll(async () => {
+    await Promise.all(
+      running.map(({ child, end }) =>
+        child.exitCode === null && child.signalCode === null ? end('SIGTERM') : null,
+      ),
+    );
+    for (const directory of directories) await rm(directory, { recursive: true, force: true });
+  });
+  return {
+    start(env: Record<string, string>, args?: string[], entry?: string): ServiceProcess {
+      const service = startServiceProcess(env, args, entry);
+      running.push(service);
+      return service;
+    },
+    async newDirectory(): Promise<string> {
+      const directory = await mkdtemp(join(tmpdir(), 'lb-process-'));
+      directories.push(directory);
+      return directory;
+    },
+  };
+}
