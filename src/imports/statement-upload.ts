@@ -14,7 +14,6 @@ import { Id } from '../validation.ts';
 /** Content types of statement files. The content decides which format it is, whatever the type. */
 export const STATEMENT_TYPES = [
   'application/octet-stream',
-  'text/plain',
   'text/csv',
   'application/xml',
   'text/xml',
