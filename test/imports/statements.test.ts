@@ -48,7 +48,9 @@ describe('a statement file', () => {
 
   it('may be compressed, and sent with a type and a format of its own', async () => {
     const { send, finished } = await customer();
-    const answer = await send(gzipSync(FILE), '?format=mt940', 'application/gzip', { 'content-encoding': 'gzip' });
+    const answer = await send(gzipSync(FILE), '?format=mt940', 'application/gzip', {
+      'content-encoding': 'gzip',
+    });
     expect(answer.status).toBe(202);
     expect(await finished(answer.body.import.id)).toMatchObject({
       status: 'done',
