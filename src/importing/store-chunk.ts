@@ -4,7 +4,7 @@ import type { ValidationIssue } from '../validation.ts';
 import { lockCustomers } from './import-locks.ts';
 import type { Matcher } from './matching.ts';
 import { identifyEntries, type StatementEntry } from './statements/identify-entries.ts';
-import { type Batch, NOTHING_STORED, type Stored, storeBatches } from './store.ts';
+import { type Batch, NOTHING_STORED, type Stored, storeBatches, updateAccounts } from './store.ts';
 
 /** Stores the chunks of a staged import. */
 
@@ -85,6 +85,8 @@ async function storeMovements(sql: Sql, matcher: Matcher, chunk: Chunk): Promise
     const uniqueId = ids[index] ?? null;
     return uniqueId === null ? [] : [{ uniqueId, movement }];
   });
+  const known = entries.filter((_, index) => ids[index] === null).map(({ movement }) => movement);
+  if (known.length > 0) await updateAccounts(sql, known, []);
   return storeBatches(sql, matcher, locks, [{ customerId, importId, movements: [...movements, ...fresh] }]);
 }
 

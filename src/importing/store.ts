@@ -75,7 +75,8 @@ export async function storeBatches(
       locks,
       sumBy(added, ({ customerId }) => customerId),
     );
-  await updateAccounts(sql, batches, added);
+  const movements = batches.flatMap((batch) => batch.movements.map(({ movement }) => movement));
+  await updateAccounts(sql, movements, added);
   if (added.length === 0) return NOTHING_STORED;
 
   const matches = areAllNew && expected !== undefined ? expected : await matcher.match(sql, locks, added);
@@ -135,12 +136,12 @@ export function countAll(batches: readonly Batch[]): MovementCount[] {
   return [...counts.values()];
 }
 
-async function updateAccounts(
+/** Updates the accounts of movements that were received. @param added those of them that are new. */
+export async function updateAccounts(
   sql: Sql,
-  batches: readonly Batch[],
+  movements: readonly Movement[],
   added: readonly MovementCount[],
 ): Promise<void> {
-  const movements = batches.flatMap((batch) => batch.movements.map(({ movement }) => movement));
   const all = new Set(movements.map(({ account_id }) => account_id));
   const updated = new Set(added.map(({ accountId }) => accountId));
   const withBalance = new Set(

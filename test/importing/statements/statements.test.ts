@@ -37,6 +37,20 @@ describe('a statement', () => {
     ]);
   });
 
+  it('that is known already shows that its account was worked on', async () => {
+    const { importFile, accountId } = await customer();
+    const file = mt940([of(2, 10)]);
+    await importFile(file);
+    const { database } = service.runtime;
+    await database.query("UPDATE accounts SET last_work = '2020-01-01' WHERE id = ?", [accountId]);
+    await importFile(file);
+    const [row] = await database.query<{ is_recent: number }[]>(
+      'SELECT last_work > NOW(6) - INTERVAL 1 HOUR AS is_recent FROM accounts WHERE id = ?',
+      [accountId],
+    );
+    expect(Number(row?.is_recent)).toBe(1);
+  });
+
   it('without entries is done with no rows', async () => {
     const { importFile } = await customer();
     expect(await importFile(mt940([]))).toMatchObject({
