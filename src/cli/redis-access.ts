@@ -22,7 +22,7 @@ export async function reachRedis(redisUrl: string): Promise<Redis | null> {
   }
 }
 
-/** A connection whose commands all fail at once, for work that does not depend on Redis. */
+/** A connection whose commands all fail immediately, for work that does not depend on Redis. */
 export function withoutRedis(): Redis {
   const redis = new Redis({ lazyConnect: true });
   redis.disconnect();
