@@ -1,5 +1,6 @@
 import type { Row } from '../formats/format.ts';
-import { START_BYTES, type StartedFile, type StatementFormat, type StatementFormats } from './formats.ts';
+import { START_BYTES, type StatementFormat, type StatementFormats } from './formats.ts';
+import { peek } from './peek.ts';
 import { type FindAccount, readStatementRows, type StatementRow } from './statement-rows.ts';
 import { type UnpackedFile, unpack } from './unpack.ts';
 import { UnreadableFileError } from './unreadable.ts';
@@ -25,8 +26,9 @@ export async function* readStatementFile(
   { formats, format, profile, findAccount }: ReadOptions,
 ): AsyncGenerator<Row[]> {
   for await (const file of unpack(parts)) {
-    const started = await readStart(file.bytes);
-    if (started.start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`);
+    const { start, bytes } = await peek(file.bytes, START_BYTES);
+    const started = { start: start.subarray(0, START_BYTES), bytes };
+    if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`);
     const found = format === 'auto' ? formats.detect(started.start) : format;
     if (found === null) throw new UnreadableFileError(`${nameOf(file)} is in no format that is supported.`);
     let isRecognised = false;
@@ -40,28 +42,6 @@ export async function* readStatementFile(
 
 const nameOf = ({ name }: UnpackedFile): string =>
   name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;
-
-/** Reads the beginning of a file. `bytes` yields all of it, the beginning included. */
-async function readStart(file: AsyncIterable<Uint8Array>): Promise<StartedFile> {
-  const iterator = file[Symbol.asyncIterator]();
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  while (length < START_BYTES) {
-    const { value, done } = await iterator.next();
-    if (done) break;
-    parts.push(value);
-    length += value.length;
-  }
-  async function* all(): AsyncGenerator<Uint8Array> {
-    yield* parts;
-    for (;;) {
-      const { value, done } = await iterator.next();
-      if (done) return;
-      yield value;
-    }
-  }
-  return { start: Buffer.concat(parts).subarray(0, START_BYTES), bytes: all() };
-}
 
 function toRow(row: StatementRow, fileName: string | null): Row {
   const within = (message: string) => (fileName === null ? message : `${fileName.slice(-80)}: ${message}`);

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { Unzip, UnzipInflate } from 'fflate';
+import { peek } from './peek.ts';
 import { UnreadableFileError } from './unreadable.ts';
 
 /** Unpacks gzip and zip while the bytes arrive. What a file is packed with is seen from its first bytes, not from its name. */
@@ -25,6 +26,9 @@ const SLICE_BYTES = 16 * 1024;
 /** The most files in one zip. */
 const MAX_FILES = 1_000;
 
+/** Enough for what a gzip or a zip begins with. */
+const HEADER_BYTES = 64;
+
 /** One file, unpacked. A zip can contain several. */
 export interface UnpackedFile {
   /** Its name within the zip; null if it came alone. */
@@ -40,7 +44,7 @@ export async function* unpack(
   sent: AsyncIterable<Uint8Array>,
   { name = null, depth = 0 }: { name?: string | null; depth?: number } = {},
 ): AsyncGenerator<UnpackedFile> {
-  const { start, bytes } = await peek(sent);
+  const { start, bytes } = await peek(sent, HEADER_BYTES);
   const packing = packingOf(start);
   if (packing === null) {
     yield { name, bytes };
@@ -65,31 +69,6 @@ const isSpreadsheet = (start: Uint8Array): boolean =>
   /^(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(
     Buffer.from(start.subarray(30, 60)).toString('latin1'),
   );
-
-/** Looks at the first bytes. `bytes` yields all of them, these included. */
-async function peek(
-  sent: AsyncIterable<Uint8Array>,
-): Promise<{ start: Uint8Array; bytes: AsyncIterable<Uint8Array> }> {
-  const iterator = sent[Symbol.asyncIterator]();
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  while (length < 64) {
-    const { value, done } = await iterator.next();
-    if (done) break;
-    parts.push(value);
-    length += value.length;
-  }
-  const start = Buffer.concat(parts);
-  async function* all(): AsyncGenerator<Uint8Array> {
-    if (start.length > 0) yield start;
-    for (;;) {
-      const { value, done } = await iterator.next();
-      if (done) return;
-      yield value;
-    }
-  }
-  return { start, bytes: all() };
-}
 
 /** Counts what was packed and unpacked. @throws {UnreadableFileError} when it is too much. */
 function createLimit() {

@@ -1,6 +1,5 @@
-import { isIban } from '../../../accounts/iban.ts';
+import { isIban, looksLikeIban } from '../../../accounts/iban.ts';
 import type { AccountReference } from '../statement.ts';
-import { looksLikeIban } from './iban-text.ts';
 
 export const NO_ACCOUNT: AccountReference = { iban: null, number: null, currency: null, bank: null };
 
