@@ -4,7 +4,13 @@ import type { InjectedFault } from './faults/inject.ts';
 import type { Receipt } from './receipts.ts';
 import type { ChaosWebhook } from './webhooks.ts';
 
-const customer = { id: '1', apiKey: '', apiSecret: '', accountIds: ['1', '2'] as const };
+const customer = {
+  id: '1',
+  apiKey: '',
+  apiSecret: '',
+  accountIds: ['1', '2'] as const,
+  statementAccount: { id: '3', iban: '' },
+};
 const webhook = (id: string, fields: Partial<ChaosWebhook> = {}): ChaosWebhook => ({
   id,
   sort: 'all',
@@ -20,7 +26,7 @@ const receipt = (webhookId: string, transactionId: string, at: number): Receipt 
   webhookId,
   message: `msg_${webhookId}-${transactionId}`,
   transactionId,
-  uniqueId: `u${transactionId}`,
+  name: `u${transactionId}`,
   at,
   mode: 'normal',
   problem: '',
@@ -39,12 +45,12 @@ const fault = (kind: InjectedFault['kind'], start: number): InjectedFault => ({
 /** Two movements, both delivered to an ordered webhook. The second, a debit, is delivered to another one too. */
 const evidence = () => ({
   sent: new Map([
-    ['u1', { customerId: '1', accountId: '1', dc: 'Credit' as const, acknowledged: true }],
-    ['u2', { customerId: '1', accountId: '2', dc: 'Debit' as const, acknowledged: true }],
+    ['u1', { customerId: '1', accountId: '1', dc: 'Credit' as const, acknowledged: true, copies: 1 }],
+    ['u2', { customerId: '1', accountId: '2', dc: 'Debit' as const, acknowledged: true, copies: 1 }],
   ]),
   stored: [
-    { id: '1', customerId: '1', accountId: '1', dc: 'Credit' as const, uniqueId: 'u1' },
-    { id: '2', customerId: '1', accountId: '2', dc: 'Debit' as const, uniqueId: 'u2' },
+    { id: '1', customerId: '1', accountId: '1', dc: 'Credit' as const, uniqueId: 'u1', name: 'u1' },
+    { id: '2', customerId: '1', accountId: '2', dc: 'Debit' as const, uniqueId: 'u2', name: 'u2' },
   ],
   webhooks: [webhook('1', { ordered: true }), webhook('2', { event: 'NEW_DEBIT' })],
   recorded: [
@@ -89,11 +95,13 @@ describe('the checker of a fault run', () => {
   it.each<[Finding, (given: ReturnType<typeof evidence>) => void]>([
     [
       'acknowledged and not stored',
-      ({ sent }) => sent.set('u3', { customerId: '1', accountId: '1', dc: 'Debit', acknowledged: true }),
+      ({ sent }) =>
+        sent.set('u3', { customerId: '1', accountId: '1', dc: 'Debit', acknowledged: true, copies: 1 }),
     ],
     [
       'stored and never sent in, or changed',
-      ({ sent }) => sent.set('u1', { customerId: '1', accountId: '2', dc: 'Credit', acknowledged: true }),
+      ({ sent }) =>
+        sent.set('u1', { customerId: '1', accountId: '2', dc: 'Credit', acknowledged: true, copies: 1 }),
     ],
     [
       'delivered and not matched',
@@ -114,10 +122,7 @@ describe('the checker of a fault run', () => {
       'delivered with other content',
       ({ receipts: [first] }) => Object.assign(first ?? {}, { problem: 'hash wrong' }),
     ],
-    [
-      'delivered with other content',
-      ({ receipts: [first] }) => Object.assign(first ?? {}, { uniqueId: 'u2' }),
-    ],
+    ['delivered with other content', ({ receipts: [first] }) => Object.assign(first ?? {}, { name: 'u2' })],
     ['duplicates without a cause', ({ receipts }) => receipts.push(receipt('2', '2', 9_000))],
     ['out of order', ({ receipts }) => receipts.reverse()],
     ['missed by pollers', ({ pollers: [poller] }) => poller?.seen.delete('2')],
@@ -130,8 +135,14 @@ describe('the checker of a fault run', () => {
 
   it('finds what is stored twice, and then also what was never told of it', () => {
     const given = evidence();
-    given.stored.push({ id: '3', customerId: '1', accountId: '1', dc: 'Credit', uniqueId: 'u1' });
+    given.stored.push({ id: '3', customerId: '1', accountId: '1', dc: 'Credit', uniqueId: 'u1', name: 'u1' });
     expect(found(given)).toEqual(['stored twice', 'matched and never delivered', 'missed by pollers']);
+  });
+
+  it('expects a movement as often as it was sent in', () => {
+    const given = evidence();
+    given.sent.set('u1', { customerId: '1', accountId: '1', dc: 'Credit', acknowledged: true, copies: 2 });
+    expect(found(given)).toEqual(['acknowledged and not stored']);
   });
 
   it.each([

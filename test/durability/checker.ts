@@ -1,7 +1,7 @@
 import { causeOf } from './causes.ts';
 import type { InjectedFault } from './faults/inject.ts';
-import type { Sent } from './load/client.ts';
 import type { PollerRecord } from './load/poller.ts';
+import type { Sent } from './load/upload.ts';
 import type { Receipt } from './receipts.ts';
 import { ANSWERS_HALF } from './receiver-modes.ts';
 import { type ChaosWebhook, matches } from './webhooks.ts';
@@ -12,6 +12,8 @@ export interface StoredMovement {
   accountId: string;
   dc: 'Debit' | 'Credit';
   uniqueId: string;
+  /** The first word of its description. */
+  name: string;
 }
 
 /** A row of `deliveries`. A delivery that was never attempted has none. */
@@ -88,17 +90,19 @@ type Findings = Record<Finding, string[]>;
 
 function checkStored({ sent, stored }: Evidence, findings: Findings): void {
   const times = new Map<string, number>();
-  for (const { uniqueId, customerId, accountId, dc } of stored) {
-    times.set(uniqueId, (times.get(uniqueId) ?? 0) + 1);
-    const origin = sent.get(uniqueId);
+  for (const { name, customerId, accountId, dc } of stored) {
+    times.set(name, (times.get(name) ?? 0) + 1);
+    const origin = sent.get(name);
     if (origin?.customerId !== customerId || origin.accountId !== accountId || origin.dc !== dc) {
-      findings['stored and never sent in, or changed'].push(uniqueId);
+      findings['stored and never sent in, or changed'].push(name);
     }
   }
-  for (const [uniqueId, count] of times)
-    if (count > 1) findings['stored twice'].push(`${uniqueId} ${count} times`);
-  for (const [uniqueId, { acknowledged }] of sent) {
-    if (acknowledged && !times.has(uniqueId)) findings['acknowledged and not stored'].push(uniqueId);
+  for (const [name, count] of times) {
+    const copies = sent.get(name)?.copies ?? 1;
+    if (count > copies) findings['stored twice'].push(`${name} ${count} times instead of ${copies}`);
+  }
+  for (const [name, { acknowledged, copies }] of sent) {
+    if (acknowledged && (times.get(name) ?? 0) < copies) findings['acknowledged and not stored'].push(name);
   }
 }
 
@@ -137,7 +141,7 @@ function checkReceipts(
   findings: Findings,
 ): Pick<Verdict, 'delivered' | 'explained'> {
   const { stored, receipts, webhooks, faults, affected } = evidence;
-  const uniqueIds = new Map(stored.map(({ id, uniqueId }) => [id, uniqueId]));
+  const names = new Map(stored.map(({ id, name }) => [id, name]));
   const ordered = new Set(webhooks.filter((webhook) => webhook.ordered).map(({ id }) => id));
   const newest = new Map<string, bigint>();
   const arrived = new Set<string>();
@@ -146,13 +150,13 @@ function checkReceipts(
   const explained = new Map<string, number>();
 
   for (const receipt of receipts) {
-    const { message, webhookId, transactionId, uniqueId, mode, problem } = receipt;
+    const { message, webhookId, transactionId, name, mode, problem } = receipt;
     const delivery = expected.get(message);
     const genuine =
       problem === '' &&
       delivery?.webhookId === webhookId &&
       delivery.transactionId === transactionId &&
-      uniqueIds.get(transactionId) === uniqueId;
+      names.get(transactionId) === name;
     if (!genuine)
       findings['delivered with other content'].push(`${message} at webhook ${webhookId}: ${problem}`);
 

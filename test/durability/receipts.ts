@@ -6,8 +6,8 @@ export interface Receipt {
   /** `webhook-id`: msg_<webhook id>-<transaction id>. */
   message: string;
   transactionId: string;
-  /** The movement's unique_id, which the load puts in front of each description. */
-  uniqueId: string;
+  /** The movement's name: the first word of its description. */
+  name: string;
   /** Milliseconds since 1970. */
   at: number;
   /** `normal`, or how the receiver misbehaved. */

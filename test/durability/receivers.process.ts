@@ -87,7 +87,7 @@ async function receive(
       webhookId: spec.webhookId,
       message: id,
       transactionId: String(headers['ledgerbell-transaction-id']),
-      uniqueId: description.slice(0, description.indexOf(' ')),
+      name: description.slice(0, description.indexOf(' ')),
       at: Date.now(),
       mode,
       problem: problem ?? (hash === 'verified' ? '' : `hash ${hash}`),

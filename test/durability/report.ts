@@ -1,8 +1,8 @@
 import { FINDINGS, type Verdict } from './checker.ts';
 import type { Left } from './completion.ts';
 import type { InjectedFault } from './faults/inject.ts';
-import type { ClientRecord } from './load/client.ts';
 import type { PollerRecord } from './load/poller.ts';
+import type { ClientRecord } from './load/upload.ts';
 
 /** Cases shown of each finding. */
 const SHOWN = 5;

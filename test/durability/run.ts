@@ -6,8 +6,10 @@ import { createDice } from './dice.ts';
 import { readTables } from './evidence.ts';
 import { type InjectedFault, inject, thirdOf } from './faults/inject.ts';
 import { findLeaks } from './leaks.ts';
-import { newClientRecord, runClient } from './load/client.ts';
+import { runClient } from './load/client.ts';
 import { newPollerRecord, runPoller } from './load/poller.ts';
+import { runStatementClient } from './load/statement-client.ts';
+import { newClientRecord } from './load/upload.ts';
 import { type FaultKind, isReceiverFault, makePlan, type PlannedFault } from './plan.ts';
 import { readReceipts } from './receipts.ts';
 import { type Outcome, outcomeOf } from './report.ts';
@@ -75,6 +77,19 @@ async function stress(installation: Installation, options: RunOptions): Promise<
       }),
     ),
   );
+  const statementClients = customers.map(({ id, apiKey, statementAccount }) =>
+    runStatementClient({
+      name: `c${id}s`,
+      url,
+      apiKey,
+      customerId: id,
+      account: statementAccount,
+      rate: rate / CUSTOMERS / CLIENTS_PER_CUSTOMER,
+      dice: createDice(seed * 1_000 + Number(id) * 10 + CLIENTS_PER_CUSTOMER),
+      record: clientRecord,
+      stopping: loadOver.signal,
+    }),
+  );
   const pollerRecords = customers.map(({ id }) => newPollerRecord(id));
   const pollers = customers.map(({ apiKey }, n) => {
     const record = pollerRecords[n] ?? newPollerRecord('');
@@ -86,7 +101,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   signal.throwIfAborted();
   announce('The load is over; everything is repaired, and the run waits until nothing is pending.');
   await repair(installation);
-  await Promise.race([Promise.all(clients), sleep(waitLimit * SECOND)]);
+  await Promise.race([Promise.all([...clients, ...statementClients]), sleep(waitLimit * SECOND)]);
   const left = await waitForCompletion(installation, waitLimit, signal);
   pollersOver.abort();
   await Promise.race([Promise.all(pollers), sleep(60 * SECOND)]);

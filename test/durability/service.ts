@@ -151,7 +151,7 @@ async function runCli(product: string, env: Record<string, string>, args: string
   return JSON.parse(stdout);
 }
 
-/** Creates customers with two accounts each. */
+/** Creates customers with two accounts each, and one for statements. */
 async function createCustomers(
   cli: (args: string[]) => Promise<unknown>,
   url: string,
@@ -164,22 +164,31 @@ async function createCustomers(
       api_key: string;
       api_secret: string;
     };
-    const createAccount = async (title: string) => {
+    const createAccount = async (title: string, iban?: string) => {
       const response = await fetch(`${url}/v1/accounts`, {
         method: 'POST',
         headers: { Authentication: made.api_key, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ bank: 'Akbank', title, currency: 'TRY' }),
+        body: JSON.stringify({ bank: 'Akbank', title, currency: 'TRY', iban }),
       });
       return String(((await response.json()) as { account: { id: number } }).account.id);
     };
+    const iban = makeIban(n);
     customers.push({
       id: String(made.customer.id),
       apiKey: made.api_key,
       apiSecret: made.api_secret,
       accountIds: [await createAccount('Ana Hesap'), await createAccount('Kasa')],
+      statementAccount: { id: await createAccount('Ekstre', iban), iban },
     });
   }
   return customers;
+}
+
+/** A Turkish IBAN with its check digits (ISO 13616-1, section 6). */
+function makeIban(number: number): string {
+  const account = `000460${String(number).padStart(16, '0')}`;
+  const remainder = BigInt(`${account}292700`) % 97n; // T and R are 29 and 27.
+  return `TR${String(98n - remainder).padStart(2, '0')}${account}`;
 }
 
 /** Waits until a role reports that it is running. @throws with its log when it ends instead. */

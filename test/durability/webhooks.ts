@@ -4,6 +4,8 @@ export interface Customer {
   apiKey: string;
   apiSecret: string;
   accountIds: readonly [string, string];
+  /** The account that statements are about. */
+  statementAccount: { id: string; iban: string };
 }
 
 /** A webhook of the run, created over the API. */

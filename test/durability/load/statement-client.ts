@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { MARKER } from './movements.ts';
+import { balanceAfter, type Entry, renderCamt, renderMt940 } from './statements.ts';
+import { sendUntilAcknowledged, type Upload, type Uploader } from './upload.ts';
+
+const SECOND = 1_000;
+const FIRST_DAY = Date.UTC(2026, 0, 1);
+const DAY = 86_400 * SECOND;
+
+export interface StatementClientOptions extends Uploader {
+  customerId: string;
+  account: { id: string; iban: string };
+  /** Movements per second. */
+  rate: number;
+  /** When it is aborted, the current upload is completed, and then no more is sent. */
+  stopping: AbortSignal;
+}
+
+/** A day of the account, with the entries that are booked so far. */
+interface Day {
+  date: string;
+  opening: number;
+  entries: Entry[];
+}
+
+/**
+ * Sends statements of one account: interim ones of the day so far, then the final one, some of them together with the day before,
+ * and some twice. They come as MT940 and as CAMT, whatever an earlier one of the same day was. An entry must be stored once, however
+ * often it comes; two equal payments must be stored as two.
+ */
+export async function runStatementClient(options: StatementClientOptions): Promise<void> {
+  const { rate, dice, record, customerId, account, stopping } = options;
+  const makeEntries = createEntryMaker(options);
+  let before: Day | null = null;
+  let today: Day = { date: dateOf(0), opening: dice.whole(-99_999, 9_999_999), entries: [] };
+  let days = 1;
+  for (let statements = 1; !stopping.aborted; statements += 1) {
+    const made = makeEntries(today.date, dice.whole(1, 15));
+    today.entries.push(...made);
+    for (const { description, dc } of made) {
+      const copies = made.filter((entry) => entry.description === description).length;
+      record.sent.set(nameOf(description), {
+        customerId,
+        accountId: account.id,
+        dc,
+        acknowledged: false,
+        copies,
+      });
+    }
+    const isFinal = dice.whole(1, 4) === 1;
+    const covered: readonly Day[] = before !== null && dice.whole(1, 5) === 1 ? [before, today] : [today];
+    const upload = toUpload(options, covered, isFinal, statements);
+    if (await sendUntilAcknowledged(options, upload)) acknowledge(options, covered);
+    // The same file a second time must change nothing.
+    if (dice.whole(1, 8) === 1) await sendUntilAcknowledged(options, { ...upload, key: null });
+    if (isFinal) {
+      before = today;
+      today = { date: dateOf(days), opening: balanceAfter(today.opening, today.entries), entries: [] };
+      days += 1;
+    }
+    await sleep((made.length / rate) * SECOND * (0.5 + dice.next()), undefined, { signal: stopping }).catch(
+      () => {},
+    );
+  }
+}
+
+const dateOf = (day: number): string => new Date(FIRST_DAY + day * DAY).toISOString().slice(0, 10);
+const nameOf = (description: string): string => description.slice(0, description.indexOf(' '));
+
+/** Makes entries with a name each. Some are two equal payments; banks give such entries no reference. */
+function createEntryMaker({ name, dice }: Pick<Uploader, 'name' | 'dice'>) {
+  let made = 0;
+  return (date: string, count: number): Entry[] =>
+    Array.from({ length: count }, () => {
+      made += 1;
+      const isTwice = dice.whole(1, 10) === 1;
+      const entry: Entry = {
+        date,
+        dc: dice.pick(['Debit', 'Credit']),
+        // Few amounts, so that many entries of a day have the same one.
+        amount: dice.whole(1, 20) * 2_550,
+        reference: isTwice || dice.whole(1, 3) === 1 ? '' : `R${made}`,
+        description: `${name}-${made} ${MARKER} ŞÜKRÜ & "İnce"`,
+      };
+      return isTwice ? [entry, entry] : [entry];
+    }).flat();
+}
+
+function toUpload(
+  { name, dice, account }: StatementClientOptions,
+  days: readonly Day[],
+  isFinal: boolean,
+  statements: number,
+): Upload {
+  const statement = {
+    number: `${name}-${statements}`,
+    iban: account.iban,
+    opening: days[0]?.opening ?? 0,
+    openedOn: days[0]?.date ?? '',
+    entries: days.flatMap(({ entries }) => entries),
+  };
+  const text = dice.pick([() => renderMt940(statement), () => renderCamt(statement, isFinal)])();
+  const packed = dice.whole(1, 3) === 1;
+  return {
+    type: 'application/octet-stream',
+    body: packed ? gzipSync(text) : text,
+    key: dice.whole(0, 1) === 0 ? statement.number : null,
+    slowly: dice.whole(1, 10) === 1 ? 500 : 0,
+  };
+}
+
+function acknowledge({ record }: Pick<Uploader, 'record'>, days: readonly Day[]): void {
+  for (const { description } of days.flatMap(({ entries }) => entries)) {
+    const sent = record.sent.get(nameOf(description));
+    if (sent !== undefined) sent.acknowledged = true;
+  }
+}

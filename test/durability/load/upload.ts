@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dice } from '../dice.ts';
+
+const SECOND = 1_000;
+const REQUEST_TIMEOUT = 20 * SECOND;
+/** An idempotency key that is still "being received" after this long belongs to an upload that broke off. */
+const STUCK_AFTER = 60 * SECOND;
+
+/** A movement that a client sent, and whether it was acknowledged. */
+export interface Sent {
+  customerId: string;
+  accountId: string;
+  dc: 'Debit' | 'Credit';
+  acknowledged: boolean;
+  /** How many equal movements of this name there are. */
+  copies: number;
+}
+
+export interface ClientRecord {
+  /** By name. */
+  sent: Map<string, Sent>;
+  requests: number;
+  /** Requests that were sent again, because the answer was lost or the error was retryable. */
+  resent: number;
+  /** Answers other than 202, by status or error code, with how often each was given. */
+  refusals: Map<string, number>;
+  /** Answers that a correct request must never get. */
+  wrong: string[];
+  /** Idempotency keys that were answered 409 for a minute. */
+  stuckKeys: string[];
+}
+
+export const newClientRecord = (): ClientRecord => ({
+  sent: new Map(),
+  requests: 0,
+  resent: 0,
+  refusals: new Map(),
+  wrong: [],
+  stuckKeys: [],
+});
+
+export interface Upload {
+  type: string;
+  body: string | Buffer<ArrayBuffer>;
+  key: string | null;
+  /** Milliseconds over which the body is sent in parts; 0 sends it as a whole. */
+  slowly: number;
+}
+
+/** Who uploads, and where what happens is recorded. */
+export interface Uploader {
+  name: string;
+  url: string;
+  apiKey: string;
+  dice: Dice;
+  record: ClientRecord;
+}
+
+/**
+ * Sends an upload, and sends it again until it is acknowledged.
+ * @returns false when it was refused for good, which is then recorded.
+ */
+export async function sendUntilAcknowledged(options: Uploader, upload: Upload): Promise<boolean> {
+  const { record, dice } = options;
+  const begun = performance.now();
+  let { key } = upload;
+  for (let tries = 0; ; tries += 1) {
+    record.requests += 1;
+    if (tries > 0) record.resent += 1;
+    const answer = await send(options, { ...upload, key });
+    if (answer === '202') return true;
+    record.refusals.set(answer, (record.refusals.get(answer) ?? 0) + 1);
+    if (answer === '409' && key !== null && performance.now() - begun > STUCK_AFTER) {
+      record.stuckKeys.push(key);
+      key = null;
+    }
+    if (/^4/.test(answer) && answer !== '409' && answer !== '429') {
+      record.wrong.push(`${answer} for ${upload.type} of ${options.name}`);
+      return false;
+    }
+    await sleep(300 + 700 * dice.next());
+  }
+}
+
+/** @returns the status, or the code of the error if there was no answer. */
+async function send({ url, apiKey }: Uploader, { type, body, key, slowly }: Upload): Promise<string> {
+  try {
+    const response = await fetch(`${url}/v1/imports`, {
+      method: 'POST',
+      headers: {
+        Authentication: apiKey,
+        'Content-Type': type,
+        ...(key === null ? {} : { 'Idempotency-Key': key }),
+      },
+      body: slowly === 0 ? body : inPieces(body, slowly),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT),
+      ...(slowly === 0 ? {} : { duplex: 'half' }),
+    });
+    const answer = await response.text();
+    // An answer that broke off counts as lost, whatever its status.
+    if (response.status === 202 && !('import' in JSON.parse(answer))) return 'not an import';
+    return String(response.status);
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
+    return cause instanceof Error ? cause.name : 'unknown';
+  }
+}
+
+const PORTIONS = 10;
+
+function inPieces(body: Upload['body'], milliseconds: number): ReadableStream<Uint8Array> {
+  const bytes = Buffer.from(body);
+  const size = Math.ceil(bytes.length / PORTIONS);
+  let sent = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      if (sent >= bytes.length) return controller.close();
+      await sleep(milliseconds / PORTIONS);
+      controller.enqueue(bytes.subarray(sent, sent + size));
+      sent += size;
+    },
+  });
+}
