@@ -4,6 +4,7 @@ import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
+import { renderTransaction } from './body.ts';
 import { findTransaction } from './transactions.ts';
 import { TransactionView } from './view.ts';
 
@@ -25,6 +26,8 @@ export const getTransaction = ({ config, database }: Runtime) =>
         config.zone,
       );
       if (transaction === null) throw notFound('movement');
-      return c.json({ transaction });
+      return c.body(`{"transaction":${renderTransaction(transaction)}}`, 200, {
+        'Content-Type': 'application/json',
+      });
     },
   );

@@ -7,20 +7,20 @@ import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
 import { type Listing, NEAR_PAGES } from './listing.ts';
 import { type Place, seek } from './segments.ts';
 
-/** A movement as the API returns it. */
+/** A movement and its account, as they are read. */
 export interface ListedTransaction {
-  id: number;
-  account_id: number;
+  id: string;
+  account_id: string;
   name: string | null;
   dc: 'Debit' | 'Credit';
-  code: string;
+  code: string | null;
   amount: string;
-  balance: string;
-  description: string;
+  balance: string | null;
+  description: string | null;
   date_issue: string;
   date_readed: string;
-  opponent_id: string;
-  opponent_iban: string;
+  opponent_id: string | null;
+  opponent_iban: string | null;
   unique_id: string;
   account: ListedAccount;
 }
@@ -31,11 +31,9 @@ export interface Page {
   next: string | null;
 }
 
-/** Only `name` may be null: other fields that the bank did not send are "", as in the notification. */
-const COLUMNS = `t.id, t.account_id, t.name, t.dc, COALESCE(t.code, '') AS code, t.amount, COALESCE(t.balance, '') AS balance,
-  COALESCE(t.description, '') AS description, t.date_issue,
+const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, t.description, t.date_issue,
   CONCAT(DATE_FORMAT(t.date_readed + INTERVAL ? MINUTE, '%Y-%m-%d %H:%i:%s'), ?) AS date_readed,
-  COALESCE(t.opponent_id, '') AS opponent_id, COALESCE(t.opponent_iban, '') AS opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
+  t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
 
 /**
  * Lists movements. The cost of a page depends on its rows and not on the position of the cursor, because both listings walk an
@@ -74,11 +72,11 @@ export async function findTransaction(
 
 function addAccount(row: Row, accounts: ReadonlyMap<string, ListedAccount>): ListedTransaction | undefined {
   const account = accounts.get(row.account_id);
-  // Changes the row in place: copying a thousand of them costs as much as serialising them.
-  return account && Object.assign(row, { id: Number(row.id), account_id: account.id, account });
+  // Changes the row in place: copying a thousand of them costs as much as rendering them.
+  return account && Object.assign(row, { account });
 }
 
-type Row = Omit<ListedTransaction, 'id' | 'account_id' | 'account'> & { id: string; account_id: string };
+type Row = Omit<ListedTransaction, 'account'>;
 
 /**
  * Reads a page, and one row more to know whether there is a next page.

@@ -17,7 +17,7 @@ const LISTING: Listing = {
   perPage: 10,
 };
 const page = (first: string, next: string | null): Page => ({
-  transactions: [{ id: Number(first) } as ListedTransaction],
+  transactions: [{ id: first } as ListedTransaction],
   next,
 });
 

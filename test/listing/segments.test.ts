@@ -31,7 +31,7 @@ async function read(listing: Listing) {
     listing,
     parseOffset('+03'),
   );
-  return { ids: transactions.map(({ id }) => String(id)), next };
+  return { ids: transactions.map(({ id }) => id), next };
 }
 
 /** Checks that each of these pages of a listing is the right slice of all rows. */
