@@ -33,6 +33,8 @@ export interface Config {
   rateLimit: number;
   /** A folder with profiles of CSV and XLSX files, beside those of this project. */
   profilesDir: string | undefined;
+  /** The folder below which each customer has one for its folder sources, named by the customer's id. */
+  sourcesDir: string | undefined;
   logLevel: (typeof LOG_LEVELS)[number];
   /** Whether jobs can be retried and removed on the dashboard. */
   queueDashboard: 'read-only' | 'writable';
@@ -115,6 +117,7 @@ const Environment = v.object({
     '1000',
   ),
   PROFILES_DIR: v.optional(v.string()),
+  SOURCES_DIR: v.optional(v.string()),
   LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
   QUEUE_DASHBOARD: v.optional(
     v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
@@ -177,6 +180,7 @@ export function readConfig(
     notificationEncoding: e.NOTIFICATION_ENCODING,
     rateLimit: e.RATE_LIMIT,
     profilesDir: e.PROFILES_DIR,
+    sourcesDir: e.SOURCES_DIR,
     logLevel: e.LOG_LEVEL,
     queueDashboard: e.QUEUE_DASHBOARD,
     embedded: e.EMBEDDED ?? (separateRoles || present.NODE_ENV === 'production' ? 'never' : 'auto'),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { startApi } from './api/server.ts';
+import { startCollectorWorker } from './collecting/worker.ts';
 import { type Config, ConfigError, readConfig, requireServers } from './config.ts';
 import { startDeliveryWorker } from './delivering/worker.ts';
 import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
@@ -80,7 +81,7 @@ export async function startService({
     started.push(() => runtime.close());
     const running: Role[] = [];
     started.push(() => stopTogether(running.map((role) => () => role.stop())));
-    if (roles.includes('importer')) running.push(startImporterWorker(runtime));
+    if (roles.includes('importer')) running.push(startImporterWorker(runtime), startCollectorWorker(runtime));
     if (roles.includes('delivery')) running.push(startDeliveryWorker(runtime));
     if (roles.includes('maintenance')) running.push(startMaintenanceWorker(runtime));
     let url = '';

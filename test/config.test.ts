@@ -35,6 +35,7 @@ describe('the configuration', () => {
       notificationEncoding: 'json',
       rateLimit: 1000,
       profilesDir: undefined,
+      sourcesDir: undefined,
       logLevel: 'info',
       queueDashboard: 'read-only',
       embedded: 'auto',

@@ -13,7 +13,7 @@ import { listDeliveries } from '../deliveries/list.ts';
 import { listDeliveriesOfMovement } from '../deliveries/of-movement.ts';
 import { redeliverDelivery } from '../deliveries/redeliver.ts';
 import { replayWebhook } from '../deliveries/replay.ts';
-import type { AddressGuard } from '../delivering/posting/address-guard.ts';
+import { type AddressGuard, createAddressGuard } from '../delivering/posting/address-guard.ts';
 import { authenticate } from '../http/authentication.ts';
 import { answerUnrouted, createBaseApp } from '../http/base-app.ts';
 import { createCallerCache } from '../http/caller-cache.ts';
@@ -29,6 +29,13 @@ import { retryImport } from '../imports/retry.ts';
 import { getTransaction } from '../listing/get.ts';
 import { listAccountTransactions, listAllTransactions } from '../listing/list.ts';
 import type { Runtime } from '../runtime.ts';
+import { changeSource } from '../sources/change-source.ts';
+import { createSource } from '../sources/create.ts';
+import { getSource } from '../sources/get.ts';
+import { listSources } from '../sources/list.ts';
+import { listSourceRuns } from '../sources/list-runs.ts';
+import { removeSource } from '../sources/remove-source.ts';
+import { runSource } from '../sources/run-source.ts';
 import { VERSION } from '../version.ts';
 import { changeWebhook } from '../webhooks/change.ts';
 import { createWebhook } from '../webhooks/create.ts';
@@ -48,7 +55,7 @@ const DOCUMENT = {
     version: VERSION,
     license: { name: 'MIT', identifier: 'MIT' },
     description:
-      'Ledgerbell stores bank-account movements, lists them, and sends each new one as a signed POST to every matching webhook, with retries for about three days.',
+      'Ledgerbell collects bank-account movements, stores them, lists them, and sends each new one as a signed POST to every matching webhook, with retries for about three days.',
   },
   components: {
     securitySchemes: {
@@ -110,6 +117,14 @@ export function createApp(
   app.get('/v1/imports/:id', ...getImport(runtime));
   app.get('/v1/imports/:id/errors', ...listImportErrors(runtime));
   app.post('/v1/imports/:id/retry', ...retryImport(runtime));
+  const sourceGuard = createAddressGuard({ allow: runtime.config.allowPrivateEndpoints });
+  app.get('/v1/sources', ...listSources(runtime));
+  app.post('/v1/sources', ...createSource(runtime, sourceGuard));
+  app.get('/v1/sources/:id', ...getSource(runtime));
+  app.patch('/v1/sources/:id', ...changeSource(runtime, sourceGuard));
+  app.delete('/v1/sources/:id', ...removeSource(runtime));
+  app.post('/v1/sources/:id/run', ...runSource(runtime));
+  app.get('/v1/sources/:id/runs', ...listSourceRuns(runtime));
 
   app.get('/openapi.json', openAPIRouteHandler(app, { documentation: DOCUMENT }));
   app.get('/problems/:name', ...getProblem());

@@ -7,6 +7,7 @@ const CUSTOMER_OF = {
   webhook: "SELECT customer_id AS customerId FROM webhooks WHERE id = ? AND status <> 'deleted'",
   // The deliveries of a deleted webhook stay readable.
   delivery: 'SELECT customer_id AS customerId FROM webhooks WHERE id = ?',
+  source: "SELECT customer_id AS customerId FROM sources WHERE id = ? AND status <> 'deleted'",
   import: 'SELECT customer_id AS customerId FROM imports WHERE id = ?',
   'API key': 'SELECT customer_id AS customerId FROM api_keys WHERE id = ?',
   movement: 'SELECT customer_id AS customerId FROM transactions WHERE id = ?',
@@ -21,6 +22,7 @@ export interface Subject {
 const MISSING: Readonly<Record<Subject['kind'], string>> = {
   webhook: 'There is no webhook of that id, or it was deleted.',
   delivery: 'There is no delivery of that id.',
+  source: 'There is no source of that id, or it was deleted.',
   import: 'There is no import of that id.',
   'API key': 'There is no API key of that id.',
   movement: 'There is no movement of that id.',

@@ -22,6 +22,13 @@ import { migrateCommand } from './commands/migrate.ts';
 import { showMovementCommand } from './commands/movements-show.ts';
 import { replayCommand } from './commands/replay.ts';
 import { resealSecretsCommand } from './commands/secrets-reseal.ts';
+import { createSourceCommand } from './commands/sources-create.ts';
+import { deleteSourceCommand } from './commands/sources-delete.ts';
+import { listSourcesCommand } from './commands/sources-list.ts';
+import { runSourceCommand } from './commands/sources-run.ts';
+import { listSourceRunsCommand } from './commands/sources-runs.ts';
+import { showSourceCommand } from './commands/sources-show.ts';
+import { enableSourceCommand, pauseSourceCommand } from './commands/sources-status.ts';
 import { statusCommand } from './commands/status.ts';
 import { createWebhookCommand } from './commands/webhooks-create.ts';
 import { deleteWebhookCommand } from './commands/webhooks-delete.ts';
@@ -66,6 +73,20 @@ const GROUPS: readonly [name: string, description: string, commands: readonly Co
     'imports',
     'follow and retry imports',
     [listImportsCommand, showImportCommand, importErrorsCommand, retryImportCommand],
+  ],
+  [
+    'sources',
+    'manage where files are collected from',
+    [
+      createSourceCommand,
+      listSourcesCommand,
+      showSourceCommand,
+      runSourceCommand,
+      listSourceRunsCommand,
+      pauseSourceCommand,
+      enableSourceCommand,
+      deleteSourceCommand,
+    ],
   ],
   ['secrets', 'what SECRET_KEY encrypts', [resealSecretsCommand]],
 ];

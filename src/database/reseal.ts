@@ -27,6 +27,12 @@ const COLUMNS: readonly SealedColumn[] = [
   },
   { table: 'webhooks', column: 'headers', key: ['id'], place: ([id = '']) => SEALED.webhookHeaders(id) },
   {
+    table: 'sources',
+    column: 'credentials',
+    key: ['id'],
+    place: ([id = '']) => SEALED.sourceCredentials(id),
+  },
+  {
     table: 'idempotency_keys',
     column: 'response',
     key: ['customer_id', 'idempotency_key'],

@@ -13,6 +13,7 @@ export const SEALED = {
   /** `previous_secret` as well: a rotation moves the secret there as it is. */
   webhookSecret: (webhookId: string): Place => ({ column: 'webhooks.secret', row: webhookId }),
   webhookHeaders: (webhookId: string): Place => ({ column: 'webhooks.headers', row: webhookId }),
+  sourceCredentials: (sourceId: string): Place => ({ column: 'sources.credentials', row: sourceId }),
   apiSecret: (customerId: string): Place => ({ column: 'customers.api_secret', row: customerId }),
   idempotentResponse: (customerId: string, key: string): Place => ({
     column: 'idempotency_keys.response',

@@ -6,11 +6,13 @@ import { cutIntoChunks } from './chunks.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
 import { readPart, readParts } from './parts.ts';
+import { createSourceAccounts } from './source-accounts.ts';
 import { createAccountFinder } from './statements/find-account.ts';
 import { isStatementFormat, type StatementFormats } from './statements/formats.ts';
 import { readStatementFile } from './statements/read-file.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from './store-chunk.ts';
+import { VISIBLE_TO_IMPORT } from './visible-accounts.ts';
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 
@@ -28,6 +30,7 @@ export interface Importer {
 interface Unfinished {
   id: string;
   customer_id: string;
+  source_id: string | null;
   format: string;
   account_id: string | null;
   profile: string | null;
@@ -41,7 +44,7 @@ const MAX_CRASHES = 10;
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
-  SELECT id, customer_id, format, account_id, profile, create_accounts, checkpoint, crash_count FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
+  SELECT id, customer_id, source_id, format, account_id, profile, create_accounts, checkpoint, crash_count FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
 /** The staged parts are kept, so that the import can be queued again once the cause is fixed. */
 const GIVE_UP = `
   UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', checkpoint + 1,
@@ -52,12 +55,6 @@ const FAIL = `
   UPDATE imports SET status = 'failed', started_at = COALESCE(started_at, NOW(6)), finished_at = NOW(6), received = checkpoint,
     error = IF(checkpoint = 0, ?, CONCAT(?, ' The ', checkpoint, ' rows before that are stored.'))
   WHERE id = ? AND status IN ('queued', 'running')`;
-const ACCOUNTS_OF_KEY = `
-  SELECT a.id FROM imports i
-  JOIN api_keys k ON k.id = i.api_key_id
-  JOIN accounts a ON a.customer_id = i.customer_id
-  LEFT JOIN api_key_accounts s ON s.api_key_id = k.id AND s.account_id = a.id
-  WHERE i.id = ? AND (k.all_accounts = 1 OR s.account_id IS NOT NULL)`;
 
 export function createImporter(options: {
   database: DataSource;
@@ -87,7 +84,7 @@ export function createImporter(options: {
   }
 
   async function storeChunks(
-    importId: string,
+    { id: importId, source_id: sourceId }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,
     signal: AbortSignal,
     started: number,
@@ -99,6 +96,7 @@ export function createImporter(options: {
       );
       return [...matched];
     });
+    const noteAccounts = createSourceAccounts(database, sourceId);
     // The next chunk is read and validated while MySQL stores this one.
     for (let next = chunks.next(); ; ) {
       const { value: chunk, done } = await next;
@@ -106,6 +104,7 @@ export function createImporter(options: {
       next = chunks.next();
       // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
       next.catch(() => {});
+      await noteAccounts(chunk);
       const webhookIds = await storeChunk({ database, matcher }, chunk, performance.now() - started);
       const woken = wakeMatched(webhookIds);
       if (chunk.last) log.info({ importId, rows: chunk.to }, 'import done');
@@ -135,7 +134,7 @@ export function createImporter(options: {
       // In parallel: an import of one movement mostly waits for round trips to MySQL.
       const [[unfinished], accounts, first] = await Promise.all([
         database.query<Unfinished[]>(LOAD, [importId]),
-        database.query<{ id: string }[]>(ACCOUNTS_OF_KEY, [importId]),
+        database.query<{ id: string }[]>(`SELECT a.id ${VISIBLE_TO_IMPORT}`, [importId]),
         readPart(database, importId, 0),
       ]);
       if (unfinished === undefined) return 'nothing to do';
@@ -155,7 +154,7 @@ export function createImporter(options: {
       });
 
       try {
-        return await storeChunks(importId, chunks, signal, started);
+        return await storeChunks(unfinished, chunks, signal, started);
       } catch (error) {
         return await endFailed(importId, error);
       }

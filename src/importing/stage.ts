@@ -8,7 +8,9 @@ import type { StatementFormat } from './statements/formats.ts';
 
 export interface Upload {
   customerId: string;
-  apiKeyId: string;
+  /** The API key that it was sent with; null: a source has collected it. */
+  apiKeyId: string | null;
+  sourceId?: string;
   format: FormatName | StatementFormat | 'auto';
   /** How a statement file is to be read. */
   statement?: StatementOptions;
@@ -36,16 +38,18 @@ export type Staged =
   | { outcome: 'api key deleted' | 'dropped' }
   | Replay;
 
-const ER_BAD_NULL_ERROR = 1048;
 const ER_DUP_ENTRY = 1062;
 const ER_NO_REFERENCED_ROW_2 = 1452;
+/** MySQL's number for a failed CHECK, and MariaDB's. */
+const ER_CHECK_CONSTRAINT_VIOLATED = 3819;
+const ER_CONSTRAINT_FAILED = 4025;
 
 /** The import was dropped while its body was still being received. */
 class UploadDroppedError extends Error {
   override name = 'UploadDroppedError';
 }
 
-/** The API key was deleted after the request was authenticated. */
+/** The API key was deleted after the request was authenticated, or the source after its run began. */
 export class ApiKeyDeletedError extends Error {
   override name = 'ApiKeyDeletedError';
 }
@@ -58,13 +62,15 @@ const FIND_KEY = `
   SELECT id, status, HEX(body_hash) AS body_hash, ${UPLOAD_IS_DEAD} AS is_dead FROM imports
   WHERE customer_id = ? AND idempotency_key = ?`;
 /**
- * With a hash, the body is complete and the import is queued. Without one, the body is still to be received. The API key is
- * locked until the import is committed. Deleting a key takes the same lock, and is refused while the key has an unfinished import.
+ * With a hash, the body is complete and the import is queued. Without one, the body is still to be received. The API key or the
+ * source is locked until the import is committed. Deleting a key takes the same lock, and is refused while the key has an unfinished
+ * import. Without either, the CHECK of the table fails.
  */
 const OPEN = `
-  INSERT INTO imports (customer_id, api_key_id, format, account_id, profile, create_accounts, received, idempotency_key, body_hash,
-    status)
-  VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, UNHEX(?),
+  INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, received, idempotency_key,
+    body_hash, status)
+  VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE),
+    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PART = 'INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, ?, ?)';
 /** While the body is being received, `received_at` is the heartbeat of the upload. */
@@ -82,7 +88,7 @@ const CLOSE = `
  * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header. The same key with another body is `key reused`. The same key
  * while the first request is still being received is `in progress`.
  *
- * `api key deleted`: the API key was deleted while the body was being received, and nothing is kept. `dropped`: the upload had no
+ * `api key deleted`: the API key or the source was deleted while the body was being received, and nothing is kept. `dropped`: the upload had no
  * heartbeat for so long that it was dropped as dead. Nothing is kept, and it may be sent again.
  */
 export async function stageImport(database: DataSource, upload: Upload): Promise<Staged> {
@@ -191,31 +197,33 @@ function keepAlive(database: DataSource, importId: string): () => void {
 /**
  * Inserts an import. With the SHA-256 of its body it is `queued`. Without, it is `receiving`.
  * @returns its id.
- * @throws {ApiKeyDeletedError} when its API key no longer exists.
+ * @throws {ApiKeyDeletedError} when its API key or source no longer exists.
  */
 export async function openImport(
   sql: Sql,
-  { customerId, apiKeyId, format, statement = NO_OPTIONS, received, idempotencyKey }: Omit<Upload, 'body'>,
+  upload: Omit<Upload, 'body'>,
   bodyHash: string | null,
 ): Promise<string> {
+  const { customerId, apiKeyId, sourceId = null, format, statement = NO_OPTIONS, received } = upload;
   const { accountId, profile, createAccounts } = statement;
   const values = [
     customerId,
     apiKeyId,
+    sourceId,
     format,
     accountId,
     profile,
     createAccounts,
     received,
-    idempotencyKey,
+    upload.idempotencyKey,
     bodyHash,
   ];
   try {
     const { insertId } = await sql.query<WriteResult>(OPEN, values);
     return String(insertId);
   } catch (error) {
-    // Only the API key's id can be NULL in this statement.
-    if (isErrno(error, ER_BAD_NULL_ERROR)) throw new ApiKeyDeletedError('the API key has been deleted');
+    if (isErrno(error, ER_CHECK_CONSTRAINT_VIOLATED) || isErrno(error, ER_CONSTRAINT_FAILED))
+      throw new ApiKeyDeletedError('the API key has been deleted');
     throw error;
   }
 }

@@ -130,6 +130,7 @@ const inlineRow = ({
   storedAt,
 }: InlineImport): ImportRow => ({
   id: importId,
+  source_id: null,
   status: 'done',
   format: 'json',
   received,

@@ -5,6 +5,7 @@ import { notFound } from '../http/problem.ts';
 /** A row of `imports`. */
 export interface ImportRow {
   id: string;
+  source_id: string | null;
   status: 'queued' | 'running' | 'done' | 'failed';
   format: string;
   received: number | null;
@@ -20,16 +21,22 @@ export interface ImportRow {
   error: string | null;
 }
 
-/** An API key limited to accounts sees only its own imports: those of other keys may contain other accounts. */
+/**
+ * An API key limited to accounts sees only its own imports: those of other keys may contain other accounts. It also sees what a source
+ * has collected for one of its accounts.
+ */
 const VISIBLE = `
-  SELECT id, status, format, received, inserted, duplicates, rejected, deliveries, statements, warnings, received_at, started_at,
+  SELECT id, source_id, status, format, received, inserted, duplicates, rejected, deliveries, statements, warnings, received_at, started_at,
     finished_at, error
-  FROM imports WHERE customer_id = ? AND status <> 'receiving' AND (? OR api_key_id = ?)`;
+  FROM imports WHERE customer_id = ? AND status <> 'receiving'
+    AND (? OR api_key_id = ? OR (source_id IS NOT NULL AND account_id IN (?)))`;
 
 const visibleTo = ({ customerId, apiKeyId, accountIds }: Caller) => [
   customerId,
   accountIds === 'all',
   apiKeyId,
+  // `IN ()` is not valid SQL, and `IN (NULL)` matches nothing.
+  accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds,
 ];
 
 /** Reads imports, newest first. Index: imports_page. */

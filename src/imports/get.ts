@@ -21,7 +21,7 @@ export const listImports = ({ database }: Runtime) =>
       scope: 'read',
       summary: 'List your imports',
       description:
-        'Lists imports, the newest first. If there is a next page, the header Link has its path. A limited API key sees only the imports that were sent with it.',
+        'Lists imports, the newest first. If there is a next page, the header Link has its path. A limited API key sees only the imports that were sent with it, or collected for one of its accounts.',
       query: pagingParameters('i1', PER_PAGE),
       answer: {
         schema: v.object({ imports: v.array(ImportView) }),

@@ -3,14 +3,15 @@ import { inTransaction, type Sql, type WriteResult } from '../database/transacti
 
 /**
  * Which accounts the import's rows may have depends on the API key that sent it. Deleting a key takes the same lock, so a key that
- * is found here stays until the import is queued, and from then on it cannot be deleted. Indexes: the primary keys.
+ * is found here stays until the import is queued, and from then on it cannot be deleted. An import that a source has collected has no
+ * key. Indexes: the primary keys.
  */
 const LOCK_KEY = `
   SELECT id FROM api_keys WHERE id = (SELECT api_key_id FROM imports WHERE id = ?) LOCK IN SHARE MODE`;
 
 /** Index: the primary keys. Every staged import has a part 0, even if its body is empty. */
 const LOCK_IMPORT = `
-  SELECT status, EXISTS (SELECT 1 FROM import_parts p WHERE p.import_id = i.id AND p.seq = 0) AS kept
+  SELECT status, source_id, EXISTS (SELECT 1 FROM import_parts p WHERE p.import_id = i.id AND p.seq = 0) AS kept
   FROM imports i WHERE i.id = ? FOR UPDATE`;
 
 /** The checkpoint and the counts stay: the import continues after the rows that are stored. */
@@ -33,9 +34,12 @@ export function retryFailedImport(database: DataSource, importId: string): Promi
 
 async function retry(sql: Sql, importId: string): Promise<ImportRetry> {
   const [key] = await sql.query<unknown[]>(LOCK_KEY, [importId]);
-  const [found] = await sql.query<{ status: string; kept: number | string }[]>(LOCK_IMPORT, [importId]);
+  const [found] = await sql.query<{ status: string; source_id: string | null; kept: number | string }[]>(
+    LOCK_IMPORT,
+    [importId],
+  );
   if (found?.status !== 'failed') return { outcome: 'not failed', status: found?.status ?? 'deleted' };
-  if (key === undefined) return { outcome: 'api key deleted' };
+  if (key === undefined && found.source_id === null) return { outcome: 'api key deleted' };
   if (Number(found.kept) === 0) return { outcome: 'body deleted' };
   await sql.query<WriteResult>(QUEUE, [importId]);
   return { outcome: 'queued' };

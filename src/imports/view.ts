@@ -4,6 +4,10 @@ import type { ImportRow } from './find.ts';
 
 export const ImportView = v.object({
   id: IdView,
+  source_id: v.pipe(
+    v.nullable(IdView),
+    v.description('The source that has collected it; null: it was sent with an API key.'),
+  ),
   status: v.picklist(['queued', 'running', 'done', 'failed']),
   format: v.string(),
   received: v.nullable(Count),
@@ -23,6 +27,7 @@ export const ImportView = v.object({
 export const viewImport = (it: ImportRow) => ({
   ...it,
   id: Number(it.id),
+  source_id: it.source_id === null ? null : Number(it.source_id),
   received_at: it.received_at.toISOString(),
   started_at: it.started_at?.toISOString() ?? null,
   finished_at: it.finished_at?.toISOString() ?? null,

@@ -1,3 +1,4 @@
+import { reconcileSources } from '../collecting/reconcile.ts';
 import { reconcileDeliveries } from '../delivering/reconcile.ts';
 import { pruneIdempotencyKeys } from '../http/idempotent-requests.ts';
 import { dropDeadUploads } from '../importing/dead-uploads.ts';
@@ -13,7 +14,7 @@ const RECONCILE_EVERY = 10 * SECOND;
 const SCHEDULER = 'reconcile';
 
 /**
- * Every 10 s: queues unfinished imports and due webhooks, as recorded in MySQL, drops dead uploads and expired idempotency keys, and makes
+ * Every 10 s: queues unfinished imports, due webhooks and due sources, as recorded in MySQL, drops dead uploads and expired idempotency keys, and makes
  * listing segments. A
  * BullMQ job scheduler starts this in only one of the maintenance processes each time.
  */
@@ -22,11 +23,12 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
   const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', async () => {
     const imports = await reconcileImports(database, (ids) => queueImports(queues, ids));
     const webhooks = await reconcileDeliveries(database, (ids) => addDeliveryJobs(queues, ids));
+    const sources = await reconcileSources(runtime);
     const dropped = await dropDeadUploads(database);
     const pruned = await pruneIdempotencyKeys(database);
     // Last, because nothing waits for it.
     const segments = await makeSegments(database);
-    log.debug({ imports, webhooks, dropped, pruned, segments }, 'reconciled');
+    log.debug({ imports, webhooks, sources, dropped, pruned, segments }, 'reconciled');
   });
 
   // The scheduler is stored in Redis, and is lost when Redis is emptied. If the clock was set back, its next run is as far in the

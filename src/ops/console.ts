@@ -101,7 +101,7 @@ function describeState({
 
 async function countJobs(queues: Runtime['queues']) {
   return Promise.all(
-    [queues.imports, queues.deliveries, queues.maintenance].map(async (queue) => ({
+    [queues.imports, queues.deliveries, queues.sources, queues.maintenance].map(async (queue) => ({
       name: queue.name,
       jobs: await queue.getJobCounts('waiting', 'active', 'delayed', 'failed').catch(() => null),
     })),

@@ -18,7 +18,7 @@ export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean
   const server = new HonoAdapter(serveStatic);
   server.setBasePath(DASHBOARD_PATH);
   createBullBoard({
-    queues: [queues.imports, queues.deliveries, queues.maintenance].map(
+    queues: [queues.imports, queues.deliveries, queues.sources, queues.maintenance].map(
       (queue) => new BullMQAdapter(queue, { readOnlyMode: readOnly }),
     ),
     serverAdapter: server,

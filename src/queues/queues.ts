@@ -10,10 +10,18 @@ export interface ImportJob {
 export interface DeliveryJob {
   webhookId: string;
 }
+export interface SourceJob {
+  sourceId: string;
+}
 export type MaintenanceJob = Record<string, never>;
 
 /** The names of all queues. */
-export const QUEUES = { imports: 'imports', deliveries: 'deliveries', maintenance: 'maintenance' } as const;
+export const QUEUES = {
+  imports: 'imports',
+  deliveries: 'deliveries',
+  sources: 'sources',
+  maintenance: 'maintenance',
+} as const;
 
 /** Ended jobs are kept for the dashboard only. Their results are in MySQL. */
 const JOB_OPTIONS: JobsOptions = { removeOnComplete: { count: 100 }, removeOnFail: { count: 1_000 } };
@@ -31,13 +39,15 @@ export const WORKER_OPTIONS = {
 
 /**
  * Jobs that one process runs at the same time. A delivery job mostly waits for its endpoint, and waiting is cheap. Endpoints
- * that hang until their timeout, and runs that wait for new movements, must leave slots for the others.
+ * that hang until their timeout, and runs that wait for new movements, must leave slots for the others. A run of a source mostly waits
+ * too, and may hold some MiB of a file.
  */
-export const CONCURRENCY = { imports: 2, deliveries: 5_000, maintenance: 1 } as const;
+export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 30, maintenance: 1 } as const;
 
 export interface Queues {
   imports: Queue<ImportJob>;
   deliveries: Queue<DeliveryJob>;
+  sources: Queue<SourceJob>;
   maintenance: Queue<MaintenanceJob>;
   close(): Promise<void>;
 }
@@ -55,13 +65,15 @@ export function openQueues(connection: Redis, prefix: string): Queues {
   };
   const imports = open<ImportJob>(QUEUES.imports);
   const deliveries = open<DeliveryJob>(QUEUES.deliveries);
+  const sources = open<SourceJob>(QUEUES.sources);
   const maintenance = open<MaintenanceJob>(QUEUES.maintenance);
   return {
     imports,
     deliveries,
+    sources,
     maintenance,
     close: async () => {
-      await Promise.all([imports.close(), deliveries.close(), maintenance.close()]);
+      await Promise.all([imports.close(), deliveries.close(), sources.close(), maintenance.close()]);
     },
   };
 }

@@ -5,7 +5,7 @@ import { collectionOf, type Operation, readOperations } from '../support/operati
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { deliveriesOf } from '../support/webhooks.ts';
-import { createWorld, idsOf, type World } from '../support/world.ts';
+import { createWorld, idsOf, NO_SOURCES, type World } from '../support/world.ts';
 import { openWire, type Wire } from './fuzz/exchange.ts';
 import { respelled } from './fuzz/respelled.ts';
 import { hostileText } from './fuzz/values.ts';
@@ -13,7 +13,7 @@ import { hostileText } from './fuzz/values.ts';
 const RUNS = 40;
 const SEED = 20_261_231;
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useService({ roles: ['api', 'importer'], config: { sourcesDir: NO_SOURCES } });
 
 let own: World;
 let other: World;
@@ -55,6 +55,7 @@ async function listings(): Promise<Listing[]> {
   const rows = (sql: string, values: unknown[]) => database.query<Listing['rows']>(sql, values);
   const [account = ''] = own.all.accounts;
   const [webhook = ''] = own.all.webhooks;
+  const [source = ''] = own.all.sources;
   const movements = 'SELECT id, id AS position FROM transactions WHERE';
   const deliveries = (await deliveriesOf(service, webhook))
     .reverse()
@@ -88,12 +89,21 @@ async function listings(): Promise<Listing[]> {
       kind: 'm2',
       rows: deliveries.filter(({ status }) => status === 'failed'),
     },
+    {
+      target: `/v1/sources/${source}/runs?`,
+      member: 'runs',
+      kind: 'r1',
+      rows: await rows('SELECT id, id AS position FROM source_runs WHERE source_id = ? ORDER BY id DESC', [
+        source,
+      ]),
+    },
     ...[
       ['webhooks', 'w1'],
       ['accounts', 'a1'],
       ['banks', 'b1'],
       ['apikeys', 'k1'],
       ['imports', 'i1'],
+      ['sources', 's1'],
     ].map(([member = '', of]) => {
       const ids = idsOf(own.all, member).map((id) => ({ id, position: id }));
       const rows = of === 'i1' ? ids.toReversed() : ids;
@@ -102,7 +112,7 @@ async function listings(): Promise<Listing[]> {
   ];
 }
 
-const kind = fc.constantFrom<CursorKind>('t1', 'm2', 'i1', 'w1', 'a1', 'b1', 'k1');
+const kind = fc.constantFrom<CursorKind>('t1', 'm2', 'i1', 'r1', 'w1', 's1', 'a1', 'b1', 'k1');
 
 /** Numbers that are ids of somebody, or of nobody. */
 const anyId = () =>
@@ -159,7 +169,9 @@ describe('a listing with a cursor', () => {
         if (of !== listing.kind) return void expect(expectProblem(answer, 422)).toEqual(['cursor']);
         expect(answer.status).toBe(200);
         const behind = listing.rows.filter(({ position }) =>
-          ['m2', 'i1'].includes(listing.kind) ? BigInt(position) < BigInt(id) : BigInt(position) > BigInt(id),
+          ['m2', 'i1', 'r1'].includes(listing.kind)
+            ? BigInt(position) < BigInt(id)
+            : BigInt(position) > BigInt(id),
         );
         const ids = answer.body[listing.member].map((row: { id: string | number }) => String(row.id));
         expect(ids).toEqual(behind.map((row) => row.id));

@@ -17,8 +17,9 @@ export const answering =
 /**
  * Starts the service for commands, with a customer that has an account. Call it at the top of the file.
  * @param redisDatabase of this test file alone, because commands find the service's queues under their usual name.
+ * @param variables further ones of its environment.
  */
-export function useRunningService(redisDatabase: number) {
+export function useRunningService(redisDatabase: number, variables: Record<string, string> = {}) {
   const { database, url } = useDatabase();
   const receiver = useReceiver();
   const redisUrl = new URL(inject('redisUrl'));
@@ -29,6 +30,7 @@ export function useRunningService(redisDatabase: number) {
     REDIS_URL: redisUrl.href,
     SECRET_KEY: randomBytes(32).toString('base64'),
     ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+    ...variables,
   };
 
   let service: Service;

@@ -26,6 +26,7 @@ describe('a sealed value', () => {
     ['another row', SEALED.webhookSecret('18')],
     ['another column of its row', SEALED.webhookHeaders('17')],
     ['the same row of another table', SEALED.apiSecret('17')],
+    ['the same row of sources', SEALED.sourceCredentials('17')],
   ])('does not open in %s', (_, elsewhere) => {
     expect(() => box.open(sealed, elsewhere)).toThrow(/copied from another row/);
   });
@@ -122,6 +123,22 @@ describe('resealing', () => {
     expect(steps).toEqual([100, 100, 5]);
     for (const { id, secret } of customers) expect(await secretOf(id)).toBe(secret);
     expect(await reseal()).toEqual({ resealed: 0, remaining: 0, unreadable: [] });
+  });
+
+  it('includes the credentials of sources', async () => {
+    const { id } = await customer();
+    const { insertId } = await database.query<{ insertId: number }>(
+      `INSERT INTO sources (customer_id, title, kind, settings, schedule, format, create_accounts)
+       VALUES (?, 'SFTP', 'sftp', '{}', '{}', 'auto', 0)`,
+      [id],
+    );
+    const credentials = SEALED.sourceCredentials(String(insertId));
+    const sealed = before.seal('{"password":"gizli"}', credentials);
+    await database.query('UPDATE sources SET credentials = ? WHERE id = ?', [sealed, insertId]);
+    expect(await reseal()).toEqual({ resealed: 2, remaining: 0, unreadable: [] });
+    const [row] = await database.query<{ credentials: string }[]>('SELECT credentials FROM sources');
+    expect(createSecretBox(next).open(row?.credentials ?? '', credentials)).toBe('{"password":"gizli"}');
+    await database.query('DELETE FROM sources');
   });
 
   it('names what cannot be opened, reseals the rest, and keeps the previous key in use', async () => {

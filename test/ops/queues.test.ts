@@ -32,6 +32,7 @@ describe('the dashboard of the queues', () => {
       'deliveries',
       'imports',
       'maintenance',
+      'sources',
     ]);
   });
 

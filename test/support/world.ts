@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import type { NewCustomer } from '../../src/customers/customers.ts';
 import { createApiKey } from '../../src/customers/keys.ts';
@@ -5,6 +7,9 @@ import { createAccount, importDone, importMovements, movement } from './movement
 import type { TestService } from './service.ts';
 import { recordDeliveries } from './stored.ts';
 import { deliveriesOf, webhook } from './webhooks.ts';
+
+/** A SOURCES_DIR of which nothing is read or written. */
+export const NO_SOURCES = join(tmpdir(), 'ledgerbell-no-sources');
 
 /** What to create for a customer. */
 export interface WorldPlan {
@@ -43,7 +48,7 @@ export const worldPlan = (mark: string): fc.Arbitrary<WorldPlan> =>
 
 /** Ids by the name of their collection in the API's paths. Deliveries are in the order of their webhooks. */
 export type Objects = Record<
-  'accounts' | 'banks' | 'webhooks' | 'transactions' | 'deliveries' | 'imports' | 'apikeys',
+  'accounts' | 'banks' | 'webhooks' | 'transactions' | 'deliveries' | 'imports' | 'apikeys' | 'sources',
   string[]
 >;
 
@@ -67,7 +72,10 @@ export interface World {
   secrets: string[];
 }
 
-/** Creates a customer with accounts, movements, webhooks, deliveries, attempts, imports, errors and keys. Needs an importer. */
+/**
+ * Creates a customer with accounts, movements, webhooks, deliveries, attempts, imports, errors, keys and sources. Needs an importer, and
+ * SOURCES_DIR. Nothing is collected: the sources are due at New Year.
+ */
 export async function createWorld(service: TestService, plan: WorldPlan): Promise<World> {
   const { database } = service.runtime;
   const { mark } = plan;
@@ -126,6 +134,13 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
     headers: { 'Idempotency-Key': mark },
   });
   await importDone(service, key, answer.body.import.id);
+  for (const [index, account_id] of [null, ...accounts].entries()) {
+    const settings = { path: `${mark}/${index}` };
+    const schedule = { cron: '0 0 1 1 *', time_zone: 'UTC' };
+    const body = { title: mark, kind: 'folder', settings, schedule, account_id };
+    const { status } = await service.call('POST', '/v1/sources', { key, body });
+    if (status !== 200) throw new Error('a source was refused');
+  }
   const all = await findObjects(service, customer.id, accounts);
   const own = { ...(await findObjects(service, customer.id, [first])), apikeys: [limited.id] };
   await leaveTraces(service, customer.id, plan, { all, extra });
@@ -165,6 +180,16 @@ async function leaveTraces(
     mark,
     all.webhooks,
   ]);
+  await database.query('UPDATE sources SET error = ? WHERE id IN (?)', [mark, all.sources]);
+  await database.query(
+    "INSERT INTO source_runs (source_id, customer_id, status, files, error) SELECT id, customer_id, 'done', 1, error FROM sources WHERE customer_id = ? ORDER BY id",
+    [customerId],
+  );
+  await database.query(
+    `INSERT INTO source_files (source_id, customer_id, run_id, fingerprint, name, version, import_id, outcome)
+     SELECT source_id, customer_id, id, UNHEX(SHA2(id, 256)), ?, '1', ?, 'done' FROM source_runs WHERE customer_id = ?`,
+    [mark, all.imports[0], customerId],
+  );
   await database.query('UPDATE accounts SET error = ? WHERE id IN (?)', [mark, all.accounts]);
   await database.query('UPDATE imports SET error = ? WHERE id IN (?)', [mark, all.imports]);
 }
@@ -208,6 +233,10 @@ async function findObjects(
       `SELECT i.id FROM imports i JOIN api_keys k ON k.id = i.api_key_id
        WHERE i.customer_id = ? AND (? OR NOT k.all_accounts) ORDER BY i.id`,
       [customerId, whole],
+    ),
+    sources: await ids(
+      "SELECT id FROM sources WHERE customer_id = ? AND status <> 'deleted' AND (? OR account_id IN (?)) ORDER BY id",
+      [customerId, whole, accountIds],
     ),
     apikeys: await ids('SELECT id FROM api_keys WHERE customer_id = ? ORDER BY id', [customerId]),
   };

@@ -33,7 +33,7 @@ export class Account {
   @Column({ type: 'varchar', length: 16, default: 'active' })
   status!: string;
 
-  /** When an import last contained a movement of this account, known or new. */
+  /** When an import last contained a movement of this account, known or new, or a run of its source ended well. */
   @Column({ name: 'last_work', type: 'datetime', precision: 6, nullable: true })
   lastWork!: Date | null;
 
@@ -41,6 +41,7 @@ export class Account {
   @Column({ name: 'last_update', type: 'datetime', precision: 6, nullable: true })
   lastUpdate!: Date | null;
 
+  /** What is wrong with its source. */
   @Column({ type: 'varchar', length: 500, nullable: true })
   error!: string | null;
 

@@ -2,9 +2,10 @@ import type { DataSource } from 'typeorm';
 import { createAccount } from '../../accounts/add-account.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { AccountReference } from '../formats/statement.ts';
+import { VISIBLE_TO_IMPORT } from '../visible-accounts.ts';
 import type { FindAccount, FoundAccount } from './statement-rows.ts';
 
-/** Finds the account that a statement is about among those that the import's API key can see. */
+/** Finds the account that a statement is about among those that the import may have movements of. */
 
 /** What the sender of a file has said about its accounts. */
 export interface AccountOptions {
@@ -24,11 +25,7 @@ interface KnownAccount {
 }
 
 const VISIBLE = `
-  SELECT a.id, a.currency, a.iban, a.number FROM imports i
-  JOIN api_keys k ON k.id = i.api_key_id
-  JOIN accounts a ON a.customer_id = i.customer_id
-  LEFT JOIN api_key_accounts s ON s.api_key_id = k.id AND s.account_id = a.id
-  WHERE i.id = ? AND (k.all_accounts = 1 OR s.account_id IS NOT NULL) ORDER BY a.id`;
+  SELECT a.id, a.currency, a.iban, a.number ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
 
 /** A shorter number may be the end of many IBANs. */
 const SHORTEST_NUMBER = 6;

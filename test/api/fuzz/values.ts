@@ -159,6 +159,15 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     account: all.accounts,
     account_id: [...all.accounts, ...all.accounts.map(Number)],
     bank_id: ['1'],
+    kind: ['folder'],
+    settings: Array.from({ length: 50 }, (_, i) => ({ path: `inbox/${i}` })),
+    credentials: [null],
+    schedule: [
+      { every: '31d' },
+      { cron: '0 0 1 1 *' },
+      { cron: '30 6 * * 1-5', time_zone: 'Europe/Istanbul' },
+    ],
+    profile: ['garanti-bbva'],
   };
 }
 

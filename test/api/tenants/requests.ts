@@ -36,6 +36,8 @@ const GOOD: Record<string, unknown> = {
   amount: '1.00',
   account: 'all',
   bank: 'Garanti BBVA',
+  settings: { path: 'inbox' },
+  schedule: { cron: '0 0 1 1 *' },
 };
 
 /** Or bank_id: that one of the two must be given is beyond the schema. */

@@ -22,6 +22,11 @@ const ROWS: Record<string, string> = {
     'SELECT p.* FROM import_parts p JOIN imports i ON i.id = p.import_id WHERE i.customer_id = ? ORDER BY 1, 2',
   import_errors:
     'SELECT e.* FROM import_errors e JOIN imports i ON i.id = e.import_id WHERE i.customer_id = ? ORDER BY 1, 2, 3, 4',
+  sources: 'SELECT * FROM sources WHERE customer_id = ? ORDER BY id',
+  source_runs: 'SELECT * FROM source_runs WHERE customer_id = ? ORDER BY id',
+  source_files: 'SELECT * FROM source_files WHERE customer_id = ? ORDER BY id',
+  source_accounts:
+    'SELECT a.* FROM source_accounts a JOIN sources s ON s.id = a.source_id WHERE s.customer_id = ? ORDER BY 1, 2',
   webhooks: 'SELECT * FROM webhooks WHERE customer_id = ? ORDER BY id',
   webhook_filters: 'SELECT * FROM webhook_filters WHERE customer_id = ? ORDER BY 1, 2',
   webhook_backlogs: 'SELECT * FROM webhook_backlogs WHERE customer_id = ? ORDER BY 1, 2',

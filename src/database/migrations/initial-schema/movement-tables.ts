@@ -28,10 +28,12 @@ export const MOVEMENT_TABLES = [
     KEY transactions_readed (customer_id, date_readed, id)
   ) ${TABLE}`,
 
+  // An import was sent with an API key, or collected by a source.
   `CREATE TABLE imports (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
-    api_key_id BIGINT UNSIGNED NOT NULL,
+    api_key_id BIGINT UNSIGNED NULL,
+    source_id BIGINT UNSIGNED NULL,
     format VARCHAR(16) NOT NULL,
     account_id BIGINT UNSIGNED NULL,
     profile VARCHAR(64) NULL,
@@ -55,6 +57,7 @@ export const MOVEMENT_TABLES = [
     UNIQUE KEY imports_idempotency (customer_id, idempotency_key),
     KEY imports_page (customer_id, id),
     KEY imports_status (status, id),
+    CONSTRAINT imports_owner CHECK ((api_key_id IS NULL) <> (source_id IS NULL)),
     CONSTRAINT imports_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 

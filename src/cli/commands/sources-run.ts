@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import * as v from 'valibot';
+import type { Api } from '../api-client.ts';
+import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import type { CommandContext } from '../context.ts';
+import { Failure, NegativeAnswer } from '../failure.ts';
+import { oneLine } from '../table-output.ts';
+import { formatCount } from '../terminal.ts';
+import { parseId } from '../values.ts';
+import { SourceAnswer, SourceRun } from './sources-view.ts';
+
+const POLL_INTERVAL = 300;
+
+const Runs = v.object({ runs: v.array(SourceRun) });
+
+interface Options extends AccessOptions {
+  wait?: boolean;
+}
+
+/** `ledgerbell sources run` */
+export const runSourceCommand = (context: CommandContext) =>
+  addAccessOptions(new Command('run').description('run a source now, whatever its schedule'))
+    .argument('<id>', 'of the source', parseId)
+    .option('--wait', 'wait for the end of the run; the exit code is 1 if it failed')
+    .action(async (id: string, options: Options) => {
+      const subject = { kind: 'source', id } as const;
+      await withAccess(context, options, { subject, wakes: true }, async (api) => {
+        const [last] = await readRuns(api, id, 1);
+        const answer = await api.post(`/v1/sources/${id}/run`, {}, SourceAnswer);
+        if (options.wait !== true) {
+          context.terminal.answer(options.json, answer, `Source ${id} will run.`);
+          return;
+        }
+        const run = await waitForRun(api, id, last?.id ?? 0, context.signal);
+        context.terminal.answer(options.json, { run }, describeRun(run));
+        if (run.status === 'failed') throw new NegativeAnswer();
+      });
+    });
+
+const readRuns = async (api: Api, id: string, count: number): Promise<SourceRun[]> =>
+  (await api.get(`/v1/sources/${id}/runs?per_page=${count}`, Runs)).runs;
+
+/** Waits for the end of the newest run that began after another one. */
+async function waitForRun(api: Api, id: string, after: number, signal: AbortSignal): Promise<SourceRun> {
+  for (;;) {
+    const [run] = await readRuns(api, id, 1);
+    if (run !== undefined && run.id > after && run.status !== 'running') return run;
+    await sleep(POLL_INTERVAL, undefined, { signal }).catch(() => {
+      throw new Failure(`Interrupted. Source ${id} runs nevertheless.`);
+    });
+  }
+}
+
+function describeRun({ id, status, files, error }: SourceRun): string {
+  const counted = `${formatCount(files)} ${files === 1 ? 'file' : 'files'}`;
+  return `Run ${id} is ${status}: ${counted}.${error === null ? '' : ` ${oneLine(error)}`}`;
+}

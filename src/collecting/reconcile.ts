@@ -1,0 +1,53 @@
+import type { Sql } from '../database/transaction.ts';
+import type { Log } from '../log.ts';
+import type { Queues } from '../queues/queues.ts';
+import { queueSources, scheduleSource } from './source-jobs.ts';
+
+/**
+ * Sources without a run that should have one: overdue ones, those whose run lost its process, those for which a run was asked for, and
+ * those with files whose imports have ended since. A source is overdue 5 s after its time, because its scheduler comes first. There are
+ * few sources, so the table is read as a whole. Index for the files: source_files_outcome.
+ */
+const DUE = `
+  SELECT s.id, s.schedule, s.created_at AS createdAt,
+    (s.status = 'active' AND s.next_run_at < NOW(6) - INTERVAL 5 SECOND) AS isOverdue
+  FROM sources s
+  WHERE s.status <> 'deleted' AND (s.lease_until IS NULL OR s.lease_until < NOW(6))
+    AND (s.is_requested OR s.run_id IS NOT NULL OR (s.status = 'active' AND (s.next_run_at < NOW(6) - INTERVAL 5 SECOND
+      OR (s.consecutive_failures = 0 AND s.id IN (
+        SELECT f.source_id FROM source_files f JOIN imports i ON i.id = f.import_id
+        WHERE f.outcome = 'pending' AND i.status IN ('done', 'failed'))))))`;
+
+/**
+ * Queues sources that are due and have no run. The scheduler of one that is overdue has been lost, for example because Redis was
+ * emptied, or fits a former schedule: it is made again.
+ * @returns the number of sources.
+ */
+export async function reconcileSources({
+  database,
+  queues,
+  log,
+}: {
+  database: Sql;
+  queues: Queues;
+  log: Log;
+}): Promise<number> {
+  const due =
+    await database.query<
+      { id: string; schedule: string; createdAt: Date; isOverdue: number | string | null }[]
+    >(DUE);
+  const now = new Date();
+  for (const { id, schedule, createdAt, isOverdue } of due) {
+    if (Number(isOverdue) !== 1) continue;
+    // One source must not hold up the others.
+    await scheduleSource(queues, { id, schedule: JSON.parse(schedule), createdAt }, now).catch(
+      (err: unknown) => log.warn({ err, sourceId: id }, 'source not scheduled'),
+    );
+  }
+  if (due.length > 0)
+    await queueSources(
+      queues,
+      due.map(({ id }) => id),
+    );
+  return due.length;
+}

@@ -1,0 +1,95 @@
+import { SourceError } from './connector.ts';
+import { LeaseLostError } from './source-files.ts';
+import { RunInterruptedError } from './stage-file.ts';
+
+const MINUTE = 60_000;
+
+/** How long a run may take, and how long nothing may come from its source. Milliseconds. */
+export interface RunLimits {
+  total: number;
+  silence: number;
+}
+
+export const RUN_LIMITS: RunLimits = { total: 60 * MINUTE, silence: 2 * MINUTE };
+
+/** What ends a run before it has looked at everything. */
+export interface RunWatch {
+  /** Aborted with the reason, an error. */
+  signal: AbortSignal;
+  /** Something came from the source. */
+  noteProgress(): void;
+  stop(): void;
+}
+
+/**
+ * Watches a run.
+ * @param renew renews the lease. false: it is lost.
+ * @param shutdown aborted when the process ends.
+ */
+export function watchRun({
+  limits,
+  renewEvery,
+  renew,
+  shutdown,
+}: {
+  limits: RunLimits;
+  renewEvery: number;
+  renew: () => Promise<boolean>;
+  shutdown: AbortSignal;
+}): RunWatch {
+  const ending = new AbortController();
+  const end = (reason: Error) => ending.abort(reason);
+  const onShutdown = () => end(new RunInterruptedError('The service was stopped during the run.'));
+  if (shutdown.aborted) onShutdown();
+  shutdown.addEventListener('abort', onShutdown);
+
+  const lease = setInterval(async () => {
+    // If MySQL cannot be reached, the next one renews it. What the run writes is fenced by the lease.
+    const isHeld = await renew().catch(() => true);
+    if (!isHeld) end(new LeaseLostError('another run has the source'));
+  }, renewEvery);
+  const total = setTimeout(() => {
+    const minutes = Math.round(limits.total / MINUTE);
+    end(new SourceError(`The run took longer than ${minutes} minutes. The next run continues.`));
+  }, limits.total);
+  const silence = setTimeout(() => {
+    const seconds = Math.round(limits.silence / 1_000);
+    end(new SourceError(`Nothing came from the source for ${seconds} seconds.`));
+  }, limits.silence);
+
+  return {
+    signal: ending.signal,
+    noteProgress: () => void silence.refresh(),
+    stop() {
+      shutdown.removeEventListener('abort', onShutdown);
+      clearInterval(lease);
+      clearTimeout(total);
+      clearTimeout(silence);
+    },
+  };
+}
+
+/** Yields what another iterable does until the signal is aborted, also if that one does not answer any more. @throws its reason. */
+export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  const aborted = new Promise<never>((_, reject) => {
+    const fail = () => reject(signal.reason);
+    if (signal.aborted) fail();
+    signal.addEventListener('abort', fail, { once: true });
+  });
+  aborted.catch(() => {});
+  try {
+    for (;;) {
+      const next = iterator.next();
+      next.catch(() => {});
+      const { value, done } = await Promise.race([next, aborted]);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Not awaited when aborted: one that hangs would hang here too.
+    const ended = iterator.return?.(undefined);
+    ended?.catch(() => {});
+    if (!signal.aborted) await ended;
+  }
+}

@@ -1,0 +1,77 @@
+import { CronExpressionParser } from 'cron-parser';
+
+/** When a source is due: at equal intervals, or by the clock of a time zone. */
+export type SourceSchedule = { every: string } | { cron: string; time_zone: string };
+
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+const MINUTE = UNITS.m;
+const SHORTEST = 10 * UNITS.s;
+const LONGEST = 31 * UNITS.d;
+
+/** The longest that a failing source waits. */
+const LONGEST_BACKOFF = 6 * UNITS.h;
+
+/** Parses an interval such as `15m`. @returns milliseconds; null when it is none, or not from 10 s to 31 days. */
+export function parseInterval(text: string): number | null {
+  const [, count, unit] = /^([1-9][0-9]{0,6})([smhd])$/.exec(text) ?? [];
+  if (count === undefined) return null;
+  const interval = Number(count) * UNITS[unit as keyof typeof UNITS];
+  return interval >= SHORTEST && interval <= LONGEST ? interval : null;
+}
+
+/** Whether the name is that of a time zone, such as `Europe/Istanbul`. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether an expression has the five fields of cron and is due some day. */
+export function isCron(expression: string): boolean {
+  if (expression.trim().split(/\s+/).length !== 5) return false;
+  try {
+    CronExpressionParser.parse(expression, { tz: 'UTC' }).next();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The first time after a moment at which a source is due. Intervals are counted from a fixed moment, so that they do not drift.
+ * @param start the moment from which intervals are counted.
+ * @throws {Error} when the schedule is not valid.
+ */
+export function nextSlot(schedule: SourceSchedule, start: Date, after: Date): Date {
+  if ('cron' in schedule) {
+    const { cron, time_zone: tz } = schedule;
+    return CronExpressionParser.parse(cron, { tz, currentDate: after }).next().toDate();
+  }
+  const interval = intervalOf(schedule);
+  const passed = Math.floor((after.getTime() - start.getTime()) / interval);
+  return new Date(start.getTime() + (passed + 1) * interval);
+}
+
+/** Milliseconds. @throws {Error} when the schedule is not valid. */
+export function intervalOf({ every }: { every: string }): number {
+  const interval = parseInterval(every);
+  if (interval === null) throw new Error('the schedule of a source has no valid interval');
+  return interval;
+}
+
+/**
+ * How long a source waits after a failed run: its interval, or a minute if it has a cron expression, then twice as long after each
+ * further failure, up to 6 h, ± 20 %.
+ * @param failures in a row, from 1.
+ * @param random from 0 to 1.
+ * @returns milliseconds.
+ */
+export function backoff(schedule: SourceSchedule, failures: number, random: () => number): number {
+  const first = 'cron' in schedule ? MINUTE : Math.max(MINUTE, intervalOf(schedule));
+  const wait = Math.min(LONGEST_BACKOFF, first * 2 ** Math.min(failures - 1, 20));
+  return Math.round(wait * (0.8 + 0.4 * random()));
+}

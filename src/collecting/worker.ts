@@ -1,0 +1,37 @@
+import { createAddressGuard } from '../delivering/posting/address-guard.ts';
+import { queueImports } from '../queues/jobs.ts';
+import type { SourceJob } from '../queues/queues.ts';
+import { startWorker } from '../queues/worker.ts';
+import type { Role, Runtime } from '../runtime.ts';
+import { createCollector } from './collector.ts';
+import { customerFolder } from './customer-folder.ts';
+import { unscheduleSource } from './source-jobs.ts';
+
+/** Runs the jobs of the queue `sources`. A part of the role `importer`. */
+export function startCollectorWorker(runtime: Runtime): Role {
+  const { config, database, secrets, queues, log } = runtime;
+  const shutdown = new AbortController();
+  const collector = createCollector({
+    database,
+    secrets,
+    guard: createAddressGuard({ allow: config.allowPrivateEndpoints }),
+    folderOf: (customerId) => customerFolder(config.sourcesDir, customerId),
+    queueImport: (importId) => queueImports(queues, [importId]),
+    log,
+  });
+  const worker = startWorker<SourceJob>(runtime, 'sources', async ({ data: { sourceId } }) => {
+    let outcome = await collector.run(sourceId, shutdown.signal);
+    // A run may have been asked for in the meantime. Its job was not added, because this one was there.
+    while ((outcome === 'done' || outcome === 'failed') && !shutdown.signal.aborted)
+      outcome = await collector.run(sourceId, shutdown.signal);
+    // Its scheduler was not removed when the source was paused or deleted, because Redis could not be reached.
+    if (outcome === 'inactive') await unscheduleSource(queues, sourceId);
+  });
+  return {
+    name: 'collector',
+    async stop() {
+      shutdown.abort();
+      await worker.close();
+    },
+  };
+}

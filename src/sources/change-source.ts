@@ -1,0 +1,84 @@
+import type { DataSource } from 'typeorm';
+import * as v from 'valibot';
+import { KINDS, kindOf, type SourcePlace } from '../collecting/connectors/kinds.ts';
+import { customerFolder } from '../collecting/customer-folder.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import type { AddressGuard } from '../delivering/posting/address-guard.ts';
+import { readId, readJson } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
+import { notFound } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
+import { requireWholeKey } from '../http/whole-key.ts';
+import type { Runtime } from '../runtime.ts';
+import { findSource, type SourceRow } from './find.ts';
+import { SourceChange } from './input.ts';
+import { requireCredentials, requireSettings, requireSourceAccount } from './kind-input.ts';
+import { type SourceChangePlan, updateSource } from './source-writes.ts';
+import { SourceView, viewSource } from './view.ts';
+import { wakeSource } from './wake-source.ts';
+
+/** PATCH /v1/sources/:id */
+export const changeSource = (runtime: Runtime, guard: AddressGuard) =>
+  createRoute(
+    {
+      tag: 'Sources',
+      scope: 'import',
+      summary: 'Change a source, pause it, or activate it',
+      description:
+        'Changes any field of the source but its kind, or its status. Settings and credentials are replaced as a whole; a run in progress ends, and the next one begins at once. With other settings, everything in the source is collected anew; movements that are stored are not stored twice. Needs a key for all accounts.',
+      body: { 'application/json': SourceChange },
+      path: { id: idParameter('source') },
+      answer: {
+        schema: v.object({ source: SourceView }),
+        description: 'The source, without its credentials.',
+      },
+      problems: ['limited-api-key'],
+    },
+    async (c) => {
+      const { config, database, secrets } = runtime;
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'Change sources with a key for all accounts.');
+      const source = await findSource(database, caller, readId(c, 'source'));
+      const change = await readJson(c, SourceChange);
+      await requireSourceAccount(database, caller, change.account_id ?? null);
+      const place = { guard, folder: customerFolder(config.sourcesDir, caller.customerId) };
+      const plan = await planChange(change, source, { database, secrets, place });
+      if (!(await updateSource(database, source.id, plan))) throw notFound('source');
+      const changed = await findSource(database, caller, source.id);
+      await wakeSource(runtime, changed);
+      return c.json({ source: viewSource(runtime, changed) });
+    },
+  );
+
+/** The columns of `sources` that a change sets, and what follows from it. @throws {Problem} 422 for wrong settings or credentials. */
+async function planChange(
+  change: SourceChange,
+  source: SourceRow,
+  context: { database: DataSource; secrets: SecretBox; place: SourcePlace },
+): Promise<SourceChangePlan> {
+  const { settings, credentials, schedule, ...plain } = change;
+  const { database, secrets, place } = context;
+  const { id, customer_id: customerId } = source;
+  const kind = kindOf(KINDS, source.kind);
+  const stored =
+    settings === undefined
+      ? source.settings
+      : await requireSettings(database, { id, customerId, kind: source.kind, settings }, kind, place);
+  const text = credentials === undefined ? undefined : requireCredentials(kind, credentials);
+  const sealed =
+    text === null || text === undefined ? null : secrets.seal(text, SEALED.sourceCredentials(id));
+  const isForgotten = stored !== source.settings;
+  return {
+    columns: {
+      ...plain,
+      ...(isForgotten ? { settings: stored } : {}),
+      ...(text === undefined ? {} : { credentials: sealed }),
+      ...(schedule === undefined ? {} : { schedule: JSON.stringify(schedule) }),
+    },
+    schedule: schedule ?? JSON.parse(source.schedule),
+    isElsewhere: isForgotten || text !== undefined,
+    isForgotten,
+    isRescheduled: schedule !== undefined,
+    status: change.status,
+  };
+}

@@ -1,0 +1,65 @@
+import * as v from 'valibot';
+import { KINDS } from '../collecting/connectors/kinds.ts';
+import { customerFolder } from '../collecting/customer-folder.ts';
+import { SEALED } from '../database/secret-box.ts';
+import type { AddressGuard } from '../delivering/posting/address-guard.ts';
+import { readJson } from '../http/input.ts';
+import { createRoute } from '../http/route.ts';
+import { requireWholeKey } from '../http/whole-key.ts';
+import type { Runtime } from '../runtime.ts';
+import { findSource } from './find.ts';
+import { NewSource } from './input.ts';
+import { requireCredentials, requireSettings, requireSourceAccount } from './kind-input.ts';
+import { insertSource } from './source-writes.ts';
+import { SourceView, viewSource } from './view.ts';
+import { wakeSource } from './wake-source.ts';
+
+/** POST /v1/sources */
+export const createSource = (runtime: Runtime, guard: AddressGuard) =>
+  createRoute(
+    {
+      tag: 'Sources',
+      scope: 'import',
+      idempotent: true,
+      summary: 'Create a source',
+      description:
+        'Collects statement files from a place on a schedule, and imports them. A source with an interval runs at once for the first time, one with a cron expression when it is due. The kind decides which settings and credentials there are. Needs a key for all accounts.',
+      body: { 'application/json': NewSource },
+      answer: {
+        schema: v.object({ source: SourceView }),
+        description: 'The source, without its credentials.',
+      },
+      problems: ['limited-api-key'],
+    },
+    async (c) => {
+      const { config, database, secrets } = runtime;
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'Create sources with a key for all accounts.');
+      const body = await readJson(c, NewSource);
+      const { customerId } = caller;
+      const kind = KINDS[body.kind];
+      await requireSourceAccount(database, caller, body.account_id);
+      const credentials = requireCredentials(kind, body.credentials);
+      const place = { guard, folder: customerFolder(config.sourcesDir, customerId) };
+      const settings = await requireSettings(database, { ...body, id: '0', customerId }, kind, place);
+      const id = await insertSource(database, {
+        columns: {
+          customer_id: customerId,
+          title: body.title,
+          kind: body.kind,
+          settings,
+          schedule: JSON.stringify(body.schedule),
+          account_id: body.account_id,
+          format: body.format,
+          profile: body.profile,
+          create_accounts: body.create_accounts,
+        },
+        schedule: body.schedule,
+        seal: (sourceId) =>
+          credentials === null ? null : secrets.seal(credentials, SEALED.sourceCredentials(sourceId)),
+      });
+      const source = await findSource(database, caller, id);
+      await wakeSource(runtime, source);
+      return c.json({ source: viewSource(runtime, source) });
+    },
+  );

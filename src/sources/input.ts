@@ -1,0 +1,138 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import { KIND_NAMES, KINDS } from '../collecting/connectors/kinds.ts';
+import { isCron, isTimeZone, parseInterval, type SourceSchedule } from '../collecting/source-schedule.ts';
+import { Title } from '../http/input.ts';
+import { STATEMENT_FORMATS } from '../importing/statements/formats.ts';
+import { documented, Id } from '../validation.ts';
+
+const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
+
+const INTERVAL_RULE =
+  'must be an interval from 10 s to 31 days: a whole number and s, m, h or d, such as "15m"';
+const CRON_RULE =
+  'must be five fields of cron (minute, hour, day, month, day of the week) that come true some day, such as "0 7 * * 1-5"';
+const ZONE_RULE = 'must be the name of a time zone, such as "Europe/Istanbul"';
+
+const Schedule = v.pipe(
+  v.strictObject({
+    every: v.optional(
+      v.pipe(
+        v.string(INTERVAL_RULE),
+        v.regex(/^[1-9][0-9]{0,6}[smhd]$/, INTERVAL_RULE),
+        v.check((text) => parseInterval(text) !== null, INTERVAL_RULE),
+        documented({ examples: ['15m'] }),
+      ),
+    ),
+    cron: v.optional(
+      v.pipe(
+        v.string(CRON_RULE),
+        v.maxLength(100, 'must be at most 100 characters long'),
+        v.check(isCron, CRON_RULE),
+        documented({ examples: ['0 7 * * 1-5'] }),
+      ),
+    ),
+    time_zone: v.optional(
+      v.pipe(
+        v.string(ZONE_RULE),
+        v.maxLength(64, 'must be at most 64 characters long'),
+        v.check(isTimeZone, ZONE_RULE),
+        documented({ examples: ['Europe/Istanbul'] }),
+      ),
+    ),
+  }),
+  v.check(
+    ({ every, cron }) => (every === undefined) !== (cron === undefined),
+    'must have either every or cron, and not both',
+  ),
+  v.check(
+    ({ every, time_zone }) => every === undefined || time_zone === undefined,
+    'must have a time_zone only with cron',
+  ),
+  documented({
+    oneOf: [{ required: ['every'], not: { required: ['time_zone'] } }, { required: ['cron'] }],
+    examples: [{ every: '15m' }, { cron: '0 7 * * 1-5', time_zone: 'Europe/Istanbul' }],
+  }),
+  v.transform(
+    ({ every = '', cron, time_zone = 'UTC' }): SourceSchedule =>
+      cron === undefined ? { every } : { cron, time_zone },
+  ),
+);
+
+/** What an object of a kind's own may look like: which of these depends on the kind. The kind's schema checks it. */
+const documentedAsAnyOf = (schemas: readonly v.GenericSchema[]) => ({
+  anyOf: schemas.map((schema) => {
+    const { $schema: _, ...rest } = toJsonSchema(schema, { errorMode: 'ignore', typeMode: 'input' });
+    return rest;
+  }),
+});
+
+const Settings = v.pipe(
+  v.custom<object>(isObject, 'must be an object'),
+  v.description('Where the files are. The kind decides which members there are.'),
+  documented({
+    ...documentedAsAnyOf(KIND_NAMES.map((name) => KINDS[name].Settings)),
+    examples: [{ path: 'inbox' }],
+  }),
+);
+
+const Credentials = v.pipe(
+  v.custom<object | null>((value) => value === null || isObject(value), 'must be an object or null'),
+  v.description('Stored encrypted and never shown again. The kind decides which members there are.'),
+  documented(documentedAsAnyOf(KIND_NAMES.map((name) => KINDS[name].Credentials))),
+);
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const fields = {
+  title: Title,
+  settings: Settings,
+  credentials: Credentials,
+  schedule: Schedule,
+  account_id: v.nullable(Id),
+  format: v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`),
+  profile: v.nullable(
+    v.pipe(
+      v.string('must be a string or null'),
+      v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"'),
+    ),
+  ),
+  create_accounts: v.boolean('must be true or false'),
+};
+
+/** The body of POST /v1/sources. Settings and credentials are checked by the kind. */
+export const NewSource = v.pipe(
+  v.strictObject({
+    ...fields,
+    kind: v.picklist(KIND_NAMES, `must be one of ${KIND_NAMES.join(', ')}`),
+    credentials: v.optional(fields.credentials),
+    account_id: v.optional(fields.account_id, null),
+    format: v.optional(fields.format, 'auto'),
+    profile: v.optional(fields.profile, null),
+    create_accounts: v.optional(fields.create_accounts, false),
+  }),
+  documented({
+    examples: [
+      {
+        title: 'Garanti',
+        kind: 'folder',
+        settings: { path: 'inbox' },
+        schedule: { cron: '0 7 * * 1-5', time_zone: 'Europe/Istanbul' },
+      },
+    ],
+  }),
+);
+
+/** The body of PATCH /v1/sources/:id: any of these fields, without defaults. */
+export const SourceChange = v.pipe(
+  v.strictObject({
+    ...v.partial(v.object(fields)).entries,
+    status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
+  }),
+  v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
+  documented({ minProperties: 1 }),
+);
+
+export type SourceChange = v.InferOutput<typeof SourceChange>;

@@ -1,0 +1,66 @@
+import * as v from 'valibot';
+import type { Sql } from '../database/transaction.ts';
+import { BEYOND_NEWEST } from '../http/cursor.ts';
+import { readId, readQuery } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
+import { cutPage, paging, pagingParameters } from '../http/paging.ts';
+import { createRoute } from '../http/route.ts';
+import { Count, IdView, Timestamp } from '../http/schemas.ts';
+import type { Runtime } from '../runtime.ts';
+import { findSource } from './find.ts';
+import { findRunImports, findRuns, MAX_RUN_IMPORTS, type RunRow } from './source-runs.ts';
+
+const PER_PAGE = 100;
+
+const Query = v.strictObject(paging('r1', PER_PAGE));
+
+export const RunView = v.object({
+  id: IdView,
+  status: v.picklist(['running', 'done', 'failed']),
+  started_at: Timestamp,
+  finished_at: v.nullable(Timestamp),
+  files: v.pipe(Count, v.description('The number of files that were collected.')),
+  imports: v.pipe(
+    v.array(v.object({ id: IdView, file: v.string() })),
+    v.description(`The imports of these files, at most ${MAX_RUN_IMPORTS} of each run.`),
+  ),
+  error: v.pipe(
+    v.nullable(v.string()),
+    v.description('Why the run failed, or what is wrong with a file; null: nothing.'),
+  ),
+});
+
+/** GET /v1/sources/:id/runs */
+export const listSourceRuns = ({ database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Sources',
+      scope: 'read',
+      summary: 'List the runs of a source',
+      description:
+        'Lists the runs of a source, the newest first. If there is a next page, the header Link has its path. The newest 1,000 runs are kept.',
+      path: { id: idParameter('source') },
+      query: pagingParameters('r1', PER_PAGE),
+      answer: { schema: v.object({ runs: v.array(RunView) }), description: 'A page of runs.' },
+    },
+    async (c) => {
+      const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, Query);
+      const { id } = await findSource(database, c.get('caller'), readId(c, 'source'));
+      const found = await findRuns(database, id, { before: cursor, limit: per_page + 1 });
+      return c.json({ runs: await viewRuns(database, cutPage(c, 'r1', found, per_page)) });
+    },
+  );
+
+async function viewRuns(sql: Sql, runs: readonly RunRow[]): Promise<v.InferOutput<typeof RunView>[]> {
+  const imports = await findRunImports(
+    sql,
+    runs.flatMap(({ id, files }) => (files > 0 ? [id] : [])),
+  );
+  return runs.map(({ id, started_at, finished_at, ...run }) => ({
+    ...run,
+    id: Number(id),
+    imports: imports.get(id) ?? [],
+    started_at: started_at.toISOString(),
+    finished_at: finished_at?.toISOString() ?? null,
+  }));
+}

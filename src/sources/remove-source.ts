@@ -1,0 +1,36 @@
+import * as v from 'valibot';
+import { unscheduleSource } from '../collecting/source-jobs.ts';
+import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
+import { notFound } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
+import { requireWholeKey } from '../http/whole-key.ts';
+import type { Runtime } from '../runtime.ts';
+import { findSource } from './find.ts';
+import { deleteSource } from './source-writes.ts';
+
+/** DELETE /v1/sources/:id */
+export const removeSource = ({ database, queues, log }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Sources',
+      scope: 'import',
+      summary: 'Delete a source',
+      description:
+        'Nothing more is collected from the source, a run in progress ends, and its credentials are deleted. Its imports and movements stay. Needs a key for all accounts.',
+      path: { id: idParameter('source') },
+      answer: { schema: v.object({ status: v.literal('success') }), description: 'The source is deleted.' },
+      problems: ['limited-api-key'],
+    },
+    async (c) => {
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'Delete sources with a key for all accounts.');
+      const { id } = await findSource(database, caller, readId(c, 'source'));
+      if (!(await deleteSource(database, id))) throw notFound('source');
+      // Redis may be unreachable. The next job of its scheduler then removes it.
+      await unscheduleSource(queues, id).catch((err: unknown) =>
+        log.warn({ err, sourceId: id }, 'source not unscheduled yet'),
+      );
+      return c.json({ status: 'success' });
+    },
+  );

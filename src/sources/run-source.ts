@@ -1,0 +1,38 @@
+import * as v from 'valibot';
+import { queueSources } from '../collecting/source-jobs.ts';
+import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
+import { createRoute } from '../http/route.ts';
+import type { Runtime } from '../runtime.ts';
+import { findSource } from './find.ts';
+import { requestRun } from './source-writes.ts';
+import { SourceView, viewSource } from './view.ts';
+
+/** POST /v1/sources/:id/run */
+export const runSource = (runtime: Runtime) =>
+  createRoute(
+    {
+      tag: 'Sources',
+      scope: 'import',
+      idempotent: true,
+      summary: 'Run a source now',
+      description:
+        'Runs the source now, whatever its schedule, also while it waits after a failure or is paused. If a run is in progress, another one follows it. GET /v1/sources/{id}/runs shows how it ends.',
+      path: { id: idParameter('source') },
+      answer: {
+        status: 202,
+        schema: v.object({ source: SourceView }),
+        description: 'The source, which will run.',
+      },
+    },
+    async (c) => {
+      const { database, queues, log } = runtime;
+      const source = await findSource(database, c.get('caller'), readId(c, 'source'));
+      await requestRun(database, source.id);
+      // Redis may be unreachable. The reconciler then queues the source within 10 s.
+      await queueSources(queues, [source.id]).catch((err: unknown) =>
+        log.warn({ err, sourceId: source.id }, 'source not queued yet'),
+      );
+      return c.json({ source: viewSource(runtime, source) }, 202);
+    },
+  );

@@ -1,0 +1,91 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { writeQuietly } from '../collecting/folder-source.ts';
+import { mt940 } from '../importing/statements/statement-files.ts';
+import { documentOf, reasonOf } from './command.ts';
+import { useRunningService } from './running-service.ts';
+
+const sourcesDir = await mkdtemp(join(tmpdir(), 'ledgerbell-cli-sources-'));
+afterAll(() => rm(sourcesDir, { recursive: true, force: true }));
+
+const running = useRunningService(12, { SOURCES_DIR: sourcesDir });
+const { asOperator, withKey } = running;
+
+describe.each(['as the operator', 'with an API key'])('%s', (access) => {
+  const http = access === 'with an API key';
+  const who = () => (http ? [] : ['--customer', running.customer.id]);
+  const run = (...args: string[]) => (http ? withKey(...args) : asOperator(...args));
+  const answer = async (...args: string[]) => documentOf(await run(...args, '--json'));
+  const path = http ? 'with-key' : 'operator';
+
+  it('a source is created, listed, shown, run, paused, enabled and deleted', async () => {
+    const options = [
+      '--title',
+      'Gelen',
+      '--kind',
+      'folder',
+      '--path',
+      path,
+      '--account',
+      running.customer.account,
+    ];
+    const schedule = ['--cron', '0 0 1 1 *', '--time-zone', 'Europe/Istanbul'];
+    const { source } = await answer('sources', 'create', ...options, ...schedule, ...who());
+    expect(source).toMatchObject({
+      title: 'Gelen',
+      kind: 'folder',
+      settings: { path },
+      schedule: { cron: '0 0 1 1 *', time_zone: 'Europe/Istanbul' },
+      account_id: Number(running.customer.account),
+      status: 'active',
+    });
+    const id = String(source.id);
+    expect((await answer('sources', 'list', ...who())).sources).toContainEqual(source);
+    expect((await answer('sources', 'show', id)).source).toEqual(source);
+
+    const inbox = join(sourcesDir, running.customer.id, path);
+    await mkdir(inbox, { recursive: true });
+    await writeQuietly(join(inbox, 'march.sta'), mt940([{ day: 2, amount: 1, reference: path }]));
+    const { run: ended } = await answer('sources', 'run', id, '--wait');
+    expect(ended).toMatchObject({ status: 'done', files: 1, imports: [{ file: 'march.sta' }] });
+    expect((await answer('sources', 'runs', id)).runs).toEqual([ended]);
+    const spoken = await run('sources', 'runs', id);
+    expect(spoken.stdout).toMatch(/id +status +started +finished +files +imports +error\n/);
+    expect((await run('sources', 'run', id, '--wait')).stdout).toMatch(/^Run \d+ is done: 0 files\.\n$/);
+
+    expect((await answer('sources', 'pause', id)).source.status).toBe('paused');
+    expect((await answer('sources', 'enable', id)).source.status).toBe('active');
+    const shown = await run('sources', 'show', id);
+    expect(shown.stdout).toMatch(/schedule +0 0 1 1 \* in Europe\/Istanbul\n/);
+    expect(await answer('sources', 'delete', id, '--yes')).toEqual({ status: 'success' });
+    expect(reasonOf(await run('sources', 'show', id))).toMatch(
+      /^error: (There is no source of that id|This source does not exist), /,
+    );
+  });
+
+  it('a wrong option is named, and credentials are not repeated', async () => {
+    const create = (...args: string[]) =>
+      run('sources', 'create', '--title', 'X', '--kind', 'folder', ...args, ...who());
+    expect(reasonOf(await create('--path', '../x'))).toMatch(
+      /^error: --settings must be a folder such as "inbox"/,
+    );
+    expect(reasonOf(await create('--path', 'x', '--every', '1s'))).toMatch(
+      /^error: --schedule must be an interval/,
+    );
+    const file = join(sourcesDir, 'credentials.json');
+    await writeFile(file, 'hunter2');
+    const reason = reasonOf(await create('--path', 'x', '--credentials-file', file));
+    expect(reason).toBe('error: --credentials-file must be a JSON object, such as {"path":"inbox"}.');
+  });
+
+  it('a run that fails is an exit code of 1', async () => {
+    const options = ['--title', 'Kırık', '--kind', 'folder', '--path', `${path}-broken`];
+    const { source } = await answer('sources', 'create', ...options, '--cron', '0 0 1 1 *', ...who());
+    await writeFile(join(sourcesDir, running.customer.id, `${path}-broken`), 'a file');
+    const { code, stdout } = await run('sources', 'run', String(source.id), '--wait');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^Run \d+ is failed: 0 files\. The folder \S+ cannot be used\. .*\n$/);
+  });
+});

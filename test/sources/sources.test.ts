@@ -1,0 +1,318 @@
+import { describe, expect, it } from 'vitest';
+import { createApiKey } from '../../src/customers/keys.ts';
+import { createFolderCustomer, useFolderService } from '../collecting/folder-source.ts';
+import { mt940 } from '../importing/statements/statement-files.ts';
+import { createAccount } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+
+const { service, sourcesDir } = useFolderService();
+const withoutFolders = useService({ roles: ['api'] });
+
+const newCustomer = () => createFolderCustomer(service, sourcesDir);
+
+const BODY = {
+  title: 'Klasör',
+  kind: 'folder',
+  settings: { path: 'inbox' },
+  schedule: { cron: '0 0 1 1 *', time_zone: 'UTC' },
+};
+
+describe('POST /v1/sources', () => {
+  it('creates a source, with defaults for what is left out', async () => {
+    const customer = await newCustomer();
+    const { status, body } = await customer.call('POST', '/v1/sources', BODY);
+    expect(status).toBe(200);
+    expect(body.source).toEqual({
+      id: expect.any(Number),
+      ...BODY,
+      credentials: [],
+      account_id: null,
+      format: 'auto',
+      profile: null,
+      create_accounts: false,
+      status: 'active',
+      is_running: false,
+      last_run_at: null,
+      next_run_at: expect.stringMatching(/-01-01T00:00:00\.000Z$/),
+      consecutive_failures: 0,
+      error: null,
+      created_at: expect.any(String),
+    });
+    expect(await customer.source(body.source.id)).toEqual(body.source);
+    expect((await customer.call('GET', '/v1/sources')).body.sources).toEqual([body.source]);
+  });
+
+  it('says that cron is in UTC when no time zone is named', async () => {
+    const customer = await newCustomer();
+    const schedule = { cron: '0 7 * * 1-5' };
+    const { body } = await customer.call('POST', '/v1/sources', { ...BODY, schedule });
+    expect(body.source.schedule).toEqual({ cron: '0 7 * * 1-5', time_zone: 'UTC' });
+  });
+
+  it.each([
+    ['title', { title: '' }],
+    ['kind', { kind: 'ftp' }],
+    ['settings', { settings: 'inbox' }],
+    ['settings.path', { settings: {} }],
+    ['settings.path', { settings: { path: '../7/inbox' } }],
+    ['settings.path', { settings: { path: 'inbox/done' } }],
+    ['settings.pattern', { settings: { path: 'inbox', pattern: '*.sta' } }],
+    ['credentials', { credentials: { password: 'x' } }],
+    ['schedule', { schedule: {} }],
+    ['schedule', { schedule: { every: '15m', cron: '0 7 * * *' } }],
+    ['schedule', { schedule: { every: '15m', time_zone: 'UTC' } }],
+    ['schedule.every', { schedule: { every: '1s' } }],
+    ['schedule.cron', { schedule: { cron: '0 0 30 2 *' } }],
+    ['schedule.time_zone', { schedule: { cron: '0 7 * * *', time_zone: 'Istanbul' } }],
+    ['account_id', { account_id: 999_999_999 }],
+    ['format', { format: 'pdf' }],
+    ['profile', { profile: '../x' }],
+    ['create_accounts', { create_accounts: 'yes' }],
+    ['secret', { secret: 'x' }],
+  ])('refuses a wrong %s: %j', async (path, fields) => {
+    const customer = await newCustomer();
+    const answer = await customer.call('POST', '/v1/sources', { ...BODY, ...fields });
+    expect(expectProblem(answer, 422)).toContain(path);
+    expect((await customer.call('GET', '/v1/sources')).body.sources).toEqual([]);
+  });
+
+  it('refuses a second source for the same folder', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    const again = await customer.call('POST', '/v1/sources', BODY);
+    expect(expectProblem(again, 422)).toEqual(['settings']);
+    expect(again.body.detail).toBe(`settings are those of source ${id} already.`);
+    const other = await customer.createSource({ settings: { path: 'other' } });
+    const moved = await customer.call('PATCH', `/v1/sources/${other}`, { settings: { path: 'inbox' } });
+    expect(expectProblem(moved, 422)).toEqual(['settings']);
+    await customer.call('DELETE', `/v1/sources/${id}`);
+    expect((await customer.call('POST', '/v1/sources', BODY)).status).toBe(200);
+    // Another customer's folder of that name is another folder.
+    expect(await (await newCustomer()).createSource()).toBeDefined();
+  });
+
+  it('refuses folders where the operator has not set SOURCES_DIR, in one clear sentence', async () => {
+    const { api_key: key } = await withoutFolders.customer();
+    const answer = await withoutFolders.call('POST', '/v1/sources', { key, body: BODY });
+    expect(expectProblem(answer, 422)).toEqual(['settings']);
+    expect(answer.body.detail).toBe(
+      'settings are not allowed: There are no folder sources on this service. Have the operator set SOURCES_DIR.',
+    );
+  });
+});
+
+describe('PATCH /v1/sources/:id', () => {
+  it('changes any field but the kind', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    const change = {
+      title: 'Yeni',
+      settings: { path: 'other' },
+      schedule: { every: '1h' },
+      account_id: Number(customer.accountId),
+      format: 'csv',
+      profile: 'garanti-bbva',
+      create_accounts: true,
+    };
+    const { status, body } = await customer.call('PATCH', `/v1/sources/${id}`, change);
+    expect(status).toBe(200);
+    expect(body.source).toMatchObject(change);
+    expect(expectProblem(await customer.call('PATCH', `/v1/sources/${id}`, { kind: 'folder' }), 422)).toEqual(
+      ['kind'],
+    );
+    expectProblem(await customer.call('PATCH', `/v1/sources/${id}`, {}), 422);
+  });
+
+  it('with other settings runs at once, and collects everything there', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    await customer.drop('march.sta', mt940([{ day: 2, amount: 1 }]), 'other');
+    const { body } = await customer.call('PATCH', `/v1/sources/${id}`, { settings: { path: 'other' } });
+    expect(Date.parse(body.source.next_run_at)).toBeLessThanOrEqual(Date.now());
+    await expect.poll(() => customer.list('other/done'), { timeout: 30_000 }).toEqual(['march.sta']);
+  });
+
+  it('pauses: nothing is collected but by a run that is asked for', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    const paused = await customer.call('PATCH', `/v1/sources/${id}`, { status: 'paused' });
+    expect(paused.body.source).toMatchObject({ status: 'paused', next_run_at: null });
+    expect(await customer.run(id)).toMatchObject({ status: 'done' });
+    expect(await customer.source(id)).toMatchObject({ status: 'paused', next_run_at: null });
+    const active = await customer.call('PATCH', `/v1/sources/${id}`, { status: 'active' });
+    expect(active.body.source).toMatchObject({ status: 'active', next_run_at: expect.any(String) });
+  });
+
+  it('ends a run in progress when the source is paused, changed or deleted', async () => {
+    const customer = await newCustomer();
+    const { database } = service.runtime;
+    const id = await customer.createSource();
+    for (const [method, body, error] of [
+      ['PATCH', { status: 'paused' }, 'The source was paused during the run.'],
+      ['PATCH', { status: 'active', settings: { path: 'other' } }, 'The source was changed during the run.'],
+    ] as const) {
+      const { insertId } = await database.query<{ insertId: number }>(
+        'INSERT INTO source_runs (source_id, customer_id) VALUES (?, ?)',
+        [id, customer.customerId],
+      );
+      await database.query(
+        'UPDATE sources SET run_id = ?, lease_until = NOW(6) + INTERVAL 1 HOUR WHERE id = ?',
+        [insertId, id],
+      );
+      await customer.call(method, `/v1/sources/${id}`, body);
+      const run = (await customer.runs(id)).find((it) => it.id === insertId);
+      expect(run).toMatchObject({ status: 'failed', error });
+    }
+  });
+});
+
+describe('DELETE /v1/sources/:id', () => {
+  it('keeps the imports and movements, and forgets the credentials', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    await customer.drop('march.sta', mt940([{ day: 2, amount: 1 }]));
+    const { imports } = await customer.run(id);
+    const { status, body } = await customer.call('DELETE', `/v1/sources/${id}`);
+    expect([status, body]).toEqual([200, { status: 'success' }]);
+    for (const [method, path] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['GET', '/runs'],
+      ['POST', '/run'],
+    ] as const)
+      expectProblem(await customer.call(method, `/v1/sources/${id}${path}`), 404);
+    expect(await customer.movements()).toHaveLength(1);
+    const shown = await customer.call('GET', `/v1/imports/${imports[0]?.id}`);
+    expect(shown.body.import).toMatchObject({ status: 'done', source_id: Number(id) });
+  });
+});
+
+describe('the runs of a source', () => {
+  it('are listed page by page, the newest first', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    const { database } = service.runtime;
+    for (let i = 0; i < 5; i += 1) {
+      await database.query(
+        "INSERT INTO source_runs (source_id, customer_id, status, finished_at) VALUES (?, ?, 'done', NOW(6))",
+        [id, customer.customerId],
+      );
+    }
+    const ids: number[] = [];
+    for (let path: string | null = `/v1/sources/${id}/runs?per_page=2`; path !== null; ) {
+      const { body, headers } = await customer.call('GET', path);
+      ids.push(...body.runs.map((run: { id: number }) => run.id));
+      path = /^<([^>]+)>/.exec(headers.get('link') ?? '')?.[1] ?? null;
+    }
+    expect(ids).toHaveLength(5);
+    expect(ids).toEqual(ids.toSorted((a, b) => b - a));
+  });
+
+  it('are kept up to a thousand', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    const { database } = service.runtime;
+    await database.query('INSERT INTO source_runs (source_id, customer_id, status) VALUES ?', [
+      Array.from({ length: 1_005 }, () => [id, customer.customerId, 'done']),
+    ]);
+    await customer.run(id);
+    const [row] = await database.query<{ n: string }[]>(
+      'SELECT COUNT(*) AS n FROM source_runs WHERE source_id = ?',
+      [id],
+    );
+    expect(Number(row?.n)).toBe(1_000);
+  });
+});
+
+describe('who may see a source', () => {
+  it('is its customer: for others it does not exist', async () => {
+    const [owner, other] = [await newCustomer(), await newCustomer()];
+    const id = await owner.createSource();
+    for (const [method, path, body] of [
+      ['GET', '', undefined],
+      ['PATCH', '', { title: 'Benim' }],
+      ['DELETE', '', undefined],
+      ['POST', '/run', undefined],
+      ['GET', '/runs', undefined],
+    ] as const)
+      expectProblem(await other.call(method, `/v1/sources/${id}${path}`, body), 404);
+    expect((await other.call('GET', '/v1/sources')).body.sources).toEqual([]);
+    const taken = await other.call('POST', '/v1/sources', { ...BODY, account_id: owner.accountId });
+    expect(expectProblem(taken, 422)).toEqual(['account_id']);
+    expect(await owner.source(id)).toMatchObject({ title: 'Klasör', last_run_at: null });
+  });
+
+  it('is a key limited to accounts for the sources of these, which it runs and does not change', async () => {
+    const customer = await newCustomer();
+    const hidden = await createAccount(service, customer.key, { bank: 'Akbank' });
+    const { apikey: key } = await createApiKey(service.runtime.database, {
+      customerId: customer.customerId,
+      title: 'Dar',
+      accountIds: [customer.accountId],
+    });
+    const all = await customer.createSource({ settings: { path: 'all' } });
+    const other = await customer.createSource({ settings: { path: 'other' }, account_id: hidden.id });
+    const own = await customer.createSource({ account_id: customer.accountId });
+    const ask = (method: string, path: string, body?: object) => service.call(method, path, { key, body });
+    const { sources } = (await ask('GET', '/v1/sources')).body;
+    expect(sources.map((it: { id: number }) => it.id)).toEqual([Number(own)]);
+    for (const id of [all, other]) {
+      for (const [method, path] of [
+        ['GET', ''],
+        ['POST', '/run'],
+        ['GET', '/runs'],
+      ] as const)
+        expectProblem(await ask(method, `/v1/sources/${id}${path}`), 404);
+    }
+    for (const [method, path, body] of [
+      ['POST', '/v1/sources', { ...BODY, account_id: customer.accountId }],
+      ['PATCH', `/v1/sources/${own}`, { settings: { path: 'all' } }],
+      ['DELETE', `/v1/sources/${own}`, undefined],
+    ] as const)
+      expectProblem(await ask(method, path, body), 403);
+
+    await customer.drop('march.sta', mt940([{ day: 2, amount: 1 }]));
+    await customer.run(own);
+    expect((await ask('POST', `/v1/sources/${own}/run`)).status).toBe(202);
+    const { runs } = (await ask('GET', `/v1/sources/${own}/runs`)).body;
+    const importId = runs.flatMap((run: { imports: { id: number }[] }) => run.imports)[0].id;
+    expect((await ask('GET', `/v1/imports/${importId}`)).status).toBe(200);
+    await customer.drop('all.sta', mt940([{ day: 3, amount: 1 }]), 'all');
+    const { imports } = await customer.run(all);
+    expectProblem(await ask('GET', `/v1/imports/${imports[0]?.id}`), 404);
+  });
+
+  it('is a key with the scope read; changing and running need import', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    const keyWith = async (scopes: ('read' | 'import' | 'webhooks' | 'admin')[]) =>
+      (
+        await createApiKey(service.runtime.database, {
+          customerId: customer.customerId,
+          title: 'Kapsam',
+          accountIds: 'all',
+          scopes,
+        })
+      ).apikey;
+    const reading = await keyWith(['read']);
+    const importing = await keyWith(['import']);
+    expect((await service.call('GET', `/v1/sources/${id}`, { key: reading })).status).toBe(200);
+    expectProblem(await service.call('POST', `/v1/sources/${id}/run`, { key: reading }), 403);
+    expectProblem(await service.call('GET', '/v1/sources', { key: importing }), 403);
+    expect((await service.call('POST', `/v1/sources/${id}/run`, { key: importing })).status).toBe(202);
+  });
+});
+
+it('an import that a source has collected can be retried although it has no API key', async () => {
+  const customer = await newCustomer();
+  const id = await customer.createSource();
+  await customer.drop('x.txt', 'x');
+  const { imports } = await customer.run(id);
+  const path = `/v1/imports/${imports[0]?.id}`;
+  expect((await customer.call('GET', path)).body.import.status).toBe('failed');
+  expect((await customer.call('POST', `${path}/retry`)).status).toBe(202);
+  await expect
+    .poll(async () => (await customer.call('GET', path)).body.import.status, { timeout: 30_000 })
+    .toBe('failed');
+});
