@@ -9,7 +9,9 @@ const customer = {
   apiKey: '',
   apiSecret: '',
   accountIds: ['1', '2'] as const,
-  statementAccount: { id: '3', iban: '' },
+  uploadAccount: { id: '3', iban: '' },
+  folderAccount: { id: '4', iban: '' },
+  folder: '',
 };
 const webhook = (id: string, fields: Partial<ChaosWebhook> = {}): ChaosWebhook => ({
   id,

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RowDataPacket } from 'mysql2/promise';
 import { answering, type Installation } from './service.ts';
@@ -6,12 +8,13 @@ const SECOND = 1_000;
 const LOOK_EVERY = 2 * SECOND;
 
 /**
- * Makes all retries due and ends the time of open circuits, as if hours had passed. A fault run does not test the schedule.
+ * Makes all retries and failing sources due and ends the time of open circuits, as if hours had passed. A fault run does not test the schedule.
  * Nothing else is changed.
  */
 const LET_TIME_PASS = [
   'UPDATE retries SET due_at = NOW(6) WHERE due_at > NOW(6)',
   'UPDATE webhook_cursors SET circuit_open_until = NULL WHERE circuit_open_until IS NOT NULL',
+  'UPDATE sources SET next_run_at = NOW(6) WHERE next_run_at > NOW(6) AND consecutive_failures > 0',
 ];
 
 const LEFT = `
@@ -19,10 +22,11 @@ const LEFT = `
     (SELECT COALESCE(SUM(GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0)), 0)
      FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id) AS deliveries`;
 
-/** Unfinished imports and pending deliveries; 0 at the end of a run. */
+/** Unfinished imports, pending deliveries, and files of sources that are not in `done/`; 0 at the end of a run. */
 export interface Left {
   imports: number;
   deliveries: number;
+  files: number;
 }
 
 /** Repairs whatever a fault may have left broken. */
@@ -53,21 +57,30 @@ export async function repair({
  * @returns what is left, at the latest after `limit` seconds.
  */
 export async function waitForCompletion(
-  { sql }: Installation,
+  { sql, customers }: Installation,
   limit: number,
   signal: AbortSignal,
 ): Promise<Left> {
   const end = performance.now() + limit * SECOND;
   for (;;) {
-    const left = await readLeft(sql);
-    if ((left.imports === 0 && left.deliveries === 0) || performance.now() > end) return left;
+    const left = { ...(await readLeft(sql)), files: await countFiles(customers.map(({ folder }) => folder)) };
+    if (left.imports + left.deliveries + left.files === 0 || performance.now() > end) return left;
     // After a deadlock, the next round tries again.
     for (const statement of LET_TIME_PASS) await sql.query(statement).catch(() => {});
     await sleep(LOOK_EVERY, undefined, { signal });
   }
 }
 
-async function readLeft(sql: Installation['sql']): Promise<Left> {
+async function readLeft(sql: Installation['sql']): Promise<Omit<Left, 'files'>> {
   const [[row]] = await sql.query<(RowDataPacket & Left)[]>(LEFT);
   return { imports: Number(row?.imports), deliveries: Number(row?.deliveries) };
+}
+
+/** Counts the files of folder sources that wait, are being collected, or have failed. */
+async function countFiles(folders: readonly string[]): Promise<number> {
+  const places = folders.flatMap((folder) => [folder, join(folder, 'processing'), join(folder, 'failed')]);
+  const found = await Promise.all(
+    places.map((place) => readdir(place, { withFileTypes: true }).catch(() => [])),
+  );
+  return found.flat().filter((entry) => entry.isFile()).length;
 }

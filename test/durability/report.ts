@@ -80,6 +80,7 @@ function describeFaults({ faults, clockCanJump }: RunResult): string {
 const describeCounts = (counts: ReadonlyMap<string, number>): string =>
   [...counts].map(([name, count]) => `${name} ${count}`).join(', ') || 'none';
 
-function describeLeft({ imports, deliveries }: Left): string[] {
-  return imports + deliveries === 0 ? [] : [`${imports} imports, ${deliveries} deliveries`];
+function describeLeft({ imports, deliveries, files }: Left): string[] {
+  const isNothing = imports + deliveries + files === 0;
+  return isNothing ? [] : [`${imports} imports, ${deliveries} deliveries, ${files} files of sources`];
 }

@@ -9,6 +9,7 @@ import { findLeaks } from './leaks.ts';
 import { runClient } from './load/client.ts';
 import { newPollerRecord, runPoller } from './load/poller.ts';
 import { runStatementClient } from './load/statement-client.ts';
+import { dropStatements, uploadStatements } from './load/statement-senders.ts';
 import { newClientRecord } from './load/upload.ts';
 import { type FaultKind, isReceiverFault, makePlan, type PlannedFault } from './plan.ts';
 import { readReceipts } from './receipts.ts';
@@ -77,17 +78,22 @@ async function stress(installation: Installation, options: RunOptions): Promise<
       }),
     ),
   );
-  const statementClients = customers.map(({ id, apiKey, statementAccount }) =>
-    runStatementClient({
-      name: `c${id}s`,
-      url,
-      apiKey,
-      customerId: id,
-      account: statementAccount,
-      rate: rate / CUSTOMERS / CLIENTS_PER_CUSTOMER,
-      dice: createDice(seed * 1_000 + Number(id) * 10 + CLIENTS_PER_CUSTOMER),
-      record: clientRecord,
-      stopping: loadOver.signal,
+  const statementClients = customers.flatMap((customer) =>
+    [customer.uploadAccount, customer.folderAccount].map((account) => {
+      const name = `c${customer.id}a${account.id}`;
+      const dice = createDice(seed * 1_000 + Number(account.id));
+      const uploader = { name, url, apiKey: customer.apiKey, dice, record: clientRecord };
+      return runStatementClient({
+        name,
+        customerId: customer.id,
+        account,
+        rate: rate / CUSTOMERS / CLIENTS_PER_CUSTOMER,
+        dice,
+        record: clientRecord,
+        send:
+          account === customer.uploadAccount ? uploadStatements(uploader) : dropStatements(customer.folder),
+        stopping: loadOver.signal,
+      });
     }),
   );
   const pollerRecords = customers.map(({ id }) => newPollerRecord(id));

@@ -9,11 +9,12 @@ import mysql, { type Pool } from 'mysql2/promise';
 import { reservePort } from '../support/reserved-port.ts';
 import { buildProduct } from './build.ts';
 import { type Clock, createClock } from './clock.ts';
+import { type Customer, createCustomers } from './customers.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 import { type ChaosServer, prepareServers } from './servers.ts';
 import { type Supervised, supervise } from './supervisor.ts';
-import { type ChaosWebhook, type Customer, createWebhooks } from './webhooks.ts';
+import { type ChaosWebhook, createWebhooks } from './webhooks.ts';
 
 /** The processes of the product, by the names the plan gives them. */
 const ROLES = [
@@ -45,7 +46,7 @@ export interface Installation {
   end(remove: boolean): Promise<void>;
 }
 
-/** @param customers how many, each with two accounts and a webhook of every sort. */
+/** @param customers how many, each with a webhook of every sort. */
 export async function startInstallation({
   customers: count,
   announce,
@@ -56,6 +57,7 @@ export async function startInstallation({
   const product = await buildProduct(announce);
   const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-chaos-'));
   await mkdir(join(directory, 'logs'));
+  const sourcesDirectory = join(directory, 'sources');
   const clock = createClock(directory);
   const { mysql: mysqlServer, redis } = await prepareServers(directory, { env: clock.env, announce });
   const ends: (() => Promise<unknown>)[] = [
@@ -81,6 +83,7 @@ export async function startInstallation({
       LOG_LEVEL: 'debug',
       PORT: String(port),
       OPS_PORT: '0',
+      SOURCES_DIR: sourcesDirectory,
       NODE_ENV: 'production',
       ...clock.env,
     };
@@ -96,7 +99,7 @@ export async function startInstallation({
     await answering(`${url}/readyz`);
     await Promise.all([...roles.values()].map(running));
 
-    const customers = await createCustomers(cli, url, count);
+    const customers = await createCustomers({ cli, url, sourcesDirectory, count });
     const webhooks = await createWebhooks(url, customers, reservePort);
     const receiptsFile = join(directory, 'receipts.tsv');
     const specs = webhooks.map(
@@ -149,46 +152,6 @@ async function runCli(product: string, env: Record<string, string>, args: string
     env: { PATH, HOME, ...env },
   });
   return JSON.parse(stdout);
-}
-
-/** Creates customers with two accounts each, and one for statements. */
-async function createCustomers(
-  cli: (args: string[]) => Promise<unknown>,
-  url: string,
-  count: number,
-): Promise<Customer[]> {
-  const customers: Customer[] = [];
-  for (let n = 1; n <= count; n += 1) {
-    const made = (await cli(['customers', 'create', '--name', `Müşteri ${n}`])) as {
-      customer: { id: number };
-      api_key: string;
-      api_secret: string;
-    };
-    const createAccount = async (title: string, iban?: string) => {
-      const response = await fetch(`${url}/v1/accounts`, {
-        method: 'POST',
-        headers: { Authentication: made.api_key, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ bank: 'Akbank', title, currency: 'TRY', iban }),
-      });
-      return String(((await response.json()) as { account: { id: number } }).account.id);
-    };
-    const iban = makeIban(n);
-    customers.push({
-      id: String(made.customer.id),
-      apiKey: made.api_key,
-      apiSecret: made.api_secret,
-      accountIds: [await createAccount('Ana Hesap'), await createAccount('Kasa')],
-      statementAccount: { id: await createAccount('Ekstre', iban), iban },
-    });
-  }
-  return customers;
-}
-
-/** A Turkish IBAN with its check digits (ISO 13616-1, section 6). */
-function makeIban(number: number): string {
-  const account = `000460${String(number).padStart(16, '0')}`;
-  const remainder = BigInt(`${account}292700`) % 97n; // T and R are 29 and 27.
-  return `TR${String(98n - remainder).padStart(2, '0')}${account}`;
 }
 
 /** Waits until a role reports that it is running. @throws with its log when it ends instead. */

@@ -1,12 +1,4 @@
-/** A customer of the run, with its secrets. */
-export interface Customer {
-  id: string;
-  apiKey: string;
-  apiSecret: string;
-  accountIds: readonly [string, string];
-  /** The account that statements are about. */
-  statementAccount: { id: string; iban: string };
-}
+import type { Customer } from './customers.ts';
 
 /** A webhook of the run, created over the API. */
 export interface ChaosWebhook {

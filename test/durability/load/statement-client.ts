@@ -1,18 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import type { Dice } from '../dice.ts';
 import { MARKER } from './movements.ts';
 import { balanceAfter, type Entry, renderCamt, renderMt940 } from './statements.ts';
-import { sendUntilAcknowledged, type Upload, type Uploader } from './upload.ts';
+import type { ClientRecord } from './upload.ts';
 
 const SECOND = 1_000;
 const FIRST_DAY = Date.UTC(2026, 0, 1);
 const DAY = 86_400 * SECOND;
 
-export interface StatementClientOptions extends Uploader {
+/** A statement as a file. */
+export interface StatementFile {
+  name: string;
+  content: string | Buffer<ArrayBuffer>;
+}
+
+export interface StatementClientOptions {
+  name: string;
   customerId: string;
   account: { id: string; iban: string };
   /** Movements per second. */
   rate: number;
+  dice: Dice;
+  record: ClientRecord;
+  /** @returns whether the file is acknowledged, so that its entries must be stored. */
+  send: (file: StatementFile) => Promise<boolean>;
   /** When it is aborted, the current upload is completed, and then no more is sent. */
   stopping: AbortSignal;
 }
@@ -30,7 +42,7 @@ interface Day {
  * often it comes; two equal payments must be stored as two.
  */
 export async function runStatementClient(options: StatementClientOptions): Promise<void> {
-  const { rate, dice, record, customerId, account, stopping } = options;
+  const { rate, dice, record, send, customerId, account, stopping } = options;
   const makeEntries = createEntryMaker(options);
   let before: Day | null = null;
   let today: Day = { date: dateOf(0), opening: dice.whole(-99_999, 9_999_999), entries: [] };
@@ -50,10 +62,10 @@ export async function runStatementClient(options: StatementClientOptions): Promi
     }
     const isFinal = dice.whole(1, 4) === 1;
     const covered: readonly Day[] = before !== null && dice.whole(1, 5) === 1 ? [before, today] : [today];
-    const upload = toUpload(options, covered, isFinal, statements);
-    if (await sendUntilAcknowledged(options, upload)) acknowledge(options, covered);
-    // The same file a second time must change nothing.
-    if (dice.whole(1, 8) === 1) await sendUntilAcknowledged(options, { ...upload, key: null });
+    const file = toFile(options, covered, isFinal, statements);
+    if (await send(file)) acknowledge(record, covered);
+    // The same content a second time must change nothing.
+    if (dice.whole(1, 8) === 1) await send({ ...file, name: `${file.name}-again` });
     if (isFinal) {
       before = today;
       today = { date: dateOf(days), opening: balanceAfter(today.opening, today.entries), entries: [] };
@@ -69,7 +81,7 @@ const dateOf = (day: number): string => new Date(FIRST_DAY + day * DAY).toISOStr
 const nameOf = (description: string): string => description.slice(0, description.indexOf(' '));
 
 /** Makes entries with a name each. Some are two equal payments; banks give such entries no reference. */
-function createEntryMaker({ name, dice }: Pick<Uploader, 'name' | 'dice'>) {
+function createEntryMaker({ name, dice }: Pick<StatementClientOptions, 'name' | 'dice'>) {
   let made = 0;
   return (date: string, count: number): Entry[] =>
     Array.from({ length: count }, () => {
@@ -87,12 +99,12 @@ function createEntryMaker({ name, dice }: Pick<Uploader, 'name' | 'dice'>) {
     }).flat();
 }
 
-function toUpload(
+function toFile(
   { name, dice, account }: StatementClientOptions,
   days: readonly Day[],
   isFinal: boolean,
   statements: number,
-): Upload {
+): StatementFile {
   const statement = {
     number: `${name}-${statements}`,
     iban: account.iban,
@@ -101,16 +113,10 @@ function toUpload(
     entries: days.flatMap(({ entries }) => entries),
   };
   const text = dice.pick([() => renderMt940(statement), () => renderCamt(statement, isFinal)])();
-  const packed = dice.whole(1, 3) === 1;
-  return {
-    type: 'application/octet-stream',
-    body: packed ? gzipSync(text) : text,
-    key: dice.whole(0, 1) === 0 ? statement.number : null,
-    slowly: dice.whole(1, 10) === 1 ? 500 : 0,
-  };
+  return { name: statement.number, content: dice.whole(1, 3) === 1 ? gzipSync(text) : text };
 }
 
-function acknowledge({ record }: Pick<Uploader, 'record'>, days: readonly Day[]): void {
+function acknowledge(record: ClientRecord, days: readonly Day[]): void {
   for (const { description } of days.flatMap(({ entries }) => entries)) {
     const sent = record.sent.get(nameOf(description));
     if (sent !== undefined) sent.acknowledged = true;
