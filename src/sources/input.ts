@@ -50,7 +50,8 @@ const Schedule = v.pipe(
     'must have a time_zone only with cron',
   ),
   documented({
-    oneOf: [{ required: ['every'], not: { required: ['time_zone'] } }, { required: ['cron'] }],
+    oneOf: [{ required: ['every'] }, { required: ['cron'] }],
+    dependentRequired: { time_zone: ['cron'] },
     examples: [{ every: '15m' }, { cron: '0 7 * * 1-5', time_zone: 'Europe/Istanbul' }],
   }),
   v.transform(
@@ -59,19 +60,21 @@ const Schedule = v.pipe(
   ),
 );
 
-/** What an object of a kind's own may look like: which of these depends on the kind. The kind's schema checks it. */
-const documentedAsAnyOf = (schemas: readonly v.GenericSchema[]) => ({
-  anyOf: schemas.map((schema) => {
+/** What an object of a kind's own may look like, for the document. The schema of the kind checks it. */
+function documentedKinds(schemas: readonly v.GenericSchema[]): Record<string, unknown> {
+  const texts = schemas.map((schema) => {
     const { $schema: _, ...rest } = toJsonSchema(schema, { errorMode: 'ignore', typeMode: 'input' });
-    return rest;
-  }),
-});
+    return JSON.stringify(rest);
+  });
+  const [only = {}, ...others] = [...new Set(texts)].map((text) => JSON.parse(text));
+  return others.length === 0 ? only : { anyOf: [only, ...others] };
+}
 
 const Settings = v.pipe(
   v.custom<object>(isObject, 'must be an object'),
   v.description('Where the files are. The kind decides which members there are.'),
   documented({
-    ...documentedAsAnyOf(KIND_NAMES.map((name) => KINDS[name].Settings)),
+    ...documentedKinds(KIND_NAMES.map((name) => KINDS[name].Settings)),
     examples: [{ path: 'inbox' }],
   }),
 );
@@ -79,7 +82,7 @@ const Settings = v.pipe(
 const Credentials = v.pipe(
   v.custom<object | null>((value) => value === null || isObject(value), 'must be an object or null'),
   v.description('Stored encrypted and never shown again. The kind decides which members there are.'),
-  documented(documentedAsAnyOf(KIND_NAMES.map((name) => KINDS[name].Credentials))),
+  documented(documentedKinds(KIND_NAMES.map((name) => KINDS[name].Credentials))),
 );
 
 function isObject(value: unknown): boolean {

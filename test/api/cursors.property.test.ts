@@ -57,13 +57,10 @@ async function listings(): Promise<Listing[]> {
   const [webhook = ''] = own.all.webhooks;
   const [source = ''] = own.all.sources;
   const movements = 'SELECT id, id AS position FROM transactions WHERE';
+  const runs = 'SELECT id, id AS position FROM source_runs WHERE source_id = ?';
   const deliveries = (await deliveriesOf(service, webhook))
     .reverse()
-    .map(({ id, transaction_id, status }) => ({
-      id,
-      position: transaction_id,
-      status,
-    }));
+    .map(({ id, transaction_id: position, status }) => ({ id, position, status }));
   return [
     {
       target: '/v1/transactions?starts=2000-01-01',
@@ -93,9 +90,7 @@ async function listings(): Promise<Listing[]> {
       target: `/v1/sources/${source}/runs?`,
       member: 'runs',
       kind: 'r1',
-      rows: await rows('SELECT id, id AS position FROM source_runs WHERE source_id = ? ORDER BY id DESC', [
-        source,
-      ]),
+      rows: await rows(`${runs} ORDER BY id DESC`, [source]),
     },
     ...[
       ['webhooks', 'w1'],
@@ -239,10 +234,7 @@ describe('an id in a path', () => {
               target: operation.path.replace(`{${name}}`, encoded(id)),
             }));
         }),
-        async ({ method, target }) => {
-          const answer = await get(target, method);
-          expectProblem(answer, 404);
-        },
+        async ({ method, target }) => void expectProblem(await get(target, method), 404),
       ),
       { numRuns: RUNS * 2, seed: SEED },
     );

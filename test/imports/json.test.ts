@@ -25,6 +25,7 @@ describe('a JSON import', () => {
     expect(body).toEqual({
       import: {
         id: expect.any(Number),
+        source_id: null,
         status: expect.stringMatching(/^(queued|running|done)$/),
         format: 'json',
         received: 2,

@@ -1,53 +1,11 @@
 import { link, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as v from 'valibot';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Connector, OfferedFile } from '../../../src/collecting/connector.ts';
+import { describe, expect, it } from 'vitest';
 import { createFolderConnector } from '../../../src/collecting/connectors/folder.ts';
-import { KINDS, kindOf } from '../../../src/collecting/connectors/kinds.ts';
-import { newDirectory, writeQuietly } from '../folder-source.ts';
+import { writeQuietly } from '../folder-source.ts';
+import { collect, namesOf, textOf, useFolders } from './inbox.ts';
 
-// A pure test of the connector. The collector, with a real service, is in folder-collecting.test.ts.
-
-let directory: string;
-beforeAll(async () => {
-  directory = await newDirectory();
-});
-afterAll(() => rm(directory, { recursive: true, force: true }));
-
-const never = new AbortController().signal;
-
-/** A customer's folder of its own, in which `inbox` is collected from. */
-async function newRoot() {
-  const root = join(await newDirectoryIn(directory), 'customer');
-  await mkdir(join(root, 'inbox'), { recursive: true });
-  const connect = (patience = { quiet: 200, lookEvery: 20, total: 2_000 }) =>
-    createFolderConnector({ settings: { path: 'inbox' }, folder: root, patience });
-  return { root, inbox: join(root, 'inbox'), connect, list: (path: string) => readdir(join(root, path)) };
-}
-
-let count = 0;
-async function newDirectoryIn(parent: string): Promise<string> {
-  count += 1;
-  const path = join(parent, String(count));
-  await mkdir(path);
-  return path;
-}
-
-async function collect(connector: Connector): Promise<OfferedFile[]> {
-  const files: OfferedFile[] = [];
-  for await (const file of connector.files(null, never)) files.push(file);
-  return files;
-}
-
-const namesOf = async (connector: Connector) => (await collect(connector)).map(({ name }) => name);
-
-async function textOf(file: OfferedFile | undefined): Promise<string> {
-  if (file === undefined) throw new Error('there is no file');
-  const parts: Uint8Array[] = [];
-  for await (const part of file.open(never)) parts.push(part);
-  return Buffer.concat(parts).toString();
-}
+const { newFolder, newRoot } = useFolders();
 
 describe('a folder', () => {
   it('offers its files, the oldest first, and takes them away from the folder', async () => {
@@ -69,7 +27,7 @@ describe('a folder', () => {
   });
 
   it('is made where it is missing, with the folders of the customer', async () => {
-    const parent = await newDirectoryIn(directory);
+    const parent = await newFolder();
     const connector = createFolderConnector({ settings: { path: 'a/b' }, folder: join(parent, '7') });
     expect(await collect(connector)).toEqual([]);
     expect((await readdir(join(parent, '7/a/b'))).toSorted()).toEqual(['done', 'failed', 'processing']);
@@ -121,7 +79,7 @@ describe('a folder', () => {
 
   it('follows no link among the files it has taken', async () => {
     const { inbox, connect } = await newRoot();
-    const outside = await newDirectoryIn(directory);
+    const outside = await newFolder();
     await writeQuietly(join(outside, 'one.sta'), 'theirs');
     await writeQuietly(join(inbox, 'one.sta'), 'one');
     const [file] = await collect(connect());
@@ -225,73 +183,6 @@ describe('marking a file', () => {
     const failed = await list('inbox/failed');
     expect(failed).toContain(name);
     expect(failed.find((it) => it !== name)).toMatch(/^ğ+\.error\.txt$/);
-  });
-});
-
-describe('a folder outside of the customer’s own', () => {
-  const { Settings } = kindOf(KINDS, 'folder');
-
-  it.each([
-    '../other',
-    'a/../../b',
-    '/etc',
-    './inbox',
-    'inbox/',
-    'inbox//a',
-    'in\\box',
-    'inbox\u0000',
-    '.ssh',
-    'a/.b',
-    '',
-    'inbox/done',
-    'Processing',
-    'failed/a',
-    'x'.repeat(101),
-    'gelen kutusu',
-  ])('%j is refused', (path) => {
-    expect(v.is(Settings, { path })).toBe(false);
-  });
-
-  it.each(['inbox', 'garanti/inbox', 'a.b_c-1', '2026/03'])('%j is accepted', (path) => {
-    expect(v.is(Settings, { path })).toBe(true);
-  });
-
-  it.each(['inbox', 'inbox/processing', 'inbox/done', 'inbox/failed'])(
-    'is not reached by a link in place of %s',
-    async (path) => {
-      const { root, inbox, connect } = await newRoot();
-      const outside = await newDirectoryIn(directory);
-      await writeQuietly(join(inbox, 'one.sta'), 'one');
-      await writeQuietly(join(outside, 'theirs.sta'), 'theirs');
-      await rename(join(root, path), join(root, 'aside')).catch(() => {});
-      await symlink(outside, join(root, path));
-      await expect(collect(connect())).rejects.toThrow(/symbolic link that leads out of your own folder/);
-      expect(await readdir(outside)).toEqual(['theirs.sta']);
-    },
-  );
-
-  it('is not reached through a folder whose name only begins like the customer’s', async () => {
-    const parent = await newDirectoryIn(directory);
-    await mkdir(join(parent, '1'));
-    await mkdir(join(parent, '12/inbox'), { recursive: true });
-    await symlink(join(parent, '12/inbox'), join(parent, '1/inbox'));
-    const connector = createFolderConnector({ settings: { path: 'inbox' }, folder: join(parent, '1') });
-    await expect(collect(connector)).rejects.toThrow(/leads out of your own folder/);
-  });
-
-  it('may be reached within the customer’s own', async () => {
-    const { root, inbox, connect } = await newRoot();
-    await rename(inbox, join(root, 'real'));
-    await symlink('real', inbox);
-    await writeQuietly(join(root, 'real/one.sta'), 'one');
-    expect(await namesOf(connect())).toEqual(['one.sta']);
-  });
-
-  it('does not exist without SOURCES_DIR', async () => {
-    const connector = createFolderConnector({ settings: { path: 'inbox' }, folder: null });
-    await expect(collect(connector)).rejects.toThrow(/Have the operator set SOURCES_DIR/);
-    const missing = createFolderConnector({ settings: { path: 'inbox' }, folder: join(directory, 'no/7') });
-    await expect(collect(missing)).rejects.toThrow(/create the folder that SOURCES_DIR names/);
   });
 });
 
