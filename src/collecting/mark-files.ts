@@ -54,8 +54,13 @@ async function describeFailure(
   const lines = reasons.map(({ line, path, message }) =>
     [line === 0 ? '' : `line ${line}`, path, message].filter((it) => it !== '').join(', '),
   );
-  const details = [...lines, `Import ${importId}. Rows that are not listed here are stored.`];
-  if (!isRead) return { sentence: error ?? 'The file could not be read.', details };
+  if (!isRead) {
+    return {
+      sentence: error ?? 'The file could not be read.',
+      details: [...lines, `The id of the import is ${importId}.`],
+    };
+  }
+  const details = [...lines, `The other rows are stored. The id of the import is ${importId}.`];
   const first = lines[0] === undefined ? '' : `, the first because of ${lines[0]}`;
   return { sentence: `${rejected} of ${received ?? rejected} rows were rejected${first}.`, details };
 }

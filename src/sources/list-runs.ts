@@ -56,11 +56,13 @@ async function viewRuns(sql: Sql, runs: readonly RunRow[]): Promise<v.InferOutpu
     sql,
     runs.flatMap(({ id, files }) => (files > 0 ? [id] : [])),
   );
-  return runs.map(({ id, started_at, finished_at, ...run }) => ({
-    ...run,
+  return runs.map(({ id, status, started_at, finished_at, files, error }) => ({
     id: Number(id),
-    imports: imports.get(id) ?? [],
+    status,
     started_at: started_at.toISOString(),
     finished_at: finished_at?.toISOString() ?? null,
+    files,
+    imports: imports.get(id) ?? [],
+    error,
   }));
 }

@@ -28,7 +28,6 @@ export const sourceColumns = (zone: ZoneOffset): readonly Column<Source>[] => [
   ['kind', ({ kind }) => kind],
   ['schedule', describeSchedule],
   ['status', stateOf],
-  ['last run', ({ last_run_at }) => formatTime(last_run_at, zone)],
   ['next run', ({ next_run_at }) => formatTime(next_run_at, zone)],
   ['error', ({ error }) => error],
 ];

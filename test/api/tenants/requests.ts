@@ -60,7 +60,7 @@ function leastValue(schema: JsonSchema, name: string): unknown {
 }
 
 /** Whether a schema is that of an id, which is known by the rule for its digits. */
-const isId = ({ pattern }: JsonSchema) => pattern?.startsWith('^[1-9]\\d') === true;
+const isId = ({ pattern }: JsonSchema) => pattern === '^[1-9][0-9]{0,17}$';
 
 /** The body in as many ways as there are members that name another object, with an id in one of them. */
 function bodiesNaming(idFor: (collection: string) => string, schema: JsonSchema): object[] {
