@@ -6,6 +6,7 @@ import { startDeliveryWorker } from './delivering/worker.ts';
 import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
 import { startEmbedded } from './embedded/servers.ts';
 import { loadProfiles } from './importing/formats/profiles/load.ts';
+import { createStatementFormats } from './importing/statements/formats.ts';
 import { startImporterWorker } from './importing/worker.ts';
 import { createLog, type Log } from './log.ts';
 import { startMaintenanceWorker } from './maintenance/worker.ts';
@@ -67,7 +68,7 @@ export async function startService({
 
   try {
     // A wrong profile is an error now, and not at the first file that needs it.
-    loadProfiles(config.profilesDir);
+    const formats = createStatementFormats(loadProfiles(config.profilesDir));
     const servers = await findServers(config, announce, signal);
     started.push(() => servers.stop());
     const migrations = config.databaseUrl === undefined ? 'run' : 'expect';
@@ -81,7 +82,9 @@ export async function startService({
     started.push(() => runtime.close());
     const running: Role[] = [];
     started.push(() => stopTogether(running.map((role) => () => role.stop())));
-    if (roles.includes('importer')) running.push(startImporterWorker(runtime), startCollectorWorker(runtime));
+    if (roles.includes('importer')) {
+      running.push(startImporterWorker(runtime, formats), startCollectorWorker(runtime));
+    }
     if (roles.includes('delivery')) running.push(startDeliveryWorker(runtime));
     if (roles.includes('maintenance')) running.push(startMaintenanceWorker(runtime));
     let url = '';

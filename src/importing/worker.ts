@@ -3,17 +3,16 @@ import { wakeWebhooks } from '../delivering/wake.ts';
 import type { ImportJob } from '../queues/queues.ts';
 import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
-import { loadProfiles } from './formats/profiles/load.ts';
 import { createImporter } from './importer.ts';
-import { createStatementFormats } from './statements/formats.ts';
+import type { StatementFormats } from './statements/formats.ts';
 
 /** Runs the jobs of the queue `imports`. */
-export function startImporterWorker(runtime: Runtime): Role {
-  const { config, database, log } = runtime;
+export function startImporterWorker(runtime: Runtime, formats: StatementFormats): Role {
+  const { database, log } = runtime;
   const shutdown = new AbortController();
   const importer = createImporter({
     database,
-    formats: createStatementFormats(loadProfiles(config.profilesDir)),
+    formats,
     wake: (webhookIds) => wakeWebhooks(runtime, webhookIds),
     log,
   });

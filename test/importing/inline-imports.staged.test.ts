@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { startImporterWorker } from '../../src/importing/worker.ts';
 import type { Role } from '../../src/runtime.ts';
 import { importDone, movement } from '../support/movements.ts';
@@ -27,7 +28,7 @@ describe('a small import that cannot be stored inline', () => {
     expect(await storedRows(customerId)).toBe(0);
     return {
       async storedByImporter() {
-        importer = startImporterWorker(service.runtime);
+        importer = startImporterWorker(service.runtime, createStatementFormats([]));
         const done = await importDone(service, key, answer.body.import.id);
         expect(done).toMatchObject({ received: 1, inserted: 1 });
         expect(await storedRows(customerId)).toBe(1);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startDeliveryWorker } from '../../src/delivering/worker.ts';
+import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { startImporterWorker } from '../../src/importing/worker.ts';
 import { createAccount, importDone, largeImport } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -33,7 +34,7 @@ describe('the reconciler', () => {
     const { body } = await service.call('POST', '/v1/imports', { key, body: { transactions } });
     await emptyRedis();
 
-    const importer = startImporterWorker(service.runtime);
+    const importer = startImporterWorker(service.runtime, createStatementFormats([]));
     await importDone(service, key, body.import.id);
     const statuses = async () => (await deliveriesOf(service, webhook.id)).map(({ status }) => status);
     await until(
