@@ -89,7 +89,7 @@ export async function startService({
     if (roles.includes('maintenance')) running.push(startMaintenanceWorker(runtime));
     let url = '';
     if (roles.includes('api')) {
-      const api = await startApi(runtime);
+      const api = await startApi(runtime, formats);
       running.push(api);
       url = api.url;
     }

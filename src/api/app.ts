@@ -22,6 +22,7 @@ import { PROBLEM_SCHEMA } from '../http/documented-problems.ts';
 import type { ApiEnv } from '../http/environment.ts';
 import { idempotentRequests } from '../http/idempotent-requests.ts';
 import { limitRate } from '../http/rate-limit.ts';
+import type { StatementFormats } from '../importing/statements/formats.ts';
 import { createImport } from '../imports/create.ts';
 import { getImport, listImportErrors, listImports } from '../imports/get.ts';
 import { limitImportMemory } from '../imports/memory-limit.ts';
@@ -72,12 +73,13 @@ const DOCUMENT = {
 
 /**
  * Creates the app with all its routes: the API, health checks and docs.
+ * @param options.formats of statement files.
  * @param options.identify sets the caller of a request; the default asks for an API key. The command line uses it for operators.
  */
 export function createApp(
   runtime: Runtime,
   guard: AddressGuard,
-  { identify }: { identify?: MiddlewareHandler<ApiEnv> } = {},
+  { formats, identify }: { formats: StatementFormats; identify?: MiddlewareHandler<ApiEnv> },
 ): Hono<ApiEnv> {
   const app = createBaseApp(runtime);
 
@@ -113,7 +115,7 @@ export function createApp(
   app.get('/v1/settings/api', ...getApiSettings(runtime));
   app.post('/v1/settings/api/rotate', ...rotateCustomerSecret(runtime));
   app.get('/v1/imports', ...listImports(runtime));
-  app.post('/v1/imports', limitImportMemory(), ...createImport(runtime));
+  app.post('/v1/imports', limitImportMemory(), ...createImport(runtime, formats));
   app.get('/v1/imports/:id', ...getImport(runtime));
   app.get('/v1/imports/:id/errors', ...listImportErrors(runtime));
   app.post('/v1/imports/:id/retry', ...retryImport(runtime));

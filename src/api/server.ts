@@ -1,5 +1,6 @@
 import { createAddressGuard } from '../delivering/posting/address-guard.ts';
 import { startServer } from '../http/server.ts';
+import type { StatementFormats } from '../importing/statements/formats.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createApp } from './app.ts';
 
@@ -7,8 +8,8 @@ import { createApp } from './app.ts';
  * Starts the API's listener. With PORT 0 it takes any free port, which `url` names.
  * @throws {PortTakenError} when the port is taken.
  */
-export async function startApi(runtime: Runtime): Promise<Role & { url: string }> {
+export async function startApi(runtime: Runtime, formats: StatementFormats): Promise<Role & { url: string }> {
   const { host, port, allowPrivateEndpoints } = runtime.config;
-  const app = createApp(runtime, createAddressGuard({ allow: allowPrivateEndpoints }));
+  const app = createApp(runtime, createAddressGuard({ allow: allowPrivateEndpoints }), { formats });
   return startServer(app.fetch, { name: 'api', variable: 'PORT', host, port });
 }

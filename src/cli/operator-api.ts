@@ -3,6 +3,7 @@ import { createApp } from '../api/app.ts';
 import { createAddressGuard } from '../delivering/posting/address-guard.ts';
 import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import { SCOPES } from '../http/scopes.ts';
+import { createStatementFormats } from '../importing/statements/formats.ts';
 import { createLog } from '../log.ts';
 import { openQueues } from '../queues/queues.ts';
 import { DEFAULT_PREFIX } from '../runtime.ts';
@@ -49,7 +50,8 @@ export function withOperatorApi<T>(
           log: createLog('silent'),
         },
         createAddressGuard({ allow: context.readConfig().allowPrivateEndpoints }),
-        { identify: actFor(owner) },
+        // Files are only imported with an API key, so none is read here.
+        { formats: createStatementFormats([]), identify: actFor(owner) },
       );
       return await work(createClient('', withinProcess(app)));
     } finally {

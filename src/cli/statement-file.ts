@@ -36,6 +36,8 @@ export interface StatementParameters {
   account?: string;
   profile?: string;
   createAccounts?: boolean;
+  /** Nothing is stored. */
+  dryRun?: boolean;
 }
 
 /** @throws {Failure} when there is no such file. */
@@ -54,13 +56,14 @@ export async function findStatementFile(path: string, format: string | undefined
 /** The path of the API that takes such a file. */
 export function importPath(
   { format }: StatementFile,
-  { account, profile, createAccounts }: StatementParameters,
+  { account, profile, createAccounts, dryRun }: StatementParameters,
 ): string {
   const query = new URLSearchParams({
     ...(format in TYPE_OF_FORMAT ? {} : { format }),
     ...(account === undefined ? {} : { account_id: account }),
     ...(profile === undefined ? {} : { profile }),
     ...(createAccounts === true ? { create_accounts: 'true' } : {}),
+    ...(dryRun === true ? { dry_run: 'true' } : {}),
   });
   return query.size === 0 ? '/v1/imports' : `/v1/imports?${query}`;
 }

@@ -66,8 +66,8 @@ export interface RouteDescription {
     schema: v.GenericSchema;
     description: string;
     secret?: boolean;
-    /** Other statuses that have the same body, with what they mean. */
-    statuses?: Record<number, string>;
+    /** Other statuses with what they mean, and the body if it is another one. */
+    statuses?: Record<number, string | { description: string; schema: v.GenericSchema }>;
     /** Headers of its own. */
     headers?: readonly HeaderName[];
   };
@@ -119,14 +119,12 @@ export function describe(route: RouteDescription) {
         content: contentOf({ 'application/json': answer.schema }),
       },
       ...Object.fromEntries(
-        Object.entries(answer.statuses ?? {}).map(([other, description]) => [
-          other,
-          {
-            description,
-            headers: refer(headersOf(Number(other), traits)),
-            content: contentOf({ 'application/json': answer.schema }),
-          },
-        ]),
+        Object.entries(answer.statuses ?? {}).map(([other, it]) => {
+          const { description, schema } =
+            typeof it === 'string' ? { description: it, schema: answer.schema } : it;
+          const headers = refer(headersOf(Number(other), traits));
+          return [other, { description, headers, content: contentOf({ 'application/json': schema }) }];
+        }),
       ),
       ...problemsOf(namesOf(route), traits),
     },

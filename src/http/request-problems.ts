@@ -92,7 +92,7 @@ export const REQUEST_PROBLEMS = {
   'too-large': {
     status: 413,
     title: 'Body too large',
-    cause: 'The body is larger than the limit that the detail names.',
+    cause: 'The body is larger than the limit that the detail names, or a dry run of it takes too long.',
     remedy: 'Split the import, or send it as NDJSON, which may be larger than JSON.',
     retry: NOT_UNCHANGED,
   },

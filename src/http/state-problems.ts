@@ -105,8 +105,9 @@ export const STATE_PROBLEMS = {
     status: 503,
     title: 'Too many large imports at once',
     cause:
-      'The service is reading as many large JSON bodies as its memory allows. Nothing of yours was stored.',
-    remedy: 'Send the import again later, in smaller bodies, or as NDJSON, which has no such limit.',
+      'The service is reading as many large JSON bodies, or dry runs, as it can at once. Nothing of yours was stored.',
+    remedy:
+      'Send the import again later, in smaller bodies, or as NDJSON, which has no such limit. Send a dry run again later.',
     retry: AFTER_RETRY_AFTER,
   },
 } as const satisfies Record<string, ProblemText>;

@@ -107,14 +107,15 @@ function createChunkBuilder({ id, customerId, checkpoint, accounts }: ChunkedImp
       const reference = 'reference' in row ? row.reference : undefined;
       if (reference === undefined) {
         const uniqueId = uniqueIdOf(movement);
-        if (!isStored) chunk.movements.push({ uniqueId, movement });
+        if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
       } else {
         const ordinal = ordinalOf(movement);
-        if (!isStored) chunk.entries.push({ movement, reference, ordinal });
+        if (!isStored) chunk.entries.push({ line: row.line, movement, reference, ordinal });
       }
     },
     /** What comes before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
     note(row: Exclude<Row, EntryRow>): void {
+      if ('totals' in row) return;
       const isStored = checkpoint > 0 && position <= checkpoint;
       if ('warning' in row) listedWarnings += 1;
       if (isStored) return;

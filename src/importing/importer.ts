@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { createAccount } from '../accounts/add-account.ts';
 import { createBatcher } from '../batcher.ts';
 import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
@@ -7,7 +8,7 @@ import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
 import { readPart, readParts } from './parts.ts';
 import { createSourceAccounts } from './source-accounts.ts';
-import { createAccountFinder } from './statements/find-account.ts';
+import { createAccountFinder, readAccountsOfImport } from './statements/find-account.ts';
 import { isStatementFormat, type StatementFormats } from './statements/formats.ts';
 import { readStatementFile } from './statements/read-file.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
@@ -74,11 +75,12 @@ export function createImporter(options: {
     if (format !== 'auto' && !isStatementFormat(format)) {
       throw new Error(`import ${id} has the unknown format ${format}`);
     }
-    const findAccount = createAccountFinder(database, {
-      importId: id,
+    const findAccount = createAccountFinder({
       customerId: customer_id,
       accountId: account_id,
       createAccounts: create_accounts === 1,
+      readAccounts: () => readAccountsOfImport(database, id),
+      addAccount: (account) => createAccount(database, account),
     });
     return readStatementFile(parts, { formats, format, profile, findAccount });
   }

@@ -10,6 +10,7 @@ import { type Batch, NOTHING_STORED, type Stored, storeBatches, updateAccounts }
 
 /** Consecutive rows of a staged import that are stored in one transaction. */
 export interface Chunk extends Batch {
+  movements: readonly (Batch['movements'][number] & { line: number })[];
   /** Number of the import's rows before this chunk (`from`), and including it (`to`). */
   from: number;
   to: number;

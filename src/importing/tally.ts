@@ -16,7 +16,10 @@ const MAX_LOAD = 3 / 4;
  * Two contents whose digests begin with the same 64 bits are counted as one (in a million movements, a chance of 1 in 37 million).
  * Both are stored nevertheless, because their ids contain the whole digest, and the same file still gives the same ids.
  */
-export function createTally(): (digest: Buffer) => number {
+export const createTally = (): ((digest: Buffer) => number) => createCounts().add;
+
+/** The counts of a tally: `add` counts a content, `get` only looks. Both return how often it has come so far. */
+export function createCounts(): { add(digest: Buffer): number; get(digest: Buffer): number } {
   let slots = new Uint32Array(FIRST_SLOTS * SLOT_WORDS);
   let used = 0;
 
@@ -29,7 +32,11 @@ export function createTally(): (digest: Buffer) => number {
     }
   }
 
-  return function countIn(digest) {
+  function get(digest: Buffer): number {
+    return slots[find(slots, digest.readUInt32BE(0), digest.readUInt32BE(4)) + 2] ?? 0;
+  }
+
+  function add(digest: Buffer): number {
     const high = digest.readUInt32BE(0);
     const low = digest.readUInt32BE(4);
     let at = find(slots, high, low);
@@ -45,7 +52,9 @@ export function createTally(): (digest: Buffer) => number {
     slots[at + 1] = low;
     slots[at + 2] = count;
     return count;
-  };
+  }
+
+  return { add, get };
 }
 
 /** Finds the slot of these 64 bits, or the empty slot where they belong. The number of slots is a power of two. */

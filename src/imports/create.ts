@@ -1,7 +1,8 @@
+import type { Context } from 'hono';
 import * as v from 'valibot';
 import { wakeWebhooks } from '../delivering/wake.ts';
-import { unknownKey } from '../http/authentication.ts';
-import { keyReused, readIdempotencyKey, requestInProgress } from '../http/idempotency-key.ts';
+import type { ApiEnv } from '../http/environment.ts';
+import { readIdempotencyKey } from '../http/idempotency-key.ts';
 import {
   check,
   invalidIssues,
@@ -14,19 +15,23 @@ import {
   requireMediaType,
   streamBytes,
 } from '../http/input.ts';
-import { Problem } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
-import type { FormatName } from '../importing/formats/index.ts';
-import type { InlineImport } from '../importing/inline-import.ts';
-import { createInlineImports, MAX_INLINE, type StoreInline } from '../importing/inline-imports.ts';
+import { createInlineImports, MAX_INLINE } from '../importing/inline-imports.ts';
 import { Movement } from '../importing/movement.ts';
-import { type Staged, stageImport } from '../importing/stage.ts';
-import { STATEMENT_FORMATS } from '../importing/statements/formats.ts';
+import { stageImport, type Upload } from '../importing/stage.ts';
+import { STATEMENT_FORMATS, type StatementFormats } from '../importing/statements/formats.ts';
 import { queueImports } from '../queues/jobs.ts';
 import type { Runtime } from '../runtime.ts';
+import { type Accepted, requireAccepted } from './accept.ts';
 import { createAccountCheck } from './account-check.ts';
-import { findImport, type ImportRow } from './find.ts';
-import { readStatementUpload, STATEMENT_PARAMETERS, STATEMENT_TYPES } from './statement-upload.ts';
+import { createDryRuns } from './dry-run-answer.ts';
+import { DryRunView } from './dry-run-view.ts';
+import {
+  DryRunParameter,
+  readStatementUpload,
+  STATEMENT_PARAMETERS,
+  STATEMENT_TYPES,
+} from './statement-upload.ts';
 import { ImportView, viewImport } from './view.ts';
 
 const JSON_TYPE = 'application/json';
@@ -35,17 +40,82 @@ const NDJSON_TYPE = 'application/x-ndjson';
 const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
 
 /** Other parameters are refused. If they were ignored, a client would think that they had an effect. */
-const query = (format: FormatName) =>
+const query = (format: 'json' | 'ndjson') =>
   v.strictObject({
     format: v.optional(v.literal(format, `must be "${format}" for this content type`)),
+    dry_run: DryRunParameter,
   });
 
-/** POST /v1/imports */
-export const createImport = (runtime: Runtime) => {
+/** What is sent, and how it is to be read. */
+type Sent = Pick<Upload, 'format' | 'statement'> & { isDryRun: boolean };
+
+/** POST /v1/imports. @param formats of statement files. */
+export const createImport = (runtime: Runtime, formats: StatementFormats) => {
   const { database, queues, log } = runtime;
   const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
   const storeInline = createInlineImports({ database, wake, log });
   const findUnknownAccounts = createAccountCheck(database);
+  const answerDryRun = createDryRuns(database, formats);
+
+  /** @throws {Problem} when the type or a parameter is wrong. */
+  async function readHow(c: Context<ApiEnv>): Promise<Sent> {
+    const type = mediaType(c);
+    const isStatement = (STATEMENT_TYPES as readonly string[]).includes(type);
+    const accepted = [JSON_TYPE, NDJSON_TYPE, ...STATEMENT_TYPES];
+    requireMediaType(c, accepted, isStatement ? ['gzip'] : []);
+    if (isStatement) return readStatementUpload(c, database);
+    const format = type === JSON_TYPE ? 'json' : 'ndjson';
+    return { format, isDryRun: readQuery(c, query(format)).dry_run === 'true' };
+  }
+
+  /** @throws {Problem} when the body is not JSON of movements of the caller's accounts. */
+  async function readMovements(c: Context<ApiEnv>): Promise<{ bytes: Buffer; movements: Movement[] }> {
+    const bytes = await readBytes(c, JSON_IMPORT_BYTES);
+    // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
+    await c.get('requireKey')();
+    const { transactions } = check(Movements, parseJson(bytes));
+    const issues = await findUnknownAccounts(c.get('caller'), transactions);
+    if (issues.length > 0) throw invalidIssues(issues);
+    return { bytes, movements: transactions };
+  }
+
+  /** Calls `use` with the body as it arrives. */
+  async function streamBody<T>(
+    c: Context<ApiEnv>,
+    use: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+  ): Promise<T> {
+    const body = streamBytes(c, NDJSON_IMPORT_BYTES);
+    try {
+      return await use(body);
+    } finally {
+      await body.return(undefined);
+    }
+  }
+
+  async function accept(c: Context<ApiEnv>, sent: Sent, idempotencyKey: string | null): Promise<Accepted> {
+    const { customerId, apiKeyId } = c.get('caller');
+    const { format, statement } = sent;
+    const upload = { customerId, apiKeyId, format, idempotencyKey };
+    if (format !== 'json') {
+      const how = statement === undefined ? {} : { statement };
+      return streamBody(c, (body) => stageImport(database, { ...upload, ...how, received: null, body }));
+    }
+    const { bytes, movements } = await readMovements(c);
+    const received = movements.length;
+    const whole = { ...upload, received, body: [bytes] };
+    const inline = received > MAX_INLINE ? null : await storeInline({ ...whole, movements });
+    return inline ?? (await stageImport(database, whole));
+  }
+
+  async function runDry(c: Context<ApiEnv>, sent: Sent): Promise<v.InferOutput<typeof DryRunView>> {
+    const caller = c.get('caller');
+    if (sent.format === 'json') {
+      const { bytes } = await readMovements(c);
+      return answerDryRun(caller, { ...sent, body: [bytes] });
+    }
+    return streamBody(c, (body) => answerDryRun(caller, { ...sent, body }));
+  }
+
   return createRoute(
     {
       tag: 'Imports',
@@ -53,7 +123,7 @@ export const createImport = (runtime: Runtime) => {
       idempotent: true,
       summary: 'Import movements',
       description:
-        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is; one that cannot be read ends as failed. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
+        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is; one that cannot be read ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
       query: {
         format: {
           description:
@@ -61,6 +131,10 @@ export const createImport = (runtime: Runtime) => {
           schema: { type: 'string', enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS] },
         },
         ...STATEMENT_PARAMETERS,
+        dry_run: {
+          description: 'true: read the body as an import would, and store nothing.',
+          schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
+        },
       },
       body: {
         [JSON_TYPE]: Movements,
@@ -72,99 +146,31 @@ export const createImport = (runtime: Runtime) => {
         schema: v.object({ import: ImportView }),
         description: 'The accepted import. Follow it at the path in the header Location.',
         headers: ['Location'],
+        statuses: {
+          200: { description: 'With dry_run=true: what an import would store.', schema: DryRunView },
+        },
       },
       problems: ['upload-interrupted', 'overloaded'],
     },
     async (c) => {
-      const caller = c.get('caller');
       const idempotencyKey = readIdempotencyKey(c);
-      const type = mediaType(c);
-      const isStatement = (STATEMENT_TYPES as readonly string[]).includes(type);
-      requireMediaType(c, [JSON_TYPE, NDJSON_TYPE, ...STATEMENT_TYPES], isStatement ? ['gzip'] : []);
-      if (!isStatement) readQuery(c, query(type === JSON_TYPE ? 'json' : 'ndjson'));
-      const upload = { customerId: caller.customerId, apiKeyId: caller.apiKeyId, idempotencyKey };
-      let accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged;
-      if (type === JSON_TYPE) {
-        const bytes = await readBytes(c, JSON_IMPORT_BYTES);
-        // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
+      const sent = await readHow(c);
+      if (sent.isDryRun) {
+        const answer = await runDry(c, sent);
         await c.get('requireKey')();
-        const { transactions } = check(Movements, parseJson(bytes));
-        const issues = await findUnknownAccounts(caller, transactions);
-        if (issues.length > 0) throw invalidIssues(issues);
-        const received = transactions.length;
-        const whole = { ...upload, format: 'json' as const, received, body: [bytes] };
-        const inline =
-          received > MAX_INLINE ? null : await storeInline({ ...whole, movements: transactions });
-        accepted = inline ?? (await stageImport(database, whole));
-      } else {
-        const how = isStatement ? await readStatementUpload(c, database) : { format: 'ndjson' as const };
-        const body = streamBytes(c, NDJSON_IMPORT_BYTES);
-        try {
-          accepted = await stageImport(database, { ...upload, ...how, received: null, body });
-        } finally {
-          await body.return(undefined);
-        }
+        return c.json(answer, 200);
       }
-      const importId = requireAccepted(accepted);
+      const accepted = await accept(c, sent, idempotencyKey);
       if (accepted.outcome === 'staged') {
         // Redis may be unreachable. The import is in MySQL, and the reconciler queues it within 10 s.
+        const { importId } = accepted;
         await queueImports(queues, [importId]).catch((err: unknown) =>
           log.warn({ err, importId }, 'import not queued yet'),
         );
       }
-      const found =
-        accepted.outcome === 'stored' ? inlineRow(accepted) : await findImport(database, caller, importId);
-      c.header('Location', `/v1/imports/${importId}`);
+      const found = await requireAccepted(database, c.get('caller'), accepted);
+      c.header('Location', `/v1/imports/${found.id}`);
       return c.json({ import: viewImport(found) }, 202);
     },
   );
 };
-
-/** The row of an inline import, which is known without reading it. */
-const inlineRow = ({
-  importId,
-  received,
-  inserted,
-  duplicates,
-  deliveries,
-  storedAt,
-}: InlineImport): ImportRow => ({
-  id: importId,
-  source_id: null,
-  status: 'done',
-  format: 'json',
-  received,
-  inserted,
-  duplicates,
-  rejected: 0,
-  deliveries,
-  statements: 0,
-  warnings: 0,
-  received_at: storedAt,
-  started_at: storedAt,
-  finished_at: storedAt,
-  error: null,
-});
-
-function requireAccepted(accepted: NonNullable<Awaited<ReturnType<StoreInline>>> | Staged): string {
-  switch (accepted.outcome) {
-    case 'stored':
-    case 'staged':
-    case 'replayed':
-      return accepted.importId;
-    case 'api key deleted':
-      throw unknownKey();
-    case 'dropped':
-      throw new Problem(
-        'upload-interrupted',
-        'The upload was interrupted, and nothing of it was stored. Send it again.',
-        {
-          headers: { 'Retry-After': '1' },
-        },
-      );
-    case 'in progress':
-      throw requestInProgress();
-    case 'key reused':
-      throw keyReused();
-  }
-}

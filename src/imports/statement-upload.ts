@@ -24,6 +24,12 @@ export const STATEMENT_TYPES = [
   'application/zip',
 ] as const;
 
+/** Whether a dry run is asked for: nothing is stored then. */
+export const DryRunParameter = v.optional(
+  v.picklist(['true', 'false'], 'must be "true" or "false"'),
+  'false',
+);
+
 const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
 
 const Query = v.strictObject({
@@ -33,6 +39,7 @@ const Query = v.strictObject({
     v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"')),
   ),
   create_accounts: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
+  dry_run: DryRunParameter,
 });
 
 /** The same for the document. */
@@ -60,8 +67,9 @@ const ACCOUNT = 'SELECT 1 FROM accounts WHERE id = ? AND customer_id = ?';
 export async function readStatementUpload(
   c: Context<ApiEnv>,
   database: DataSource,
-): Promise<{ format: StatementFormat | 'auto'; statement: StatementOptions }> {
-  const { format, account_id: accountId = null, profile = null, create_accounts } = readQuery(c, Query);
+): Promise<{ format: StatementFormat | 'auto'; statement: StatementOptions; isDryRun: boolean }> {
+  const query = readQuery(c, Query);
+  const { format, account_id: accountId = null, profile = null, create_accounts } = query;
   const createAccounts = create_accounts === 'true';
   const caller = c.get('caller');
   if (accountId !== null && !(await hasAccount(database, caller, accountId))) {
@@ -70,7 +78,8 @@ export async function readStatementUpload(
   if (createAccounts && caller.accountIds !== 'all') {
     throw invalidIssues([{ path: 'create_accounts', message: 'needs an API key for all accounts' }]);
   }
-  return { format, statement: { accountId, profile, createAccounts } };
+  const isDryRun = query.dry_run === 'true';
+  return { format, statement: { accountId, profile, createAccounts }, isDryRun };
 }
 
 async function hasAccount(database: DataSource, caller: Caller, accountId: string): Promise<boolean> {

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApi } from '../../src/api/server.ts';
 import type { Caller } from '../../src/http/environment.ts';
 import { limitGuesses, nameClient } from '../../src/http/guesses.ts';
+import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { type Answer, useService } from '../support/service.ts';
@@ -71,7 +72,7 @@ describe('whoever guesses API keys', () => {
 
   it('gains nothing by going to another process', async () => {
     const guesser = newAddress();
-    const other = await startApi(service.runtime);
+    const other = await startApi(service.runtime, createStatementFormats([]));
     onTestFinished(() => other.stop());
     await guess(guesser, 100);
     let learned = 0;

@@ -2,6 +2,7 @@ import { connect, createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { startApi } from '../../src/api/server.ts';
+import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { redisOptions } from '../../src/queues/connection.ts';
 import { expectProblem } from '../support/problem.ts';
 import { type Answer, useService } from '../support/service.ts';
@@ -24,7 +25,10 @@ async function newKey(): Promise<{ key: string; count: string }> {
 async function anotherApi({ rateLimit = 1, redis }: { rateLimit?: number; redis?: Redis } = {}) {
   const { runtime } = service;
   const config = { ...runtime.config, rateLimit };
-  const api = await startApi({ ...runtime, config, redis: redis ?? runtime.redis });
+  const api = await startApi(
+    { ...runtime, config, redis: redis ?? runtime.redis },
+    createStatementFormats([]),
+  );
   onTestFinished(() => api.stop());
   return async (key: string): Promise<number> => {
     const response = await fetch(`${api.url}/v1/banks`, { headers: { Authentication: key } });

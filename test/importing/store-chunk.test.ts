@@ -41,6 +41,7 @@ async function runningImport(...webhooks: object[]) {
 }
 
 const one = (accountId: string, uniqueId: string, fields: object = {}): Chunk['movements'][number] => ({
+  line: 1,
   uniqueId,
   movement: parse(Movement, movement(accountId, fields)),
 });

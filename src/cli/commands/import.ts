@@ -1,7 +1,10 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
+import type * as v from 'valibot';
+import { DryRunView } from '../../imports/dry-run-view.ts';
 import type { Api } from '../api-client.ts';
 import type { CommandContext } from '../context.ts';
+import { printDryRun } from '../dry-run-output.ts';
 import { Failure } from '../failure.ts';
 import { followImport, ImportAnswer, type ImportState, rowsDone } from '../import-follow.ts';
 import { withApi } from '../service-access.ts';
@@ -32,12 +35,16 @@ export const importCommand = (context: CommandContext) =>
     .option('--account <id>', 'the account, if the file does not name it', parseId)
     .option('--profile <name>', 'the profile of a CSV or XLSX file, if its headings do not tell')
     .option('--create-accounts', 'create accounts that the customer does not have')
+    .option('--dry-run', 'show what would be stored, and store nothing')
     .option(
       '--url <url>',
       'where the service is (default: LEDGERBELL_URL, else HOST and PORT of this configuration)',
       parseHttpUrl,
     )
-    .option('--json', 'print { "import": { "id", "status", "inserted", … } }')
+    .option(
+      '--json',
+      'print { "import": { "id", "status", "inserted", … } }, or with --dry-run what the API answers',
+    )
     .action(async (path: string, { key, format, url, json, ...parameters }: Options) => {
       const file = await findStatementFile(path, format);
       const client = context.readClientConfig();
@@ -47,13 +54,23 @@ export const importCommand = (context: CommandContext) =>
           'An import needs an API key: give --key, LEDGERBELL_API_KEY or LEDGERBELL_API_KEY_FILE.',
         );
       await withApi(context, { url: url ?? client.url, key: apiKey }, async (api) => {
-        const { started, lines } = await send(api, file, parameters);
-        const ended = await follow(api, started, lines, context.signal);
+        if (parameters.dryRun === true) {
+          const { answer } = await send(api, file, parameters, DryRunView);
+          return printDryRun(context.terminal, { json }, answer);
+        }
+        const { answer, lines } = await send(api, file, parameters, ImportAnswer);
+        const ended = await follow(api, answer.import, lines, context.signal);
         context.terminal.answer(json, { import: ended }, describe(ended));
       });
     });
 
-async function send(api: Api, file: StatementFile, parameters: StatementParameters) {
+/** Uploads the file. @returns the answer, and how many lines the file has. */
+async function send<S extends v.GenericSchema>(
+  api: Api,
+  file: StatementFile,
+  parameters: StatementParameters,
+  schema: S,
+): Promise<{ answer: v.InferOutput<S>; lines: number }> {
   const bar = progressBar('Sending ', 'bytes');
   let sent = 0;
   bar.start(file.bytes ?? 0, 0);
@@ -63,8 +80,8 @@ async function send(api: Api, file: StatementFile, parameters: StatementParamete
       if (file.bytes === undefined) bar.setTotal(sent);
       bar.update(sent);
     });
-    const { import: started } = await api.upload(importPath(file, parameters), upload, ImportAnswer);
-    return { started, lines: countLines() };
+    const answer = await api.upload(importPath(file, parameters), upload, schema);
+    return { answer, lines: countLines() };
   } finally {
     bar.stop();
   }

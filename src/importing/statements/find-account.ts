@@ -1,23 +1,26 @@
-import type { DataSource } from 'typeorm';
-import { createAccount } from '../../accounts/add-account.ts';
+import type { NewAccount } from '../../accounts/add-account.ts';
 import type { Sql } from '../../database/transaction.ts';
+import type { FoundAccount } from '../formats/format.ts';
 import type { AccountReference } from '../formats/statement.ts';
 import { VISIBLE_TO_IMPORT } from '../visible-accounts.ts';
-import type { FindAccount, FoundAccount } from './statement-rows.ts';
+import type { FindAccount } from './statement-rows.ts';
 
-/** Finds the account that a statement is about among those that the import may have movements of. */
+/** Finds the account that a statement is about. */
 
-/** What the sender of a file has said about its accounts. */
+/** What the sender of a file has said about its accounts, and which ones there are. */
 export interface AccountOptions {
-  importId: string;
   customerId: string;
   /** All statements of the file are about this account; null: each says which. */
   accountId: string | null;
   /** Whether an account that the customer does not have is created. */
   createAccounts: boolean;
+  /** Reads the accounts that the sender can see. */
+  readAccounts: () => Promise<KnownAccount[]>;
+  /** Creates an account. */
+  addAccount: (account: NewAccount) => Promise<{ id: string } | null>;
 }
 
-interface KnownAccount {
+export interface KnownAccount {
   id: string;
   currency: string;
   iban: string | null;
@@ -30,26 +33,25 @@ const VISIBLE = `
 /** A shorter number may be the end of many IBANs. */
 const SHORTEST_NUMBER = 6;
 
-export function createAccountFinder(database: DataSource, options: AccountOptions): FindAccount {
-  let known: Promise<KnownAccount[]> | null = null;
-  const read = () => {
-    known ??= readAccounts(database, options.importId);
-    return known;
-  };
+export function createAccountFinder(options: AccountOptions): FindAccount {
+  let known: KnownAccount[] | null = null;
   return async (reference) => {
-    const accounts = await read();
+    known ??= await options.readAccounts();
+    const accounts = known;
     if (options.accountId !== null) return accountById(accounts, options.accountId);
     const found =
       accounts.find((account) => isSame(account, reference)) ?? accountByNumber(accounts, reference);
     if (found !== undefined) return checkCurrency(found, reference);
     if (!options.createAccounts) return unknown(reference);
-    const created = await create(database, options.customerId, reference);
-    known = null;
+    const created = await create(reference, options);
+    if (!('problem' in created)) accounts.push(created);
     return created;
   };
 }
 
-const readAccounts = (sql: Sql, importId: string) => sql.query<KnownAccount[]>(VISIBLE, [importId]);
+/** The accounts that the API key of an import can see. */
+export const readAccountsOfImport = (sql: Sql, importId: string) =>
+  sql.query<KnownAccount[]>(VISIBLE, [importId]);
 
 function accountById(accounts: readonly KnownAccount[], id: string): FoundAccount {
   return accounts.find((account) => account.id === id) ?? { problem: 'is not one of your accounts' };
@@ -92,10 +94,9 @@ function unknown(reference: AccountReference): FoundAccount {
 }
 
 async function create(
-  database: DataSource,
-  customerId: string,
   reference: AccountReference,
-): Promise<FoundAccount> {
+  { customerId, addAccount }: AccountOptions,
+): Promise<KnownAccount | { problem: string }> {
   const name = nameOf(reference);
   const { currency, bank, iban, number } = reference;
   if (name === null || currency === null || !/^[A-Z]{3}$/.test(currency)) {
@@ -103,13 +104,16 @@ async function create(
       problem: 'the statement does not say the account’s number and currency, which a new account needs',
     };
   }
-  const account = await createAccount(database, {
-    customerId,
-    bank: { name: (bank ?? '').trim().slice(0, 200) || 'Unknown bank' },
-    title: name.slice(0, 200),
+  const names = {
     currency,
     iban: plain(iban).slice(0, 34) || null,
     number: (number ?? '').trim().slice(0, 64) || null,
+  };
+  const added = await addAccount({
+    customerId,
+    bank: { name: (bank ?? '').trim().slice(0, 200) || 'Unknown bank' },
+    title: name.slice(0, 200),
+    ...names,
   });
-  return account === null ? { problem: 'the account could not be created' } : account;
+  return added === null ? { problem: 'the account could not be created' } : { id: added.id, ...names };
 }

@@ -8,6 +8,7 @@ import { type Evidence, matchEntries } from './match-entries.ts';
 
 /** A valid entry of a statement, in the order of the file. */
 export interface StatementEntry {
+  line: number;
   movement: Movement;
   /** What the bank calls it. */
   reference: string | null;
@@ -32,15 +33,23 @@ interface StoredRow {
   unique_id: string;
 }
 
+/** The new entries of a file that is not stored: how many there were so far, by what never changes of an entry. */
+export interface UnstoredEntries {
+  count(key: string): number;
+  add(key: string): void;
+}
+
 /**
  * Gives each entry its unique id.
- * @param sql a transaction that holds the customer's import lock.
+ * @param sql a transaction that holds the customer's import lock, unless nothing is to be stored.
+ * @param unstored what earlier calls found of a file of which nothing is stored: a dry run.
  * @returns for each entry its unique id; null: it is stored already.
  */
 export async function identifyEntries(
   sql: Sql,
   importId: string,
   entries: readonly StatementEntry[],
+  unstored?: UnstoredEntries,
 ): Promise<(string | null)[]> {
   if (entries.length === 0) return [];
   const days = new Map(
@@ -56,8 +65,9 @@ export async function identifyEntries(
     const same = stored.get(key) ?? [];
     const older = same.filter((row) => row.import_id !== importId);
     const before = (group[0]?.ordinal ?? 1) - 1;
+    const own = unstored?.count(key) ?? same.length - older.length;
     const matches = matchEntries(group.map(evidenceOfEntry), older.map(evidenceOfRow), {
-      matchedBefore: Math.max(0, before - (same.length - older.length)),
+      matchedBefore: Math.max(0, before - own),
       referencesChanged: changedDays.has(dayOf(key)),
     });
     let last = Math.max(same.length, ...same.map(numberOf));
@@ -66,6 +76,7 @@ export async function identifyEntries(
       else {
         last += 1;
         ids.set(entry, formatId(entry, last));
+        unstored?.add(key);
       }
     }
   }

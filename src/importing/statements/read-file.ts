@@ -1,4 +1,5 @@
 import type { Row } from '../formats/format.ts';
+import type { StatementEvent } from '../formats/statement.ts';
 import { START_BYTES, type StatementFormat, type StatementFormats } from './formats.ts';
 import { peek } from './peek.ts';
 import { type FindAccount, readStatementRows, type StatementRow } from './statement-rows.ts';
@@ -7,13 +8,17 @@ import { UnreadableFileError } from './unreadable.ts';
 
 /** Reads a file of statements, packed or not, and yields its rows. */
 
-/** How a file is to be read. */
-export interface ReadOptions {
+/** How the format of a file is recognised. */
+export interface Recognition {
   formats: StatementFormats;
   /** What the sender says that the file is; `auto`: what its content says. */
   format: StatementFormat | 'auto';
   /** The profile of a CSV or XLSX file; null: the one whose heading the file has. */
   profile: string | null;
+}
+
+/** How a file is to be read. */
+export interface ReadOptions extends Recognition {
   findAccount: FindAccount;
 }
 
@@ -26,24 +31,33 @@ export async function* readStatementFile(
   { formats, format, profile, findAccount }: ReadOptions,
 ): AsyncGenerator<Row[]> {
   for await (const file of unpack(parts)) {
-    const { start, bytes } = await peek(file.bytes, START_BYTES);
-    const started = { start: start.subarray(0, START_BYTES), bytes };
-    if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`);
-    const found = format === 'auto' ? formats.detect(started.start) : format;
-    if (found === null) throw new UnreadableFileError(`${nameOf(file)} is in no format that is supported.`);
+    const { found, events } = await openFile(file, { formats, format, profile });
     let isRecognised = false;
-    for await (const rows of readStatementRows(formats.parse(started, found, profile), findAccount)) {
+    for await (const rows of readStatementRows(events, findAccount)) {
       isRecognised ||= rows.length > 0;
-      yield rows.map((row) => toRow(row, file.name));
+      yield rows.map((row) => toRow(row, file.name, found));
     }
     if (!isRecognised) throw new UnreadableFileError(`${nameOf(file)} contains no statement.`);
   }
 }
 
+/** Sees from the beginning of a file which format it is in, and how it is read. @throws {UnreadableFileError} */
+async function openFile(
+  file: UnpackedFile,
+  { formats, format, profile }: Recognition,
+): Promise<{ found: StatementFormat; events: AsyncIterable<StatementEvent[]> }> {
+  const { start, bytes } = await peek(file.bytes, START_BYTES);
+  const started = { start: start.subarray(0, START_BYTES), bytes };
+  if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`);
+  const found = format === 'auto' ? formats.detect(started.start) : format;
+  if (found === null) throw new UnreadableFileError(`${nameOf(file)} is in no format that is supported.`);
+  return { found, events: formats.parse(started, found, profile) };
+}
+
 const nameOf = ({ name }: UnpackedFile): string =>
   name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;
 
-function toRow(row: StatementRow, fileName: string | null): Row {
+function toRow(row: StatementRow, fileName: string | null, format: StatementFormat): Row {
   const within = (message: string) => (fileName === null ? message : `${fileName.slice(-80)}: ${message}`);
   switch (row.type) {
     case 'movement':
@@ -52,7 +66,11 @@ function toRow(row: StatementRow, fileName: string | null): Row {
       return { line: row.line, path: row.path, issue: row.message === null ? null : within(row.message) };
     case 'warning':
       return { line: row.line, warning: within(row.message) };
-    case 'statement':
-      return { line: 0, statement: true };
+    case 'statement': {
+      const { line, reference, account } = row;
+      return { line, statement: { format, file: fileName, reference, account } };
+    }
+    case 'end':
+      return { line: row.line, totals: row.totals };
   }
 }

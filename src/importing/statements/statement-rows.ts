@@ -1,10 +1,8 @@
+import type { FoundAccount, StatementTotals } from '../formats/format.ts';
 import { formatAmount } from '../formats/money.ts';
 import type { AccountReference, Balance, Entry, MinorUnits, StatementEvent } from '../formats/statement.ts';
 
 /** Turns what a statement file says into the rows of an import: finds the accounts, works out balances, and checks them. */
-
-/** An account of the customer that a statement is about; or why there is none, as a sentence for the sender. */
-export type FoundAccount = { id: string; currency: string } | { problem: string };
 
 /** Finds the account that a statement names. */
 export type FindAccount = (reference: AccountReference) => Promise<FoundAccount>;
@@ -29,7 +27,8 @@ export type StatementRow =
   | { type: 'movement'; line: number; movement: StatementMovement; reference: string | null }
   | { type: 'issue'; line: number; path: string; message: string | null }
   | { type: 'warning'; line: number; message: string }
-  | { type: 'statement' };
+  | { type: 'statement'; line: number; reference: AccountReference; account: FoundAccount }
+  | { type: 'end'; line: number; totals: StatementTotals };
 
 /** The lengths that a movement's texts may have. */
 const LIMITS = { code: 64, description: 4_000, name: 255, opponent_id: 64, opponent_iban: 64 } as const;
@@ -40,6 +39,8 @@ interface OpenStatement {
   opening: Balance | null;
   /** The balance after the entries so far; null if the opening balance is not known. */
   balance: MinorUnits | null;
+  credits: MinorUnits;
+  debits: MinorUnits;
   /** Entries that could not be read. What they would change is not in `balance`. */
   unread: number;
   entries: number;
@@ -57,7 +58,12 @@ export async function* readStatementRows(
       switch (event.type) {
         case 'statement':
           statement = await openStatement(event, findAccount);
-          rows.push({ type: 'statement' });
+          rows.push({
+            type: 'statement',
+            line: event.line,
+            reference: event.account,
+            account: statement.account,
+          });
           break;
         case 'entry':
           rows.push(...readEntry(event.entry, statement));
@@ -70,7 +76,7 @@ export async function* readStatementRows(
           rows.push(event);
           break;
         case 'end':
-          if (statement !== null) rows.push(...checkClosing(statement, event.closing));
+          if (statement !== null) rows.push(...endStatement(statement, event));
           statement = null;
       }
     }
@@ -83,7 +89,8 @@ async function openStatement(
   findAccount: FindAccount,
 ): Promise<OpenStatement> {
   const found = await findAccount(account);
-  return { line, account: found, opening, balance: opening?.amount ?? null, unread: 0, entries: 0 };
+  const balance = opening?.amount ?? null;
+  return { line, account: found, opening, balance, credits: 0n, debits: 0n, unread: 0, entries: 0 };
 }
 
 function readEntry(entry: Entry, statement: OpenStatement | null): StatementRow[] {
@@ -94,6 +101,8 @@ function readEntry(entry: Entry, statement: OpenStatement | null): StatementRow[
     ];
   }
   statement.entries += 1;
+  if (entry.dc === 'Credit') statement.credits += entry.amount;
+  else statement.debits += entry.amount;
   if (statement.balance !== null) {
     statement.balance += entry.dc === 'Credit' ? entry.amount : -entry.amount;
   }
@@ -148,15 +157,31 @@ function fitTexts(entry: Entry): { texts: Record<TextName, string | null>; cut: 
   return { texts, cut };
 }
 
-/** A difference costs no movement, but somebody should look at it. */
-function checkClosing(
-  { line, opening, balance, unread }: OpenStatement,
-  closing: Balance | null,
+function endStatement(
+  statement: OpenStatement,
+  { line, closing }: Extract<StatementEvent, { type: 'end' }>,
 ): StatementRow[] {
-  if (opening === null || balance === null || closing === null || balance === closing.amount) return [];
+  const { opening, balance, credits, debits } = statement;
+  const difference = balance === null || closing === null ? null : closing.amount - balance;
+  const totals = {
+    opening: opening?.amount ?? null,
+    credits,
+    debits,
+    closing: closing?.amount ?? null,
+    difference,
+  };
+  return [...warnOfDifference(statement, totals), { type: 'end', line, totals }];
+}
+
+/** A difference costs no movement, but somebody should look at it. */
+function warnOfDifference(
+  { line, balance, unread }: OpenStatement,
+  { opening, closing, difference }: StatementTotals,
+): StatementRow[] {
+  if (opening === null || balance === null || closing === null || !difference) return [];
   const because = unread === 0 ? '' : ` ${unread} of its entries could not be read.`;
   const message =
-    `The closing balance is ${formatAmount(closing.amount)}, but the opening balance ${formatAmount(opening.amount)} ` +
-    `and the entries give ${formatAmount(balance)}: a difference of ${formatAmount(closing.amount - balance)}.${because}`;
+    `The closing balance is ${formatAmount(closing)}, but the opening balance ${formatAmount(opening)} ` +
+    `and the entries give ${formatAmount(balance)}: a difference of ${formatAmount(difference)}.${because}`;
   return [{ type: 'warning', line, message }];
 }

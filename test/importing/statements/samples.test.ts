@@ -44,7 +44,7 @@ async function read(path: string) {
         if ('statement' in row) counts.statements += 1;
         else if ('warning' in row) counts.warnings += 1;
         else if ('issue' in row) counts.rejected += 1;
-        else counts.rows += 1;
+        else if ('value' in row) counts.rows += 1;
       }
     }
   } catch (error) {

@@ -66,7 +66,7 @@ describe('the rows of a statement', () => {
       ['Debit', '200.00', '-87.66'],
     ]);
     expect(messagesOf(rows)).toEqual([]);
-    expect(rows[0]).toEqual({ type: 'statement' });
+    expect(rows[0]).toMatchObject({ type: 'statement', line: 1, account: { id: '5' } });
     for (const movement of movementsOf(rows)) expect(v.is(Movement, movement)).toBe(true);
   });
 

@@ -1,0 +1,185 @@
+import * as v from 'valibot';
+import { Count, IdView } from '../http/schemas.ts';
+import { type DryRun, type DryStatement, MAX_LISTED } from '../importing/dry-run.ts';
+import { formatAmount } from '../importing/formats/money.ts';
+import type { MinorUnits } from '../importing/formats/statement.ts';
+import type { Movement } from '../importing/movement.ts';
+import type { DryAccount } from './dry-run-accounts.ts';
+
+/** What the answer to a dry run of an import looks like. */
+
+const NewId = v.pipe(v.nullable(IdView), v.description('null: an import would create the account.'));
+
+const AccountName = v.pipe(
+  v.nullable(v.string()),
+  v.description('The IBAN of the account, or else its number, or else its title.'),
+);
+
+const Sum = v.nullable(v.string());
+
+const first = <Input>(what: string) =>
+  v.description<Input, string>(`The first ${MAX_LISTED.toLocaleString('en-US')} ${what}.`);
+
+export const DryRunView = v.object({
+  dry_run: v.object({
+    status: v.pipe(v.picklist(['done', 'failed']), v.description('How an import of this file would end.')),
+    error: v.pipe(v.nullable(v.string()), v.description('Why the rest of the file cannot be read.')),
+    format: v.string(),
+    received: v.pipe(Count, v.description('All rows.')),
+    inserted: v.pipe(Count, v.description('Rows that would be stored.')),
+    duplicates: v.pipe(Count, v.description('Rows that are known already.')),
+    rejected: Count,
+    statements: Count,
+    warnings: Count,
+  }),
+  transactions: v.pipe(
+    v.array(
+      v.object({
+        line: Count,
+        known: v.pipe(v.boolean(), v.description('true: stored already, or earlier in the file.')),
+        account_id: NewId,
+        account: AccountName,
+        name: v.nullable(v.string()),
+        dc: v.picklist(['Debit', 'Credit']),
+        code: v.string(),
+        amount: v.string(),
+        balance: v.string(),
+        description: v.string(),
+        date_issue: v.string(),
+        opponent_id: v.string(),
+        opponent_iban: v.string(),
+        unique_id: v.string(),
+      }),
+    ),
+    first('rows that are not rejected'),
+  ),
+  errors: v.pipe(
+    v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
+    first('reasons why rows are rejected'),
+  ),
+  warnings: v.pipe(v.array(v.object({ line: Count, message: v.string() })), first('warnings')),
+  statements: v.pipe(
+    v.array(
+      v.object({
+        line: Count,
+        file: v.pipe(v.nullable(v.string()), v.description('The name of the file within a zip.')),
+        format: v.string(),
+        account_id: v.pipe(
+          v.nullable(IdView),
+          v.description('null: an import would create the account, or there is none, and problem says why.'),
+        ),
+        account: v.pipe(v.nullable(v.string()), v.description('The account as the statement names it.')),
+        problem: v.pipe(
+          v.nullable(v.string()),
+          v.description('Why there is no account for it. Its rows are rejected.'),
+        ),
+        currency: v.nullable(v.string()),
+        opening: Sum,
+        credits: Sum,
+        debits: Sum,
+        closing: Sum,
+        difference: v.pipe(
+          Sum,
+          v.description('closing minus what opening, credits and debits give. null: a balance is missing.'),
+        ),
+      }),
+    ),
+    first('statements'),
+  ),
+  accounts: v.pipe(
+    v.array(
+      v.object({
+        id: NewId,
+        bank: v.string(),
+        title: v.string(),
+        currency: v.string(),
+        iban: v.nullable(v.string()),
+        number: v.nullable(v.string()),
+      }),
+    ),
+    v.description('The accounts of the listed rows and statements.'),
+  ),
+});
+
+type FindDryAccount = (id: string) => DryAccount | undefined;
+
+const idOf = (account: DryAccount | undefined) =>
+  account === undefined || account.isNew ? null : Number(account.id);
+
+/** @param format as the sender said; `auto`: what the first statement is in. */
+export function viewDryRun(
+  run: DryRun,
+  format: string,
+  find: FindDryAccount,
+): v.InferOutput<typeof DryRunView> {
+  const { error, received, inserted, duplicates, rejected, rows, errors, warnings, statements } = run;
+  const found = statements.flatMap(({ account }) => ('id' in account ? [account.id] : []));
+  const ids = new Set([...found, ...rows.map(({ movement }) => movement.account_id)]);
+  return {
+    dry_run: {
+      status: error === null ? 'done' : 'failed',
+      error,
+      format: statements[0]?.format ?? format,
+      received,
+      inserted,
+      duplicates,
+      rejected,
+      statements: run.statementCount,
+      warnings: run.warningCount,
+    },
+    transactions: rows.map(({ line, isKnown, movement }) => viewRow(line, isKnown, movement, find)),
+    errors,
+    warnings,
+    statements: statements.map((statement) => viewStatement(statement, find)),
+    accounts: [...ids].flatMap((id) => {
+      const account = find(id);
+      if (account === undefined) return [];
+      const { bank, title, currency, iban, number } = account;
+      return [{ id: idOf(account), bank, title, currency, iban, number }];
+    }),
+  };
+}
+
+function viewRow(line: number, known: boolean, movement: Movement, find: FindDryAccount) {
+  const account = find(movement.account_id);
+  return {
+    line,
+    known,
+    account_id: idOf(account),
+    account: account?.iban ?? account?.number ?? account?.title ?? null,
+    name: movement.name,
+    dc: movement.dc,
+    code: movement.code ?? '',
+    amount: movement.amount,
+    balance: movement.balance ?? '',
+    description: movement.description ?? '',
+    date_issue: movement.date_issue,
+    opponent_id: movement.opponent_id ?? '',
+    opponent_iban: movement.opponent_iban ?? '',
+    unique_id: movement.unique_id ?? '',
+  };
+}
+
+const sum = (amount: MinorUnits | null | undefined): string | null =>
+  amount === null || amount === undefined ? null : formatAmount(amount);
+
+function viewStatement(
+  { line, file, format, reference, account, totals }: DryStatement,
+  find: FindDryAccount,
+) {
+  const isFound = 'id' in account;
+  return {
+    line,
+    file,
+    format,
+    account_id: isFound ? idOf(find(account.id)) : null,
+    account: reference.iban ?? reference.number,
+    problem: isFound ? null : account.problem,
+    currency: isFound ? account.currency : reference.currency,
+    opening: sum(totals?.opening),
+    credits: sum(totals?.credits),
+    debits: sum(totals?.debits),
+    closing: sum(totals?.closing),
+    difference: sum(totals?.difference),
+  };
+}

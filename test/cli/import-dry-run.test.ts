@@ -1,0 +1,69 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { mt940 } from '../importing/statements/statement-files.ts';
+import { createAccount, movement } from '../support/movements.ts';
+import { countRows } from '../support/rows.ts';
+import { useService } from '../support/service.ts';
+import { documentOf, runCli, runHere } from './command.ts';
+
+const service = useService();
+
+let folder: string;
+let key: string;
+let accountId: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledgerbell-dry-run-'));
+  ({ api_key: key } = await service.customer());
+  ({ id: accountId } = await createAccount(service, key, { iban: 'TR330006100519786457841326' }));
+});
+
+const entries = [
+  { day: 2, amount: 250.5, text: 'RENT' },
+  { day: 3, amount: -10, text: 'FEE' },
+];
+
+async function dryRun(name: string, content: string, ...args: string[]) {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return runHere(['import', path, '--key', key, '--url', service.url, '--dry-run', ...args]);
+}
+
+describe('ledgerbell import --dry-run', () => {
+  it('shows the rows, the statement and a summary, and stores nothing', async () => {
+    const before = await countRows(service);
+    const { code, stdout, stderr } = await dryRun('march.sta', mt940(entries, { closing: 1_241 }));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.split('\n');
+    expect(lines[0]).toMatch(/^line +date +amount +balance +name and description$/);
+    expect(lines[1]).toMatch(
+      /^ +\d+ +new +2026-03-02 +Credit +250\.50 +1250\.50 +RENT$/,
+    );
+    expect(stdout).toMatch(/ TR330006100519786457841326 +1000\.00 +250\.50 +10\.00 +1241\.00 +0\.50 +TRY$/m);
+    expect(stdout).toMatch(/^line \d+, warning: The closing balance is 1241\.00, /m);
+    expect(lines.at(-2)).toBe(
+      'Nothing was stored (mt940): 2 rows, 2 new, 0 known already, 0 rejected; 1 statements, 1 warnings.',
+    );
+    expect(await countRows(service)).toEqual(before);
+  });
+
+  it('prints the answer of the API with --json, also from standard input', async () => {
+    const args = ['import', '-', '--key', key, '--url', service.url, '--dry-run', '--json'];
+    const answer = documentOf(await runCli(args, {}, { input: mt940(entries) }));
+    expect(answer).toMatchObject({ dry_run: { received: 2, inserted: 2 }, transactions: [{}, {}] });
+    const rows = `${JSON.stringify(movement(accountId))}\n`;
+    const ndjson = documentOf(await dryRun('rows.ndjson', rows, '--json'));
+    expect(ndjson).toMatchObject({ dry_run: { format: 'ndjson', inserted: 1 } });
+  });
+
+  it('names new accounts and rejected rows', async () => {
+    const other = mt940(entries, { account: 'DE89370400440532013000' });
+    expect((await dryRun('other.sta', other)).stdout).toMatch(
+      /^line \d+, rejected: account DE89370400440532013000 is not one of your accounts/m,
+    );
+    expect((await dryRun('other.sta', other, '--create-accounts')).stdout).toContain(
+      'A new account would be created: DE89370400440532013000 at ',
+    );
+  });
+});

@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { limitWork } from '../../src/imports/dry-run-answer.ts';
+import { mt940, type TestEntry } from '../importing/statements/statement-files.ts';
+import { movement } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { createDryRunCustomer } from './dry-run-customer.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+
+const customer = () => createDryRunCustomer(service);
+
+describe('a dry run of JSON and NDJSON', () => {
+  it('says which movements are known, and rejects lines', async () => {
+    const { dryRun, importFile, accountId } = await customer();
+    const rows = ['a', 'b', 'b'].map((id) => movement(accountId, { unique_id: `ğ-${id}` }));
+    await importFile(JSON.stringify({ transactions: rows.slice(0, 1) }), '', 'application/json');
+    const known = [true, false, true];
+    const json = await dryRun(JSON.stringify({ transactions: rows }), '', 'application/json');
+    expect(json.dry_run).toMatchObject({ format: 'json', received: 3, inserted: 1, duplicates: 2 });
+    expect(json.transactions.map((row: { known: boolean }) => row.known)).toEqual(known);
+    const lines = [...rows.map((row) => JSON.stringify(row)), '{}', JSON.stringify(movement('999'))];
+    const ndjson = await dryRun(lines.join('\n'), '', 'application/x-ndjson');
+    expect(ndjson.dry_run).toMatchObject({ format: 'ndjson', received: 5, inserted: 1, rejected: 2 });
+    expect(ndjson.transactions.map((row: { known: boolean }) => row.known)).toEqual(known);
+    expect(ndjson.errors).toContainEqual({ line: 5, path: 'account_id', message: expect.any(String) });
+  });
+
+  it('refuses JSON that an import would refuse', async () => {
+    const { key } = await customer();
+    const answer = await service.call('POST', '/v1/imports?dry_run=true', {
+      key,
+      body: { transactions: [movement('999')] },
+    });
+    expectProblem(answer, 422);
+  });
+
+  it('refuses other values', async () => {
+    const { key, accountId } = await customer();
+    const body = { transactions: [movement(accountId)] };
+    const answer = await service.call('POST', '/v1/imports?dry_run=yes', { key, body });
+    expect(answer.body.errors).toEqual([{ path: 'dry_run', message: 'must be "true" or "false"' }]);
+  });
+});
+
+it('one dry run of a customer is read at a time: the next is refused after a while, and taken later', async () => {
+  const { key } = await customer();
+  const many = mt940(Array.from({ length: 2_000 }, (_, at): TestEntry => ({ day: 2, amount: at + 1 })));
+  const first = request(`${service.url}/v1/imports?dry_run=true`, {
+    method: 'POST',
+    headers: { Authentication: key, 'Content-Type': 'application/octet-stream' },
+  });
+  onTestFinished(() => void first.destroy());
+  const answered = once(first, 'response');
+  first.write(many.slice(0, 20_000));
+  const next = () =>
+    service.call('POST', '/v1/imports?dry_run=true', {
+      key,
+      body: Buffer.from(mt940([])),
+      type: 'application/octet-stream',
+    });
+  await until('the first one to be read', async () => (await next()).status === 503);
+  first.end(many.slice(20_000));
+  const [response] = await answered;
+  expect(response.statusCode).toBe(200);
+  response.resume();
+  expect((await next()).status).toBe(200);
+});
+
+it('a dry run may work for a minute, without what it waits for the body', async () => {
+  let now = 0;
+  async function* slowly() {
+    for (let part = 0; part < 4; part += 1) {
+      now += 600_000;
+      yield Buffer.from([part]);
+    }
+  }
+  const work = async (milliseconds: number) => {
+    let read = 0;
+    for await (const part of limitWork(slowly(), () => now)) {
+      read += part.length;
+      now += milliseconds;
+    }
+    return read;
+  };
+  expect(await work(15_000)).toBe(4);
+  await expect(work(20_001)).rejects.toThrow('A dry run may take 60 s, and this file takes longer.');
+});
