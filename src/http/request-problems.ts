@@ -117,6 +117,14 @@ export const REQUEST_PROBLEMS = {
     remedy: 'Correct each value that is listed in errors. Each entry names its path and what is allowed.',
     retry: NOT_UNCHANGED,
   },
+  'unreadable-file': {
+    status: 422,
+    title: 'Unreadable file',
+    cause:
+      'The beginning of the statement file shows that it cannot be read: it is empty, in no format that is supported, fits no profile, or is packed in a way that is refused.',
+    remedy: 'Do what the detail says. GET /v1/imports does not list it, because nothing of it was stored.',
+    retry: NOT_UNCHANGED,
+  },
   'endpoint-refused': {
     status: 422,
     title: 'Endpoint refused',

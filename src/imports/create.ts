@@ -16,6 +16,7 @@ import {
   streamBytes,
 } from '../http/input.ts';
 import { createRoute } from '../http/route.ts';
+import { isFormatName } from '../importing/formats/index.ts';
 import { createInlineImports, MAX_INLINE } from '../importing/inline-imports.ts';
 import { Movement } from '../importing/movement.ts';
 import { stageImport, type Upload } from '../importing/stage.ts';
@@ -26,6 +27,7 @@ import { type Accepted, requireAccepted } from './accept.ts';
 import { createAccountCheck } from './account-check.ts';
 import { createDryRuns } from './dry-run-answer.ts';
 import { DryRunView } from './dry-run-view.ts';
+import { requireReadable } from './statement-body.ts';
 import {
   DryRunParameter,
   readStatementUpload,
@@ -79,16 +81,20 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
     return { bytes, movements: transactions };
   }
 
-  /** Calls `use` with the body as it arrives. */
+  /** Calls `use` with the body as it arrives. @throws {Problem} when the beginning of a file shows that it cannot be read. */
   async function streamBody<T>(
     c: Context<ApiEnv>,
+    { format, statement }: Sent,
     use: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T> {
     const body = streamBytes(c, NDJSON_IMPORT_BYTES);
     try {
-      return await use(body);
+      if (isFormatName(format)) return await use(body);
+      const profile = statement?.profile ?? null;
+      return await use(await requireReadable(body, { formats, format, profile }));
     } finally {
-      await body.return(undefined);
+      // Not awaited: a client that is refused may never send the rest.
+      body.return(undefined).catch(() => {});
     }
   }
 
@@ -98,7 +104,9 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
     const upload = { customerId, apiKeyId, format, idempotencyKey };
     if (format !== 'json') {
       const how = statement === undefined ? {} : { statement };
-      return streamBody(c, (body) => stageImport(database, { ...upload, ...how, received: null, body }));
+      return streamBody(c, sent, (body) =>
+        stageImport(database, { ...upload, ...how, received: null, body }),
+      );
     }
     const { bytes, movements } = await readMovements(c);
     const received = movements.length;
@@ -113,7 +121,7 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
       const { bytes } = await readMovements(c);
       return answerDryRun(caller, { ...sent, body: [bytes] });
     }
-    return streamBody(c, (body) => answerDryRun(caller, { ...sent, body }));
+    return streamBody(c, sent, (body) => answerDryRun(caller, { ...sent, body }));
   }
 
   return createRoute(
@@ -123,7 +131,7 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
       idempotent: true,
       summary: 'Import movements',
       description:
-        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is; one that cannot be read ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
+        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
       query: {
         format: {
           description:
@@ -150,7 +158,7 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
           200: { description: 'With dry_run=true: what an import would store.', schema: DryRunView },
         },
       },
-      problems: ['upload-interrupted', 'overloaded'],
+      problems: ['upload-interrupted', 'overloaded', 'unreadable-file'],
     },
     async (c) => {
       const idempotencyKey = readIdempotencyKey(c);

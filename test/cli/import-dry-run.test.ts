@@ -6,7 +6,7 @@ import { mt940 } from '../importing/statements/statement-files.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { countRows } from '../support/rows.ts';
 import { useService } from '../support/service.ts';
-import { documentOf, runCli, runHere } from './command.ts';
+import { documentOf, reasonOf, runCli, runHere } from './command.ts';
 
 const service = useService();
 
@@ -64,6 +64,12 @@ describe('ledgerbell import --dry-run', () => {
     );
     expect((await dryRun('other.sta', other, '--create-accounts')).stdout).toContain(
       'A new account would be created: DE89370400440532013000 at ',
+    );
+  });
+
+  it('says in one line why a file is refused', async () => {
+    expect(reasonOf(await dryRun('letter.txt', 'Dear Sir or Madam'))).toMatch(
+      /^error: The file is in no format that is supported\. Supported are MT940/,
     );
   });
 });

@@ -50,7 +50,7 @@ describe('ledgerbell import', () => {
   it('takes the format from --format where the name does not say it', async () => {
     const path = await file('movements.txt', JSON.stringify({ transactions: rows('named', 2) }));
     expect(reasonOf(await importFile(path))).toMatch(
-      /^error: Import \d+ has failed: The file is in no format that is supported\.$/,
+      /^error: The file is in no format that is supported\. .* JSON and NDJSON need their own content types\.$/,
     );
     expect(documentOf(await importFile(path, '--format', 'json', '--json')).import).toMatchObject({
       format: 'json',

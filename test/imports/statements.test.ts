@@ -70,15 +70,6 @@ describe('a statement file', () => {
     expect(accounts.map(({ iban }: { iban: string }) => iban)).toContain('DE89370400440532013000');
   });
 
-  it('that is in no known format ends as failed, with one sentence', async () => {
-    const { send, finished } = await customer();
-    const answer = await send('Dear Sir or Madam');
-    expect(await finished(answer.body.import.id)).toMatchObject({
-      status: 'failed',
-      error: 'The file is in no format that is supported.',
-    });
-  });
-
   it.each([
     ['?format=pdf', 'format'],
     ['?account_id=999999999', 'account_id'],

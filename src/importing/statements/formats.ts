@@ -48,7 +48,12 @@ export interface StatementFormats {
 export function createStatementFormats(profiles: readonly Profile[]): StatementFormats {
   const named = (name: string): Profile => {
     const profile = profiles.find((it) => it.name === name);
-    if (profile === undefined) throw new UnreadableFileError(`There is no profile ${name.slice(0, 40)}.`);
+    if (profile === undefined) {
+      throw new UnreadableFileError(
+        'There is no profile of that name.',
+        'docs/formats/csv.md lists the profiles of this project, and ledgerbell formats those of PROFILES_DIR too.',
+      );
+    }
     return profile;
   };
   const parseCsv = ({ start, bytes }: StartedFile, name: string | null) => {

@@ -1,6 +1,7 @@
 import type { Row } from '../formats/format.ts';
 import type { StatementEvent } from '../formats/statement.ts';
 import { START_BYTES, type StatementFormat, type StatementFormats } from './formats.ts';
+import { lookAhead } from './look-ahead.ts';
 import { peek } from './peek.ts';
 import { type FindAccount, readStatementRows, type StatementRow } from './statement-rows.ts';
 import { type UnpackedFile, unpack } from './unpack.ts';
@@ -41,6 +42,28 @@ export async function* readStatementFile(
   }
 }
 
+/** Unpacked bytes are recognised by their beginning, which takes far fewer bytes than this to unpack. */
+const MAX_BEGINNING = 256 * 1024;
+
+/**
+ * Checks the beginning of what was sent: of the file, or of the first one in a zip.
+ * @returns the whole stream, the beginning included.
+ * @throws {UnreadableFileError} when an import would fail before its first row, and the beginning shows it.
+ */
+export function checkBeginning(
+  sent: AsyncIterable<Uint8Array>,
+  recognition: Recognition,
+): Promise<AsyncIterable<Uint8Array>> {
+  return lookAhead(
+    sent,
+    async (beginning) => {
+      const { value: file } = await unpack(beginning).next();
+      if (file) await openFile(file, recognition);
+    },
+    MAX_BEGINNING,
+  );
+}
+
 /** Sees from the beginning of a file which format it is in, and how it is read. @throws {UnreadableFileError} */
 async function openFile(
   file: UnpackedFile,
@@ -48,11 +71,18 @@ async function openFile(
 ): Promise<{ found: StatementFormat; events: AsyncIterable<StatementEvent[]> }> {
   const { start, bytes } = await peek(file.bytes, START_BYTES);
   const started = { start: start.subarray(0, START_BYTES), bytes };
-  if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`);
+  if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`, EMPTY_ADVICE);
   const found = format === 'auto' ? formats.detect(started.start) : format;
-  if (found === null) throw new UnreadableFileError(`${nameOf(file)} is in no format that is supported.`);
+  if (found === null) {
+    throw new UnreadableFileError(`${nameOf(file)} is in no format that is supported.`, FORMAT_ADVICE);
+  }
   return { found, events: formats.parse(started, found, profile) };
 }
+
+const EMPTY_ADVICE = 'Check how your program sends it: curl needs --data-binary @FILE.';
+
+const FORMAT_ADVICE =
+  'Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, say which with format, and for CSV and XLSX with profile. JSON and NDJSON need their own content types.';
 
 const nameOf = ({ name }: UnpackedFile): string =>
   name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;

@@ -110,10 +110,14 @@ async function* gunzip(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     }
     await done;
   } catch (error) {
-    if (error instanceof UnreadableFileError) throw error;
+    // Others are of whoever sends the bytes.
+    if (!isZlibError(error)) throw error;
     throw new UnreadableFileError('The file is gzip, and is broken or cut off.');
   }
 }
+
+const isZlibError = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 
 const DEFLATED = 8;
 const STORED = 0;

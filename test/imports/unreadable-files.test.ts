@@ -1,0 +1,159 @@
+import { request } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { zipSync } from 'fflate';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { mt940, type TestEntry } from '../importing/statements/statement-files.ts';
+import { createAccount } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { send } from '../support/raw-http.ts';
+import { countRows } from '../support/rows.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+
+const LETTER = Buffer.from('Dear Sir or Madam,\n'.repeat(2_000));
+const MARCH = mt940([{ day: 2, amount: 10 }]);
+const zip = (files: Record<string, string | Uint8Array>) =>
+  zipSync(
+    Object.fromEntries(
+      Object.entries(files).map(([name, content]) => [name, Buffer.from(content as string)]),
+    ),
+  );
+
+/** Bytes that do not compress. */
+const noise = (length: number) => {
+  let state = 1;
+  return Buffer.from(
+    Array.from({ length }, () => {
+      state = (state * 48_271) % 2_147_483_647;
+      return state & 0xff;
+    }),
+  );
+};
+
+async function customer() {
+  const { api_key: key } = await service.customer();
+  await createAccount(service, key, { iban: 'TR330006100519786457841326' });
+  return key;
+}
+
+const post = (key: string, body: Uint8Array, query = '') =>
+  service.call('POST', `/v1/imports${query}`, { key, body, type: 'application/octet-stream' });
+
+async function finished(key: string, id: number) {
+  return until('the import to end', async () => {
+    const { body } = await service.call('GET', `/v1/imports/${id}`, { key });
+    return ['done', 'failed'].includes(body.import.status) && body.import;
+  });
+}
+
+describe('a file whose beginning shows that it cannot be read is refused', () => {
+  it.each<[string, Uint8Array, string, string]>([
+    ['nothing', Buffer.alloc(0), '', 'The file is empty.'],
+    ['an empty gzip', gzipSync(''), '', 'The file is empty.'],
+    ['a letter', LETTER, '', 'The file is in no format that is supported.'],
+    ['a gzipped letter', gzipSync(LETTER), '', 'The file is in no format that is supported.'],
+    ['noise in gzip', gzipSync(noise(400_000)), '', 'The file is in no format that is supported.'],
+    ['a letter in a zip', zip({ 'a.txt': LETTER }), '', 'The file a.txt in the zip is in no format'],
+    ['a gzip in a zip', zip({ 'a.gz': gzipSync(LETTER) }), '', 'The file a.gz in the zip is in no format'],
+    ['an empty zip', zip({}), '', 'The file is in no format that is supported.'],
+    [
+      'a gzip that breaks off',
+      gzipSync(MARCH).subarray(0, 60),
+      '',
+      'The file is gzip, and is broken or cut off.',
+    ],
+    [
+      'a path out of a zip',
+      zip({ '../a.sta': MARCH }),
+      '',
+      'The zip names a file outside of its own folder.',
+    ],
+    [
+      'headings of no profile',
+      Buffer.from('a;b\n1;2\n'),
+      '?format=csv',
+      'The headings of the file fit no profile',
+    ],
+    [
+      'an unknown profile',
+      Buffer.from('a;b\n1;2\n'),
+      '?format=csv&profile=nosuch',
+      'There is no profile of that name.',
+    ],
+  ])('%s', async (_, body, query, sentence) => {
+    const key = await customer();
+    const before = await countRows(service);
+    const answer = await post(key, body, query);
+    expect(expectProblem(answer, 422, 'unreadable-file')).toEqual(['file']);
+    expect(answer.body.detail).toContain(sentence);
+    expect(await countRows(service)).toEqual(before);
+  });
+
+  it('with what is supported, and what to do', async () => {
+    const { body } = await post(await customer(), LETTER);
+    expect(body.detail).toMatch(
+      / Supported are MT940, .* say which with format, and for CSV and XLSX with profile\./,
+    );
+    expect(body.errors).toEqual([{ path: 'file', message: 'The file is in no format that is supported.' }]);
+  });
+
+  it('before the rest of it has come', async () => {
+    const key = await customer();
+    const outgoing = request(`${service.url}/v1/imports`, {
+      method: 'POST',
+      headers: { Authentication: key, 'Content-Type': 'application/gzip', 'Content-Length': 1_000_000 },
+    });
+    onTestFinished(() => void outgoing.destroy());
+    const status = new Promise((resolve, reject) => {
+      outgoing.on('error', reject);
+      outgoing.on('response', (response) => resolve(response.statusCode));
+    });
+    outgoing.write(gzipSync(noise(400_000)).subarray(0, 200_000));
+    expect(await status).toBe(422);
+  });
+});
+
+describe('a file whose beginning can be read is accepted', () => {
+  const many = mt940(
+    Array.from({ length: 5_000 }, (_, at): TestEntry => ({ day: (at % 28) + 1, amount: at + 1 })),
+  );
+
+  it.each<[string, Uint8Array]>([
+    ['as it is', Buffer.from(many)],
+    ['in gzip', gzipSync(many)],
+    ['in a zip', zip({ 'march.sta': many })],
+    ['in a zip in gzip', gzipSync(zip({ 'march.sta': many }))],
+  ])('%s, however it is split, and stored whole', async (_, body) => {
+    const key = await customer();
+    function* parts() {
+      for (let at = 0, size = 1; at < body.length; at += size, size = (size * 3) % 10_007)
+        yield body.subarray(at, at + size);
+    }
+    const headers = { Authentication: key, 'Content-Type': 'application/octet-stream' };
+    const answer = await send(`${service.url}/v1/imports`, { method: 'POST', headers, body: parts() });
+    expect(answer.status).toBe(202);
+    expect(await finished(key, answer.body.import.id)).toMatchObject({ status: 'done', inserted: 5_000 });
+  });
+
+  it.each<[string, Uint8Array, string]>([
+    [
+      'a zip with a letter',
+      zip({ 'a.sta': MARCH, 'b.txt': LETTER }),
+      'The file b.txt in the zip is in no format',
+    ],
+    [
+      'a long gzip that breaks off',
+      gzipSync(many).subarray(0, 20_000),
+      'The file is gzip, and is broken or cut off.',
+    ],
+  ])('and ends as failed when only the rest shows it: %s', async (_, body, sentence) => {
+    const key = await customer();
+    const answer = await post(key, body);
+    expect(answer.status).toBe(202);
+    const { status, error } = await finished(key, answer.body.import.id);
+    expect(status).toBe('failed');
+    expect(error).toContain(sentence);
+  });
+});
