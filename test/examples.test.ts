@@ -129,3 +129,31 @@ describe('the example statement', () => {
     }
   });
 });
+
+describe('the bank’s files of November', () => {
+  const mt940 = read('bank-files/november.sta');
+  const camt = read('bank-files/november.xml');
+  const ofMt940 = [...mt940.matchAll(/^:61:(\d{6})\d{4}(R?[CD])([\d,]+)/gm)].map(
+    ([, date, mark = '', amount = '']) =>
+      [date, ['C', 'RD'].includes(mark) ? 'CRDT' : 'DBIT', kurus(amount.replace(',', '.'))] as const,
+  );
+  const ofCamt = [
+    ...camt.matchAll(
+      /<Ntry>\s*<Amt Ccy="TRY">([\d.]+)<\/Amt>\s*<CdtDbtInd>(\w+)<[\s\S]*?<BookgDt><Dt>20(\d\d)-(\d\d)-(\d\d)</g,
+    ),
+  ].map(([, amount = '', dc, year, month, day]) => [`${year}${month}${day}`, dc, kurus(amount)] as const);
+
+  it('have the same entries, with two equal ones on a day and a reversal', () => {
+    expect(ofMt940).toHaveLength(10);
+    expect(ofCamt).toEqual(ofMt940);
+    expect(new Set(ofMt940.map(String)).size).toBe(9);
+    expect(camt).toContain('<RvslInd>true</RvslInd>');
+  });
+
+  it('lead from the opening to the closing balance', () => {
+    const balance = (tag: string) =>
+      kurus(new RegExp(`^:${tag}:C\\d{6}TRY([\\d,]+)`, 'm').exec(mt940)?.[1]?.replace(',', '.') ?? '');
+    const sum = ofMt940.reduce((total, [, dc, amount]) => total + (dc === 'CRDT' ? amount : -amount), 0n);
+    expect(balance('60F') + sum).toBe(balance('62F'));
+  });
+});

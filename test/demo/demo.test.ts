@@ -55,6 +55,11 @@ describe('the demo', () => {
     const retried = rows.map(([, , , , times]) => Number(times) > 0);
     expect(retried).toEqual([false, true, false]);
     expect(stdout).toContain('The same file sent again: 0 new, 520 known already');
+    expect(stdout).toContain(
+      'A month of another account as MT940: 10 stored, on the account that the file names',
+    );
+    expect(stdout).toContain('The same month as CAMT: 0 new, 10 known already');
+    expect(stdout).toContain('stored in total: 530 movements; duplicates stored: 0');
     expect(stdout).toContain('✔ Every expected notification was delivered, received and verified.');
     expect(await findRunning(join(dataDir, 'demo'))).toBeNull();
   });
