@@ -16,6 +16,13 @@ export const REQUEST_PROBLEMS = {
     remedy: 'Build the body with a JSON library, and send it as UTF-8.',
     retry: NOT_UNCHANGED,
   },
+  'malformed-multipart': {
+    status: 400,
+    title: 'Malformed multipart body',
+    cause: 'The body is not multipart/form-data as its Content-Type says, or it breaks off.',
+    remedy: 'Let your HTTP library build the body and its Content-Type with the boundary.',
+    retry: NOT_UNCHANGED,
+  },
   'missing-api-key': {
     status: 401,
     title: 'Missing API key',

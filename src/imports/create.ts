@@ -27,6 +27,7 @@ import { type Accepted, requireAccepted } from './accept.ts';
 import { createAccountCheck } from './account-check.ts';
 import { createDryRuns } from './dry-run-answer.ts';
 import { DryRunView } from './dry-run-view.ts';
+import { MULTIPART_TYPE, MultipartForm, readMultipartFile } from './multipart-file.ts';
 import { requireReadable } from './statement-body.ts';
 import {
   DryRunParameter,
@@ -63,9 +64,9 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
   async function readHow(c: Context<ApiEnv>): Promise<Sent> {
     const type = mediaType(c);
     const isStatement = (STATEMENT_TYPES as readonly string[]).includes(type);
-    const accepted = [JSON_TYPE, NDJSON_TYPE, ...STATEMENT_TYPES];
+    const accepted = [JSON_TYPE, NDJSON_TYPE, MULTIPART_TYPE, ...STATEMENT_TYPES];
     requireMediaType(c, accepted, isStatement ? ['gzip'] : []);
-    if (isStatement) return readStatementUpload(c, database);
+    if (isStatement || type === MULTIPART_TYPE) return readStatementUpload(c, database);
     const format = type === JSON_TYPE ? 'json' : 'ndjson';
     return { format, isDryRun: readQuery(c, query(format)).dry_run === 'true' };
   }
@@ -87,7 +88,9 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
     { format, statement }: Sent,
     use: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T> {
-    const body = streamBytes(c, NDJSON_IMPORT_BYTES);
+    const bytes = streamBytes(c, NDJSON_IMPORT_BYTES);
+    const isForm = mediaType(c) === MULTIPART_TYPE;
+    const body = isForm ? readMultipartFile(bytes, c.req.header('content-type') ?? '') : bytes;
     try {
       if (isFormatName(format)) return await use(body);
       const profile = statement?.profile ?? null;
@@ -131,7 +134,7 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
       idempotent: true,
       summary: 'Import movements',
       description:
-        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
+        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
       query: {
         format: {
           description:
@@ -147,6 +150,7 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
       body: {
         [JSON_TYPE]: Movements,
         [NDJSON_TYPE]: null,
+        [MULTIPART_TYPE]: MultipartForm,
         ...Object.fromEntries(STATEMENT_TYPES.map((type) => [type, null])),
       },
       answer: {
@@ -158,7 +162,7 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
           200: { description: 'With dry_run=true: what an import would store.', schema: DryRunView },
         },
       },
-      problems: ['upload-interrupted', 'overloaded', 'unreadable-file'],
+      problems: ['upload-interrupted', 'overloaded', 'unreadable-file', 'malformed-multipart'],
     },
     async (c) => {
       const idempotencyKey = readIdempotencyKey(c);
