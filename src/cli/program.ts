@@ -9,6 +9,7 @@ import { listCustomersCommand } from './commands/customers-list.ts';
 import { listDeliveriesCommand } from './commands/deliveries-list.ts';
 import { redeliverCommand } from './commands/deliveries-redeliver.ts';
 import { showDeliveryCommand } from './commands/deliveries-show.ts';
+import { formatsCommand } from './commands/formats.ts';
 import { importCommand } from './commands/import.ts';
 import { importErrorsCommand } from './commands/imports-errors.ts';
 import { listImportsCommand } from './commands/imports-list.ts';
@@ -95,6 +96,7 @@ const COMMANDS: readonly CommandFactory[] = [
   statusCommand,
   migrateCommand,
   importCommand,
+  formatsCommand,
   listenCommand,
   replayCommand,
 ];

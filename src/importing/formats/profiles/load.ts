@@ -24,7 +24,8 @@ export function loadProfiles(dir: string | undefined): Profile[] {
         `PROFILES_DIR: ${file}: the name must be up to 40 lower-case letters, digits and hyphens, and ".json".`,
       );
     }
-    profiles.set(name, toProfile(name, readJson(join(dir ?? '', file), file), file));
+    const path = join(dir ?? '', file);
+    profiles.set(name, { ...toProfile(name, readJson(path, file), file), path });
   }
   return [...profiles.values()];
 }

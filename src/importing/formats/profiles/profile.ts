@@ -42,6 +42,8 @@ const rows = (most: number) => {
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(0, rule), v.maxValue(most, rule));
 };
 
+const COUNTRY_RULE = 'must be a country code of two letters, such as "TR"';
+
 const ENCODING_RULE = 'must be an encoding of the WHATWG Encoding standard, such as "windows-1254"';
 
 const ColumnMap = v.strictObject({
@@ -76,6 +78,8 @@ const ColumnMap = v.strictObject({
 /** A profile as it stands in its JSON file. docs/formats/csv.md explains every key. */
 export const ProfileFile = v.strictObject({
   bank: text,
+  /** ISO 3166-1. */
+  country: v.optional(v.pipe(v.string(COUNTRY_RULE), v.regex(/^[A-Z]{2}$/, COUNTRY_RULE))),
   /** Where the format is documented. */
   source: text,
   delimiter: v.picklist([',', ';', '\t', '|'], 'must be ",", ";", "|" or a tab'),
@@ -103,8 +107,8 @@ export const ProfileFile = v.strictObject({
 
 export type ProfileFile = v.InferOutput<typeof ProfileFile>;
 
-/** The columns, signs and formats of one bank's export. `name` is the name of its file. */
-export type Profile = ProfileFile & { name: string };
+/** The columns, signs and formats of one bank's export. `name` is that of its file, `path` where the file is in PROFILES_DIR. */
+export type Profile = ProfileFile & { name: string; path?: string };
 
 export type Column = v.InferOutput<typeof Column>;
 export type Place = v.InferOutput<typeof Place>;
