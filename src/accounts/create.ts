@@ -25,13 +25,14 @@ export const createAccount = ({ config, database }: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Create accounts with a key for all accounts.');
-      const { bank, bank_id, title, currency, iban } = await readJson(c, NewAccount);
+      const { bank, bank_id, title, currency, iban, number } = await readJson(c, NewAccount);
       const account = await storeAccount(database, {
         customerId: caller.customerId,
         bank: bank_id === undefined ? { name: bank ?? '' } : { id: bank_id },
         title,
         currency,
         iban,
+        number,
       });
       if (account === null)
         throw invalid([

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Title } from '../http/input.ts';
-import { documented, Id } from '../validation.ts';
+import { documented, Id, maxCharacters, wellFormed } from '../validation.ts';
 import { isIban } from './iban.ts';
 
 const CURRENCIES = Intl.supportedValuesOf('currency');
@@ -21,6 +21,20 @@ export const NewAccount = v.pipe(
         v.regex(IBAN_SHAPE, 'must be an IBAN, with or without spaces'),
         v.transform((text) => text.replaceAll(' ', '').toUpperCase()),
         v.check(isIban, 'must be an IBAN with correct check digits'),
+      ),
+      null,
+    ),
+    number: v.nullish(
+      v.pipe(
+        v.string('must be a string or null'),
+        ...maxCharacters(64),
+        v.regex(/\S/, 'must not be blank'),
+        documented({ minLength: 1 }),
+        wellFormed,
+        v.trim(),
+        v.description(
+          'The account number as the bank writes it. Statements that name no IBAN find the account by it.',
+        ),
       ),
       null,
     ),

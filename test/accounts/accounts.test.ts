@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NewCustomer } from '../../src/customers/customers.ts';
-import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { mt940 } from '../importing/statements/statement-files.ts';
+import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
 import { useService } from '../support/service.ts';
@@ -27,6 +28,7 @@ describe('accounts', () => {
         balance: null,
         currency: 'TRY',
         iban: IBAN,
+        number: null,
         status: 'active',
         last_work: null,
         last_update: null,
@@ -44,6 +46,30 @@ describe('accounts', () => {
     expect((await service.call('GET', `/v1/accounts/${account.id}`, { key })).body).toEqual({
       accounts: [account],
     });
+  });
+
+  it('have a number, by which a statement without an IBAN finds its account', async () => {
+    const { api_key: key } = await service.customer();
+    const body = { ...ACCOUNT, number: ' 1234-567 890 ' };
+    const { account } = (await service.call('POST', '/v1/accounts', { key, body })).body;
+    expect(account).toMatchObject({ number: '1234-567 890', iban: null });
+    const answer = await service.call('POST', '/v1/imports', {
+      key,
+      body: Buffer.from(mt940([{ day: 2, amount: 10 }], { account: '1234567890' })),
+      type: 'application/octet-stream',
+    });
+    const done = await importDone(service, key, answer.body.import.id);
+    expect(done).toMatchObject({ inserted: 1, rejected: 0 });
+    const listed = await service.call('GET', `/v1/accounts/${account.id}/transactions?starts=2026-01-01`, {
+      key,
+    });
+    expect(listed.body.transactions).toHaveLength(1);
+  });
+
+  it.each([[''], [' '], ['1'.repeat(65)], [12345]])('refuse the number %j', async (number) => {
+    const { api_key: key } = await service.customer();
+    const answer = await service.call('POST', '/v1/accounts', { key, body: { ...ACCOUNT, number } });
+    expect(expectProblem(answer, 422)).toEqual(['number']);
   });
 
   it('show the balance and the time of the newest movement', async () => {

@@ -79,7 +79,8 @@ describe('ledgerbell accounts create', () => {
     const customerId = await customer();
     const args = ['--bank', 'Garanti BBVA', '--title', 'Ana Hesap', '--currency', 'TRY'];
     const iban = 'TR63 0006 2000 0009 9000 0001 01';
-    const made = await cli('accounts', 'create', '--customer', customerId, ...args, '--iban', iban, '--json');
+    const names = ['--iban', iban, '--number', '0001-01'];
+    const made = await cli('accounts', 'create', '--customer', customerId, ...args, ...names, '--json');
     expect(documentOf(made)).toEqual({
       account: {
         id: expect.any(Number),
@@ -87,6 +88,7 @@ describe('ledgerbell accounts create', () => {
         title: 'Ana Hesap',
         currency: 'TRY',
         iban: 'TR630006200000099000000101',
+        number: '0001-01',
         status: 'active',
         balance: null,
         last_work: null,

@@ -28,6 +28,7 @@ it.each([
   ['Accounts of a limited API key', '1,000', 'customers/key-input.ts', 'MAX_ACCOUNTS = 1_000;'],
   ['`description` of a webhook', '500 characters', 'webhooks/input.ts', 'maxCharacters(500)'],
   ['`description` of a movement', '4,000 characters', 'importing/movement.ts', 'description: text(4_000)'],
+  ['`number` of an account', '64 characters', 'accounts/input.ts', '...maxCharacters(64),'],
   ['`name`, `unique_id`', '255 characters', 'importing/movement.ts', 'unique_id: text(255)'],
   ['Movements of a JSON import', '100', 'importing/inline-imports.ts', 'MAX_INLINE = 100;'],
   ['Small imports of one customer', '500 movements', 'importing/inline-imports.ts', 'MAX_WAITING = 500;'],

@@ -11,6 +11,7 @@ interface Options extends AccessOptions {
   title: string;
   currency: string;
   iban?: string;
+  number?: string;
 }
 
 const AccountAnswer = v.object({ account: v.looseObject(AccountView.entries) });
@@ -25,10 +26,11 @@ export const createAccountCommand = (context: CommandContext) =>
     .requiredOption('--title <title>', 'the title of the account')
     .requiredOption('--currency <code>', 'ISO 4217, such as TRY')
     .option('--iban <iban>', 'with or without spaces')
+    .option('--number <number>', 'as the bank writes it, for statements without an IBAN')
     .action(async (options: Options) => {
-      const { bank, title, currency, iban } = options;
+      const { bank, title, currency, iban, number } = options;
       // Checked before anything is connected to or started.
-      const body = readOptions(NewAccount, { bank, title, currency, iban });
+      const body = readOptions(NewAccount, { bank, title, currency, iban, number });
       const answer = await withAccess(context, options, {}, (api) =>
         api.post('/v1/accounts', body, AccountAnswer),
       );

@@ -26,6 +26,10 @@ export class Account {
   @Column({ type: 'varchar', length: 34, nullable: true })
   iban!: string | null;
 
+  /** The account number as the bank writes it, by which statements without an IBAN find the account. */
+  @Column({ type: 'varchar', length: 64, nullable: true })
+  number!: string | null;
+
   /** The balance of the newest movement that has one. */
   @Column({ type: 'decimal', precision: 20, scale: 2, nullable: true })
   balance!: string | null;
