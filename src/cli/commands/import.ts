@@ -1,4 +1,3 @@
-import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type * as v from 'valibot';
 import { DryRunView } from '../../imports/dry-run-view.ts';
@@ -7,6 +6,7 @@ import type { CommandContext } from '../context.ts';
 import { printDryRun } from '../dry-run-output.ts';
 import { Failure } from '../failure.ts';
 import { followImport, ImportAnswer, type ImportState, rowsDone } from '../import-follow.ts';
+import { createProgress } from '../import-progress.ts';
 import { withApi } from '../service-access.ts';
 import {
   findStatementFile,
@@ -59,7 +59,9 @@ export const importCommand = (context: CommandContext) =>
           return printDryRun(context.terminal, { json }, answer);
         }
         const { answer, lines } = await send(api, file, parameters, ImportAnswer);
-        const ended = await follow(api, answer.import, lines, context.signal);
+        // A row of a statement has several lines, or a line several rows.
+        const rows = file.format === 'ndjson' ? lines : undefined;
+        const ended = await follow(api, answer.import, rows, context.signal);
         context.terminal.answer(json, { import: ended }, describe(ended));
       });
     });
@@ -71,13 +73,12 @@ async function send<S extends v.GenericSchema>(
   parameters: StatementParameters,
   schema: S,
 ): Promise<{ answer: v.InferOutput<S>; lines: number }> {
-  const bar = progressBar('Sending ', 'bytes');
+  const bar = createProgress(parameters.dryRun === true ? 'Reading' : 'Sending', 'bytes');
   let sent = 0;
-  bar.start(file.bytes ?? 0, 0);
+  bar.start(file.bytes);
   try {
     const { upload, countLines } = openUpload(file, (bytes) => {
       sent += bytes;
-      if (file.bytes === undefined) bar.setTotal(sent);
       bar.update(sent);
     });
     const answer = await api.upload(importPath(file, parameters), upload, schema);
@@ -90,16 +91,16 @@ async function send<S extends v.GenericSchema>(
 async function follow(
   api: Api,
   started: ImportState,
-  lines: number,
+  lines: number | undefined,
   signal: AbortSignal,
 ): Promise<ImportState> {
-  const bar = progressBar('Storing ', 'rows');
-  bar.start(started.received ?? lines, 0);
+  const bar = createProgress('Storing', 'rows');
+  bar.start(started.received ?? lines);
   try {
     return await followImport(api, started, {
       signal,
       onState(state) {
-        // `received` is null until the file has been read to its end. Until then the number of its lines is the estimate.
+        // `received` is null until the file has been read to its end.
         if (state.received !== null) bar.setTotal(state.received);
         bar.update(rowsDone(state));
       },
@@ -108,17 +109,6 @@ async function follow(
     bar.stop();
   }
 }
-
-/** Drawn on standard error, and only if that is a terminal. */
-const progressBar = (title: string, unit: string) =>
-  new SingleBar({
-    format: `${title} {bar} {percentage}%  {value} of {total} ${unit}`,
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    barsize: 32,
-    hideCursor: true,
-    stream: process.stderr,
-  });
 
 function describe(state: ImportState): string {
   const [rows, inserted, duplicates, rejected, deliveries] = [
