@@ -20,3 +20,10 @@ export interface ClaimedSource {
   /** Failed runs in a row before this one. */
   failures: number;
 }
+
+/** When the lease of a run ends, unless its process renews it. */
+const LEASE_SECONDS = 15;
+export const LEASE = `NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND`;
+
+/** A lease that ends later than a new one would was granted before the database's clock was set back. */
+export const LEASE_IS_HELD = `(s.lease_until >= NOW(6) AND s.lease_until <= NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;

@@ -1,6 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { Queues } from '../queues/queues.ts';
+import { LEASE_IS_HELD } from './claimed-source.ts';
 import { queueSources, scheduleSource } from './source-jobs.ts';
 
 /**
@@ -12,7 +13,7 @@ const DUE = `
   SELECT s.id, s.schedule, s.created_at AS createdAt,
     (s.status = 'active' AND s.next_run_at < NOW(6) - INTERVAL 5 SECOND) AS isOverdue
   FROM sources s
-  WHERE s.status <> 'deleted' AND (s.lease_until IS NULL OR s.lease_until < NOW(6))
+  WHERE s.status <> 'deleted' AND NOT COALESCE(${LEASE_IS_HELD}, 0)
     AND (s.is_requested OR s.run_id IS NOT NULL OR (s.status = 'active' AND (s.next_run_at < NOW(6) - INTERVAL 5 SECOND
       OR (s.consecutive_failures = 0 AND s.id IN (
         SELECT f.source_id FROM source_files f JOIN imports i ON i.id = f.import_id

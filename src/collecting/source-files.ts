@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import type { ClaimedSource } from './claimed-source.ts';
+import { type ClaimedSource, LEASE } from './claimed-source.ts';
 
 /** The files that sources have brought: which are known, and whose imports have ended. */
 
@@ -36,7 +36,7 @@ const ADD_FILE = `
 const COUNT_FILE = 'UPDATE source_runs SET files = files + 1 WHERE id = ?';
 /** Renews the lease too, so that the row changes even if the position does not. */
 const MOVE_POSITION = `
-  UPDATE sources SET position = ?, lease_until = NOW(6) + INTERVAL 15 SECOND WHERE id = ? AND run_id = ?`;
+  UPDATE sources SET position = ?, lease_until = ${LEASE} WHERE id = ? AND run_id = ?`;
 
 /**
  * Records a file that is staged, so that no later run collects it again.

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import type { ClaimedSource } from './claimed-source.ts';
+import { type ClaimedSource, LEASE, LEASE_IS_HELD } from './claimed-source.ts';
 import { hasEndedFiles } from './source-files.ts';
 import { backoff, nextSlot, type SourceSchedule } from './source-schedule.ts';
 
@@ -16,9 +16,8 @@ export interface SourceClock {
   random: () => number;
 }
 
-/** How often the lease is renewed. It ends after 15 s without that, as an upload does. */
+/** How often the lease is renewed. */
 export const RENEW_EVERY = 4_000;
-const LEASE = 'NOW(6) + INTERVAL 15 SECOND';
 
 /** A source whose process ended this often in a row waits like one that fails, so that it does not end one process after the other. */
 const MAX_CRASHES = 3;
@@ -48,9 +47,9 @@ interface SourceRow {
 /** The tolerance is for clocks that differ: a job that comes a little early must not be lost. */
 const READ = `
   SELECT id, customer_id, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, status, revision,
-    position, consecutive_failures, is_requested, run_id, created_at, (lease_until >= NOW(6)) AS is_leased,
+    position, consecutive_failures, is_requested, run_id, created_at, ${LEASE_IS_HELD} AS is_leased,
     (next_run_at <= NOW(6) + INTERVAL 5 SECOND) AS is_due
-  FROM sources WHERE id = ? FOR UPDATE`;
+  FROM sources s WHERE id = ? FOR UPDATE`;
 
 const ABANDON_RUN = `
   UPDATE source_runs SET status = 'failed', finished_at = NOW(6), error = ? WHERE id = ? AND status = 'running'`;

@@ -80,13 +80,24 @@ describe('the reconciler', () => {
     ];
     const { database } = service.runtime;
     await database.query(
-      'UPDATE sources SET is_requested = 1, run_id = 1, lease_until = NOW(6) + INTERVAL 1 HOUR WHERE id = ?',
+      'UPDATE sources SET is_requested = 1, run_id = 1, lease_until = NOW(6) + INTERVAL 15 SECOND WHERE id = ?',
       [running],
     );
     await reconcileSources(service.runtime);
     expect(await customer.runs(running)).toEqual([]);
     expect(await customer.runs(waiting)).toEqual([]);
     await database.query('UPDATE sources SET is_requested = 0, run_id = NULL WHERE id = ?', [running]);
+  });
+
+  it('takes over a run whose lease was granted before the clock of the database was set back', async () => {
+    const customer = await createFolderCustomer(service, sourcesDir);
+    const id = await customer.createSource();
+    await service.runtime.database.query(
+      'UPDATE sources SET run_id = 1, lease_until = NOW(6) + INTERVAL 1 HOUR WHERE id = ?',
+      [id],
+    );
+    expect(await reconcileSources(service.runtime)).toBeGreaterThanOrEqual(1);
+    await until('another run', async () => (await customer.runs(id))[0]?.status === 'done');
   });
 });
 

@@ -8,13 +8,13 @@ const SECOND = 1_000;
 const LOOK_EVERY = 2 * SECOND;
 
 /**
- * Makes all retries and failing sources due and ends the time of open circuits, as if hours had passed. A fault run does not test the schedule.
+ * Makes all retries and sources due and ends the time of open circuits, as if hours had passed. A fault run does not test the schedule.
  * Nothing else is changed.
  */
 const LET_TIME_PASS = [
   'UPDATE retries SET due_at = NOW(6) WHERE due_at > NOW(6)',
   'UPDATE webhook_cursors SET circuit_open_until = NULL WHERE circuit_open_until IS NOT NULL',
-  'UPDATE sources SET next_run_at = NOW(6) WHERE next_run_at > NOW(6) AND consecutive_failures > 0',
+  'UPDATE sources SET next_run_at = NOW(6) WHERE next_run_at > NOW(6)',
 ];
 
 const LEFT = `
