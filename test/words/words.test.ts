@@ -18,6 +18,7 @@ it.each([
   ['Keeps webhooks away from private addresses'],
   ['await Promise.allSettled(calls)'],
   ["socket.on('drain', more)"],
+  ["await once(socket, 'drain')"],
 ])('leaves other words alone: %s', (text) => {
   expect(wordsIn(text)).toEqual([]);
 });

@@ -17,7 +17,7 @@ export const RETIRED_WORDS: readonly RetiredWord[] = [
     word: 'drain',
     pattern: /\bdrain(s|ed|ing)?\b/gi,
     instead: 'delivery run, send, wait for',
-    except: [{ text: /on(ce)?\('drain'/g, reason: "the name of an event of Node's streams" }],
+    except: [{ text: /on(ce)?\((\w+, )?'drain'/g, reason: "the name of an event of Node's streams" }],
   },
   {
     word: 'ledger',
