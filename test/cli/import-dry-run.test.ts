@@ -37,9 +37,7 @@ describe('ledgerbell import --dry-run', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.split('\n');
     expect(lines[0]).toMatch(/^line +date +amount +balance +name and description$/);
-    expect(lines[1]).toMatch(
-      /^ +\d+ +new +2026-03-02 +Credit +250\.50 +1250\.50 +RENT$/,
-    );
+    expect(lines[1]).toMatch(/^ +\d+ +new +2026-03-02 +Credit +250\.50 +1250\.50 +RENT$/);
     expect(stdout).toMatch(/ TR330006100519786457841326 +1000\.00 +250\.50 +10\.00 +1241\.00 +0\.50 +TRY$/m);
     expect(stdout).toMatch(/^line \d+, warning: The closing balance is 1241\.00, /m);
     expect(lines.at(-2)).toBe(
