@@ -21,7 +21,7 @@ const LAYERS = [
   ['accounts'],
   ['http', 'delivering'],
   ['runtime.ts'],
-  ['database', 'embedded', 'receiving', 'config.ts'],
+  ['database', 'embedded', 'receiving', 'addresses', 'config.ts'],
   ['queues', 'moment.ts', 'batcher.ts', 'stopping.ts', 'cidrs.ts'],
   ['config', 'log.ts', 'validation.ts', 'zone-offset.ts', 'version.ts'],
 ];

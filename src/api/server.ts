@@ -1,4 +1,4 @@
-import { createAddressGuard } from '../delivering/posting/address-guard.ts';
+import { createAddressGuard } from '../addresses/address-guard.ts';
 import { startServer } from '../http/server.ts';
 import type { StatementFormats } from '../importing/statements/formats.ts';
 import type { Role, Runtime } from '../runtime.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
+import type { AddressGuard } from '../addresses/address-guard.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
-import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import type { Log } from '../log.ts';
 import { findSourceAccounts, refreshAccounts } from './account-status.ts';
 import type { ClaimedSource } from './claimed-source.ts';

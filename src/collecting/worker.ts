@@ -1,4 +1,4 @@
-import { createAddressGuard } from '../delivering/posting/address-guard.ts';
+import { createAddressGuard } from '../addresses/address-guard.ts';
 import { queueImports } from '../queues/jobs.ts';
 import type { SourceJob } from '../queues/queues.ts';
 import { startWorker } from '../queues/worker.ts';
@@ -14,7 +14,7 @@ export function startCollectorWorker(runtime: Runtime): Role {
   const collector = createCollector({
     database,
     secrets,
-    guard: createAddressGuard({ allow: config.allowPrivateEndpoints }),
+    guard: createAddressGuard({ allow: config.allowPrivateEndpoints, subject: 'source' }),
     folderOf: (customerId) => customerFolder(config.sourcesDir, customerId),
     queueImport: (importId) => queueImports(queues, [importId]),
     log,

@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import type { AddressGuard } from '../addresses/address-guard.ts';
 import { KINDS, kindOf, type SourcePlace } from '../collecting/connectors/kinds.ts';
 import { customerFolder } from '../collecting/customer-folder.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
-import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { readId, readJson } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';

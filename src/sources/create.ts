@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import type { AddressGuard } from '../addresses/address-guard.ts';
 import { KINDS } from '../collecting/connectors/kinds.ts';
 import { customerFolder } from '../collecting/customer-folder.ts';
 import { SEALED } from '../database/secret-box.ts';
-import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { readJson } from '../http/input.ts';
 import { createRoute } from '../http/route.ts';
 import { requireWholeKey } from '../http/whole-key.ts';

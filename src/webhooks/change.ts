@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import type { AddressGuard } from '../addresses/address-guard.ts';
 import { Webhook } from '../database/entities/webhook.ts';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
-import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import type { Caller } from '../http/environment.ts';
 import { readId, readJson } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';

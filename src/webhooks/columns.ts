@@ -1,6 +1,6 @@
+import type { AddressGuard } from '../addresses/address-guard.ts';
 import { Account } from '../database/entities/account.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
-import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { type Caller, maySee } from '../http/environment.ts';
 import { invalid, Problem } from '../http/problem.ts';
 import type { Runtime } from '../runtime.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import type { AddressGuard } from '../addresses/address-guard.ts';
 import { Webhook } from '../database/entities/webhook.ts';
 import { SEALED } from '../database/secret-box.ts';
-import type { AddressGuard } from '../delivering/posting/address-guard.ts';
 import { createWebhookSecret } from '../delivering/posting/signature.ts';
 import { readJson } from '../http/input.ts';
 import { createRoute } from '../http/route.ts';

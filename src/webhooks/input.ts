@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { HTTP_URL } from '../addresses/http-url.ts';
 import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/entities/webhook.ts';
 import { Title } from '../http/input.ts';
 import { documented, Id, maxCharacters, wellFormed } from '../validation.ts';
@@ -85,30 +86,6 @@ const wholeNumber = (least: number, most: number) => {
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
 };
 
-const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
-const H16 = '[0-9A-Fa-f]{1,4}';
-const IPV6 = [
-  `(?:${H16}:){7}${H16}`,
-  `(?:${H16}:){1,7}:`,
-  ...[1, 2, 3, 4, 5, 6].map((after) => `(?:${H16}:){1,${7 - after}}(?::${H16}){1,${after}}`),
-  `:(?::${H16}){1,7}`,
-  '::',
-].join('|');
-const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
-
-/**
- * An http or https URL without a user name, whose host is a name in ASCII or an address. A regular expression, so that
- * /openapi.json can say exactly what is accepted. The URL parser also takes spellings such as `http://0x7f.1`.
- */
-export const ENDPOINT = new RegExp(
-  [
-    '^[Hh][Tt][Tt][Pp][Ss]?://',
-    `(?:(?:${LABEL}\\.){0,10}[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.?|(?:${OCTET}\\.){3}${OCTET}|\\[(?:${IPV6})\\])`,
-    '(?::(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?',
-    '(?:[/?#]\\S*)?$',
-  ].join(''),
-);
-
 const ENDPOINT_RULE =
   'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
 
@@ -129,7 +106,7 @@ const fields = {
   endpoint: v.pipe(
     v.string(ENDPOINT_RULE),
     ...maxCharacters(2_048),
-    v.regex(ENDPOINT, ENDPOINT_RULE),
+    v.regex(HTTP_URL, ENDPOINT_RULE),
     v.check((text) => URL.canParse(text), ENDPOINT_RULE),
     documented({ examples: ['https://example.com/ledgerbell'] }),
   ),

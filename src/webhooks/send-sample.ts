@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AddressGuard } from '../delivering/posting/address-guard.ts';
+import type { AddressGuard } from '../addresses/address-guard.ts';
 import { type Answer, createPoster } from '../delivering/posting/post.ts';
 import { buildSample } from '../delivering/posting/sample.ts';
 import { readId } from '../http/input.ts';

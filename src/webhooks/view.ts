@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { HTTP_URL } from '../addresses/http-url.ts';
 import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS, type Webhook } from '../database/entities/webhook.ts';
 import { Count, IdView, Timestamp } from '../http/schemas.ts';
 import type { Runtime } from '../runtime.ts';
-import { ENDPOINT } from './input.ts';
 import { readStandings, type Standing } from './standing.ts';
 
 const Health = v.object({
@@ -26,7 +26,7 @@ export const WebhookView = v.object({
   id: IdView,
   title: v.string(),
   description: v.pipe(v.nullable(v.string()), v.description('What its owner has noted about it.')),
-  endpoint: v.pipe(v.string(), v.regex(ENDPOINT)),
+  endpoint: v.pipe(v.string(), v.regex(HTTP_URL)),
   event: v.picklist(WEBHOOK_EVENTS),
   account: v.pipe(v.union([v.literal('all'), IdView]), v.description('"all", or the id of an account')),
   status: v.picklist(['active', 'paused', 'disabled']),

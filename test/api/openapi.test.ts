@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
 import { createApp } from '../../src/api/app.ts';
-import { createAddressGuard } from '../../src/delivering/posting/address-guard.ts';
 import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { useService } from '../support/service.ts';
 

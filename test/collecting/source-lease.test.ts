@@ -2,9 +2,9 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
 import { createCollector } from '../../src/collecting/collector.ts';
 import type { Connector } from '../../src/collecting/connector.ts';
-import { createAddressGuard } from '../../src/delivering/posting/address-guard.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createTestSource, fileOf, kindOf, never, STATEMENT } from './test-source.ts';

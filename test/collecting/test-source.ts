@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
 import { createCollector } from '../../src/collecting/collector.ts';
 import type { Connector, OfferedFile } from '../../src/collecting/connector.ts';
 import type { ConnectorKind } from '../../src/collecting/connectors/kinds.ts';
-import { createAddressGuard } from '../../src/delivering/posting/address-guard.ts';
 import { createImporter } from '../../src/importing/importer.ts';
 import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { mt940 } from '../importing/statements/statement-files.ts';

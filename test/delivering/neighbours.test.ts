@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
-import { createAddressGuard } from '../../src/delivering/posting/address-guard.ts';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
 import { createPoster } from '../../src/delivering/posting/post.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { createAddressGuard } from '../../src/delivering/posting/address-guard.ts';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
 import { createPoster, type Poster } from '../../src/delivering/posting/post.ts';
 import { createRunner, type Runner, type RunnerOptions } from '../../src/delivering/runner.ts';
 import type { TestService } from './service.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AddressGuard } from '../../delivering/posting/address-guard.ts';
+import type { AddressGuard } from '../../addresses/address-guard.ts';
 import type { Connector } from '../connector.ts';
 import { checkFolder, createFolderConnector } from './folder.ts';
 import { FolderCredentials, FolderSettings } from './folder-settings.ts';

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
-import { type AddressGuard, RefusedAddressError } from './address-guard.ts';
+import { type AddressGuard, RefusedAddressError } from '../../addresses/address-guard.ts';
 
 /** Sends one POST and reports how it ended. Handles timeouts, the check of the address, and what is kept of the answer. */
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
+import { createAddressGuard } from '../../../src/addresses/address-guard.ts';
 import { createPoster, type Poster } from '../../../src/delivering/posting/post.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 

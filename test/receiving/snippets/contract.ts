@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
+import { createAddressGuard } from '../../../src/addresses/address-guard.ts';
 import { createPoster, type PostRequest } from '../../../src/delivering/posting/post.ts';
 import { until } from '../../support/until.ts';
 import { createSigningWebhook } from './deliveries.ts';

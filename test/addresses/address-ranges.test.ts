@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
-import { SPECIAL_RANGES } from '../../../src/delivering/posting/special-ranges.ts';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
+import { SPECIAL_RANGES } from '../../src/addresses/special-ranges.ts';
 import { answering, lookUp } from './fixed-answers.ts';
 
 const strict = createAddressGuard({ allow: [] });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
-import type { ResolverOptions } from '../../../src/delivering/posting/resolver.ts';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
+import type { ResolverOptions } from '../../src/addresses/resolver.ts';
 import { useResolvers } from './test-resolver.ts';
 
 const { dns, resolver } = await useResolvers();

@@ -4,9 +4,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createAddressGuard, RefusedAddressError } from '../../../src/delivering/posting/address-guard.ts';
-import type { Resolve } from '../../../src/delivering/posting/resolver.ts';
-import { reservePort } from '../../support/reserved-port.ts';
+import { createAddressGuard, RefusedAddressError } from '../../src/addresses/address-guard.ts';
+import type { Resolve } from '../../src/addresses/resolver.ts';
+import { reservePort } from '../support/reserved-port.ts';
 import { answering, failing, lookUp } from './fixed-answers.ts';
 
 const strict = createAddressGuard({ allow: [] });

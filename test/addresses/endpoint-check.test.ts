@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
 import { answering, failing, lookUp } from './fixed-answers.ts';
 
 describe('the check at creation', () => {

@@ -3,12 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach } from 'vitest';
-import {
-  createResolver,
-  type Resolve,
-  type ResolverOptions,
-} from '../../../src/delivering/posting/resolver.ts';
-import { useNameServer } from '../../support/name-server.ts';
+import { createResolver, type Resolve, type ResolverOptions } from '../../src/addresses/resolver.ts';
+import { useNameServer } from '../support/name-server.ts';
 
 /** A DNS server of the test file's own, and resolvers that ask it. Call it at the top of the file. */
 export async function useResolvers() {

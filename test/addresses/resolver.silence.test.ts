@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/delivering/posting/address-guard.ts';
-import { createPoster } from '../../../src/delivering/posting/post.ts';
+import { createAddressGuard } from '../../src/addresses/address-guard.ts';
+import { createPoster } from '../../src/delivering/posting/post.ts';
 import { useResolvers } from './test-resolver.ts';
 
 const { dns, resolver } = await useResolvers();

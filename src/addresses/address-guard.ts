@@ -1,43 +1,52 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Address, contains, parseCidr } from '../../cidrs.ts';
+import { type Address, contains, parseCidr } from '../cidrs.ts';
 import { createResolver, type Resolve } from './resolver.ts';
 import { SPECIAL_RANGES } from './special-ranges.ts';
 
-/** Guards against server-side request forgery: checks that webhook endpoints lead to public addresses only. */
+/** Guards against server-side request forgery: checks that what customers name leads to public addresses only. */
 
-/** The longest endpoint that can be stored, in characters. */
+/** The longest URL that can be stored, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** Ends every refusal of an address: what can be done about it. */
-const REMEDY =
-  'Webhooks go to public addresses only: use one, or have the operator add this range to ALLOW_PRIVATE_ENDPOINTS.';
+/** How a refusal names what was checked, and the rule that it breaks. */
+const SUBJECTS = {
+  endpoint: { name: 'The endpoint', rule: 'Webhooks go to public addresses only' },
+  source: { name: 'The source', rule: 'Sources are read from public addresses only' },
+};
 
 export interface AddressGuard {
   /**
    * Checks what the URL itself shows: protocol, credentials, length, and a literal address or `localhost`.
    * undici does not call `lookup` for a literal address, so this check must precede every request.
-   * @returns null when nothing is wrong, otherwise one sentence for the owner of the webhook. It contains no input.
+   * @returns null when nothing is wrong, otherwise one sentence for the owner of the webhook or source. It contains no input.
    */
   checkUrl(url: URL): string | null;
   /**
+   * The same for a host without a URL, where another protocol is spoken: a literal address or `localhost`. IPv6 without brackets.
+   * Node does not call `lookup` for a literal address, so this check must precede every connection.
+   */
+  checkHost(host: string): string | null;
+  /**
    * Does `checkUrl`, then resolves the name and checks its current addresses: at least one must be allowed. For creating or
-   * changing a webhook. A name that does not exist is refused. If DNS fails, the endpoint is accepted: `lookup` checks it at each
-   * connection.
+   * changing a webhook or a source. A name that does not exist is refused. If DNS fails, the URL is accepted: `lookup` checks it at
+   * each connection.
    * @returns null or one sentence, as `checkUrl` does. The sentence names the kind of address, never the address,
    * so that nobody can read the operator's internal DNS through it.
    */
   checkEndpoint(url: URL): Promise<string | null>;
+  /** Does `checkHost`, then resolves the name as `checkEndpoint` does. */
+  resolveHost(host: string): Promise<string | null>;
   /**
-   * For undici's `new Agent({ connect: { lookup } })`. Resolves once and returns only allowed addresses. The address that was
-   * checked is the one that is connected to, so a second answer of DNS cannot slip in.
+   * For undici's `new Agent({ connect: { lookup } })` and Node's `connect({ lookup })`. Resolves once and returns only allowed
+   * addresses. The address that was checked is the one that is connected to, so a second answer of DNS cannot slip in.
    * Refused addresses are dropped. A name that has no other fails with `RefusedAddressError`.
    */
   lookup: LookupFunction;
 }
 
-/** The name has no address that webhooks may be sent to. The message names the kind of address, not the address. */
+/** The name has no address that may be connected to. The message names the kind of address, not the address. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError';
   readonly code = 'EADDRREFUSED_BY_POLICY';
@@ -49,17 +58,23 @@ const RANGES = SPECIAL_RANGES.map((range) => ({ ...range, parsed: ipaddr.parseCI
  * Creates the guard.
  * @param options.allow CIDR ranges that are allowed although they are special (ALLOW_PRIVATE_ENDPOINTS). An IPv4 range
  * also allows the IPv6 forms that visibly carry one of its addresses (mapped, NAT64, 6to4 and the like).
+ * @param options.subject what the refusals speak of.
  * @param options.resolve how names are resolved. Default: by the hosts file and DNS.
  * @throws {Error} when an item of `allow` is not a CIDR range. The message names the item.
  */
 export function createAddressGuard({
   allow,
+  subject = 'endpoint',
   resolve = createResolver(),
 }: {
   allow: readonly string[];
+  subject?: keyof typeof SUBJECTS;
   resolve?: Resolve;
 }): AddressGuard {
   const allowed = allow.map(parseCidr);
+  const { name, rule } = SUBJECTS[subject];
+  /** Ends every refusal of an address: what can be done about it. */
+  const remedy = `${rule}: use one, or have the operator add this range to ALLOW_PRIVATE_ENDPOINTS.`;
 
   function isAllowed(address: Address): boolean {
     return allowed.some((range) => contains(range, address));
@@ -86,26 +101,29 @@ export function createAddressGuard({
   }
 
   function checkUrl(url: URL): string | null {
-    if (url.protocol !== 'http:' && url.protocol !== 'https:')
-      return 'The endpoint must be an http or https URL.';
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') return `${name} must be an http or https URL.`;
     if (url.username !== '' || url.password !== '') {
-      return 'The endpoint must hold no user name and no password: send them in a custom header instead.';
+      return `${name} must hold no user name and no password: send them in a custom header instead.`;
     }
     if (url.href.length > MAX_URL_LENGTH) {
-      return `The endpoint must be no longer than ${MAX_URL_LENGTH} characters, written with percent-encoding.`;
+      return `${name} must be no longer than ${MAX_URL_LENGTH} characters, written with percent-encoding.`;
     }
-    const host = bareHost(url);
-    if (host === '') return 'The endpoint must name a host.';
+    return checkHost(hostOf(url));
+  }
+
+  function checkHost(text: string): string | null {
+    const host = bareHost(text);
+    if (host === '') return `${name} must name a host.`;
     if (isIP(host) !== 0) {
       const reason = refusalOfText(host);
-      return reason === null ? null : `The endpoint's address is ${reason}. ${REMEDY}`;
+      return reason === null ? null : `${name}'s address is ${reason}. ${remedy}`;
     }
     // Loopback whatever DNS says (RFC 6761, section 6.3).
     if (host === 'localhost' || host.endsWith('.localhost')) {
       const reason = refusalOfText('127.0.0.1');
       return reason === null || refusalOfText('::1') === null
         ? null
-        : `The endpoint's host is ${reason}. ${REMEDY}`;
+        : `${name}'s host is ${reason}. ${remedy}`;
     }
     return null;
   }
@@ -119,17 +137,21 @@ export function createAddressGuard({
       else reasons.add(reason);
     }
     const kinds = reasons.size === 0 ? 'no address' : `an address that is ${[...reasons].join(' or ')}`;
-    return { usable, refusal: `The endpoint's host name leads to ${kinds}. ${REMEDY}` };
+    return { usable, refusal: `${name}'s host name leads to ${kinds}. ${remedy}` };
   }
 
-  function checkEndpoint(url: URL): Promise<string | null> {
-    const refusal = checkUrl(url);
-    if (refusal !== null || isIP(bareHost(url)) !== 0) return Promise.resolve(refusal);
+  async function checkEndpoint(url: URL): Promise<string | null> {
+    return checkUrl(url) ?? resolveHost(hostOf(url));
+  }
+
+  function resolveHost(host: string): Promise<string | null> {
+    const refusal = checkHost(host);
+    if (refusal !== null || isIP(bareHost(host)) !== 0) return Promise.resolve(refusal);
     return new Promise((answer) => {
-      resolve(url.hostname, { all: true }, (error, addresses) => {
+      resolve(host, { all: true }, (error, addresses) => {
         if (error?.code === 'ENOTFOUND') {
           answer(
-            "The endpoint's host name does not exist in DNS: check its spelling, or create the record first.",
+            `${name}'s host name does not exist in DNS: check its spelling, or create the record first.`,
           );
         } else if (error) {
           answer(null);
@@ -152,10 +174,11 @@ export function createAddressGuard({
     });
   };
 
-  return { checkUrl, checkEndpoint, lookup };
+  return { checkUrl, checkHost, checkEndpoint, resolveHost, lookup };
 }
 
-/** The host without the brackets of IPv6 and without final dots, which do not change where it leads. */
-function bareHost(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
-}
+/** The host as other functions want it: IPv6 without brackets. */
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+
+/** In lower case, and without final dots, which do not change where it leads. */
+const bareHost = (host: string): string => host.toLowerCase().replace(/\.+$/, '');

@@ -1,5 +1,5 @@
-import type { AddressGuard } from '../../../src/delivering/posting/address-guard.ts';
-import type { Resolve } from '../../../src/delivering/posting/resolver.ts';
+import type { AddressGuard } from '../../src/addresses/address-guard.ts';
+import type { Resolve } from '../../src/addresses/resolver.ts';
 
 /** A resolver that answers the n-th question with the n-th list. The last list is repeated. */
 export function answering(...answers: string[][]): { resolve: Resolve; asked: string[] } {
