@@ -80,6 +80,13 @@ it('SECRET_KEY is changed while the service runs, and nothing fails or is lost',
   const subscription = webhook({ endpoint: `${receiver.url}/rotated`, headers });
   const { id, secret: former } = (await call(first, 'POST', '/v1/webhooks', subscription, 'two')).webhook;
   const { secret } = (await call(first, 'POST', `/v1/webhooks/${id}/rotate-secret`)).webhook;
+  await call(first, 'POST', '/v1/sources', {
+    title: 'Banka',
+    kind: 'sftp',
+    settings: { host: '127.0.0.1', port: 9, user: 'firma', host_key: `SHA256:${'A'.repeat(43)}` },
+    credentials: { password: 'gizli' },
+    schedule: { every: '31d' },
+  });
   let movements = 0;
   /** A movement is delivered, with both signatures and the header. */
   async function expectDelivery(service: ServiceProcess): Promise<void> {
@@ -97,6 +104,7 @@ it('SECRET_KEY is changed while the service runs, and nothing fails or is lost',
     'idempotency_keys.response',
     'installation.key_id',
     'installation.sealed',
+    'sources.credentials',
     'webhooks.headers',
     'webhooks.previous_secret',
     'webhooks.secret',

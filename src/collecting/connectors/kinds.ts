@@ -3,6 +3,12 @@ import type { AddressGuard } from '../../addresses/address-guard.ts';
 import type { Connector } from '../connector.ts';
 import { checkFolder, createFolderConnector } from './folder.ts';
 import { FolderCredentials, FolderSettings } from './folder-settings.ts';
+import { checkHttpAddress, createHttpConnector } from './http.ts';
+import { HttpCredentials, HttpSettings } from './http-settings.ts';
+import { checkS3Address, createS3Connector } from './s3.ts';
+import { S3Credentials, S3Settings } from './s3-settings.ts';
+import { checkSftpAddress, createSftpConnector } from './sftp.ts';
+import { SftpCredentials, SftpSettings } from './sftp-settings.ts';
 
 /** The kinds of sources. */
 
@@ -65,6 +71,24 @@ export const KINDS = {
     isExclusive: true,
     check: checkFolder,
     create: createFolderConnector,
+  }),
+  sftp: kind({
+    Settings: SftpSettings,
+    Credentials: SftpCredentials,
+    check: checkSftpAddress,
+    create: createSftpConnector,
+  }),
+  http: kind({
+    Settings: HttpSettings,
+    Credentials: v.optional(HttpCredentials, {}),
+    check: checkHttpAddress,
+    create: createHttpConnector,
+  }),
+  s3: kind({
+    Settings: S3Settings,
+    Credentials: S3Credentials,
+    check: checkS3Address,
+    create: createS3Connector,
   }),
 } satisfies Record<string, ConnectorKind>;
 

@@ -1,0 +1,43 @@
+/** Rules for the names of files, the same for all kinds of sources. */
+
+/** What programs call a file while they are writing it. */
+const UNFINISHED = /^\.|\.(?:part|partial|tmp|temp|filepart|crdownload|writing|uploading)$|~$/i;
+
+/** Whether the name says that the file is hidden, or still being written. */
+export const isUnfinished = (name: string): boolean => UNFINISHED.test(name);
+
+/**
+ * Whether a name fits a pattern, in which `*` stands for any characters and `?` for one. Upper and lower case are different.
+ * Takes linear space and at most name × pattern steps: a regular expression could be made to take minutes.
+ */
+export function matchesPattern(name: string, pattern: string): boolean {
+  let at = 0;
+  let wanted = 0;
+  let star = -1;
+  let starAt = 0;
+  while (at < name.length) {
+    if (pattern[wanted] === '*') {
+      star = wanted;
+      starAt = at;
+      wanted += 1;
+    } else if (pattern[wanted] === '?' || pattern[wanted] === name[at]) {
+      wanted += 1;
+      at += 1;
+    } else if (star >= 0) {
+      // The last star takes one character more.
+      wanted = star + 1;
+      starAt += 1;
+      at = starAt;
+    } else {
+      return false;
+    }
+  }
+  return /^\**$/.test(pattern.slice(wanted));
+}
+
+/** The n-th name for a file whose name is taken: "statement.sta", "statement.2.sta", … */
+export function numberedName(name: string, n: number): string {
+  if (n === 1) return name;
+  const dot = name.lastIndexOf('.');
+  return dot > 0 ? `${name.slice(0, dot)}.${n}${name.slice(dot)}` : `${name}.${n}`;
+}
