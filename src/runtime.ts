@@ -8,6 +8,7 @@ import { migrate } from './database/migrate.ts';
 import { createSecretBox, type SecretBox } from './database/secret-box.ts';
 import { checkSecretKey } from './database/secret-check.ts';
 import type { Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { connectFailFast, connectWorker } from './queues/connection.ts';
 import { openQueues, type Queues } from './queues/queues.ts';
 import { abandonStart, type Stop, stopInReverse } from './stopping.ts';
@@ -30,6 +31,7 @@ export interface Runtime {
   connectWorker: () => Redis;
   prefix: string;
   log: Log;
+  metrics: Metrics;
 }
 
 /** A part of the service that runs in this process. */
@@ -134,6 +136,7 @@ export async function openRuntime(
     },
     prefix,
     log,
+    metrics: createMetrics(),
     close,
   };
 }

@@ -80,6 +80,7 @@ export async function startService({
       ...(prefix === undefined ? {} : { prefix }),
     });
     started.push(() => runtime.close());
+    runtime.metrics.setRoles(roles);
     const running: Role[] = [];
     started.push(() => stopTogether(running.map((role) => () => role.stop())));
     if (roles.includes('importer')) {

@@ -5,6 +5,7 @@ import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import { SCOPES } from '../http/scopes.ts';
 import { createStatementFormats } from '../importing/statements/formats.ts';
 import { createLog } from '../log.ts';
+import { createMetrics } from '../metrics/metrics.ts';
 import { openQueues } from '../queues/queues.ts';
 import { DEFAULT_PREFIX } from '../runtime.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
@@ -48,6 +49,7 @@ export function withOperatorApi<T>(
           connectWorker: withoutRedis,
           prefix: DEFAULT_PREFIX,
           log: createLog('silent'),
+          metrics: createMetrics(),
         },
         createAddressGuard({ allow: context.readConfig().allowPrivateEndpoints }),
         // Files are only imported with an API key, so none is read here.

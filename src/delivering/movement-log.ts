@@ -2,7 +2,7 @@ import { createBatcher } from '../batcher.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Filter } from './filters.ts';
 import { createLogCache, type LogCache } from './log-cache.ts';
-import type { NotifiedMovement } from './posting/notification.ts';
+import type { LoggedMovement } from './run/types.ts';
 import type { LogFilter } from './webhook-state.ts';
 
 /** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */
@@ -15,7 +15,7 @@ const READS_PER_STATEMENT = 100;
 
 /** The result of one read of the log. */
 export interface LogRead {
-  movements: NotifiedMovement[];
+  movements: LoggedMovement[];
   /** No other match is left at or before this id. */
   through: number;
   /** Nothing lay beyond `through` at the moment of the read. */
@@ -50,7 +50,7 @@ export interface RangeQuery {
   withoutResultsOf: string | null;
 }
 
-/** Where the fields of a notification come from. */
+/** Where the fields of a movement come from. */
 const COLUMNS = {
   transaction_id: 't.id',
   dc: 't.dc',
@@ -65,7 +65,8 @@ const COLUMNS = {
   opponent_id: 't.opponent_id',
   opponent_iban: 't.opponent_iban',
   date_issue: 't.date_issue',
-} satisfies Record<keyof NotifiedMovement, string>;
+  stored_at: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.date_readed)",
+} satisfies Record<keyof LoggedMovement, string>;
 
 const MOVEMENT = Object.values(COLUMNS).join(', ');
 
@@ -138,7 +139,7 @@ function branchSql(branch: number, reads: readonly RangeQuery[]): { sql: string;
   };
 }
 
-type Row = NotifiedMovement & {
+type Row = LoggedMovement & {
   branch: string | number;
   owner: string;
   newest: string | null;

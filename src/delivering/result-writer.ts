@@ -2,6 +2,7 @@ import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { createBatcher } from '../batcher.ts';
 import { isConnectionError } from '../database/transaction.ts';
+import type { DeliveryMetrics } from '../metrics/delivery-metrics.ts';
 import { type LeasedRecord, LeaseLostError, recordResults } from './record-results.ts';
 
 /** Records the results of all runs of a process. Results that come at about the same time share a transaction. */
@@ -31,16 +32,19 @@ export interface ResultWriter {
   flushSoon(callback: () => void): void;
 }
 
-export function createResultWriter(database: DataSource): ResultWriter {
+/** @param metrics counts the results that are recorded. Without them, nothing is counted. */
+export function createResultWriter(database: DataSource, metrics?: DeliveryMetrics): ResultWriter {
   /** Records that no writer has taken yet. */
   const waiting = new Set<LeasedRecord>();
-  const recordWithRetries = (records: readonly LeasedRecord[]) => {
+  const recordWithRetries = async (records: readonly LeasedRecord[]) => {
     for (const record of records) waiting.delete(record);
-    return pRetry(() => recordResults(database, records), {
+    const revisions = await pRetry(() => recordResults(database, records), {
       retries: 5,
       minTimeout: 250,
       shouldRetry: ({ error }) => isConnectionError(error),
     });
+    for (const { record } of records) metrics?.recorded(record.results);
+    return revisions;
   };
   const write = createBatcher(recordWithRetries, {
     workers: WRITERS,

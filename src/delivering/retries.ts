@@ -1,6 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
-import type { NotifiedMovement } from './posting/notification.ts';
-import type { Delivery } from './run/types.ts';
+import type { Delivery, LoggedMovement } from './run/types.ts';
 
 /** Reads the retries of a webhook that are due. */
 
@@ -11,7 +10,7 @@ import type { Delivery } from './run/types.ts';
 const READ = (order: 'due_at' | 'transaction_id') => `
   SELECT STRAIGHT_JOIN r.transaction_id AS id, r.attempts, r.failures, r.due_in, t.id AS transaction_id, t.dc, t.code, t.amount,
     t.balance, a.currency, t.description, t.account_id, a.title AS account, b.name AS bank, t.opponent_id, t.opponent_iban,
-    t.date_issue
+    t.date_issue, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.date_readed) AS stored_at
   FROM (
     SELECT transaction_id, attempts, failures, TIMESTAMPDIFF(MICROSECOND, NOW(6), due_at) / 1000 AS due_in
     FROM retries FORCE INDEX (retries_due)
@@ -21,7 +20,7 @@ const READ = (order: 'due_at' | 'transaction_id') => `
   LEFT JOIN accounts a ON a.id = t.account_id
   LEFT JOIN banks b ON b.id = a.bank_id`;
 
-type Row = Omit<NotifiedMovement, 'transaction_id'> & {
+type Row = Omit<LoggedMovement, 'transaction_id'> & {
   id: string;
   attempts: number;
   failures: number;

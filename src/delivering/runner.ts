@@ -3,6 +3,7 @@ import { createBatcher } from '../batcher.ts';
 import type { SecretBox } from '../database/secret-box.ts';
 import { isConnectionError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
+import type { DeliveryMetrics } from '../metrics/delivery-metrics.ts';
 import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
 import { createFairDispatch } from './fair-dispatch.ts';
 import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
@@ -68,6 +69,7 @@ export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'
   /** Adds the webhook's job, to run after `delay` milliseconds. */
   addJob: (webhookId: string, delay: number) => Promise<void>;
   log: Log;
+  metrics?: DeliveryMetrics;
   /** The retry schedule. Milliseconds. */
   delays?: readonly number[];
   timeSlice?: number;
@@ -78,7 +80,7 @@ export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'
 const monotonicNow = () => performance.timeOrigin + performance.now();
 
 export function createRunner(options: RunnerOptions): Runner {
-  const { database, secrets, poster, addJob, log } = options;
+  const { database, secrets, poster, addJob, log, metrics } = options;
   const { clock = monotonicNow, random = Math.random, delays = RETRY_DELAYS } = options;
   const { timeSlice = TIME_SLICE, linger = LINGER } = options;
   const lingering = new Set<ActiveRun>();
@@ -88,7 +90,7 @@ export function createRunner(options: RunnerOptions): Runner {
     clock,
     random,
     movementLog: openMovementLog(database),
-    writer: createResultWriter(database),
+    writer: createResultWriter(database, metrics),
     fairDispatch: createFairDispatch(),
     onIdle(run, isIdle) {
       lingering.delete(run);
@@ -135,7 +137,10 @@ export function createRunner(options: RunnerOptions): Runner {
       leases.set(lease, activeRun);
       try {
         const end = await activeRun.send(lease, began);
-        if (end === 'lost') log.warn({ webhookId }, 'lease lost: another run sends on');
+        if (end === 'lost') {
+          metrics?.leaseLost();
+          log.warn({ webhookId }, 'lease lost: another run sends on');
+        }
       } finally {
         leases.delete(lease);
       }

@@ -17,7 +17,7 @@ const SHUTDOWN_GRACE = 4_000;
  * @param tuning the runner's schedule, time slice and the like, for tests that cannot wait for three days.
  */
 export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOptions> = {}): Role {
-  const { config, database, secrets, queues, connectWorker, prefix, log } = runtime;
+  const { config, database, secrets, queues, connectWorker, prefix, log, metrics } = runtime;
   const poster = createPoster({ guard: createAddressGuard({ allow: config.allowPrivateEndpoints }) });
   const runner = createRunner({
     database,
@@ -25,6 +25,7 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
     poster,
     addJob: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay),
     log,
+    metrics: metrics.deliveries,
     ...tuning,
   });
   listenForWakeUps({ connection: connectWorker(), prefix }, runner.notify);

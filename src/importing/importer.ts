@@ -3,6 +3,7 @@ import { createAccount } from '../accounts/add-account.ts';
 import { createBatcher } from '../batcher.ts';
 import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
+import type { ImportMetrics } from '../metrics/import-metrics.ts';
 import { cutIntoChunks } from './chunks.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
@@ -12,7 +13,7 @@ import { createAccountFinder, readAccountsOfImport } from './statements/find-acc
 import { isStatementFormat, type StatementFormats } from './statements/formats.ts';
 import { readStatementFile } from './statements/read-file.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
-import { type Chunk, ImportTakenOverError, storeChunk } from './store-chunk.ts';
+import { type Chunk, countRows, ImportTakenOverError, storeChunk } from './store-chunk.ts';
 import { VISIBLE_TO_IMPORT } from './visible-accounts.ts';
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
@@ -63,8 +64,9 @@ export function createImporter(options: {
   /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
+  metrics?: ImportMetrics;
 }): Importer {
-  const { database, formats, wake, log } = options;
+  const { database, formats, wake, log, metrics } = options;
   const matcher = createMatcher();
 
   /** @throws {UnreadableFileError} when the file cannot be read. */
@@ -86,7 +88,7 @@ export function createImporter(options: {
   }
 
   async function storeChunks(
-    { id: importId, source_id: sourceId }: Unfinished,
+    { id: importId, format, source_id: sourceId }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,
     signal: AbortSignal,
     started: number,
@@ -107,19 +109,24 @@ export function createImporter(options: {
       // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
       next.catch(() => {});
       await noteAccounts(chunk);
-      const webhookIds = await storeChunk({ database, matcher }, chunk, performance.now() - started);
-      const woken = wakeMatched(webhookIds);
-      if (chunk.last) log.info({ importId, rows: chunk.to }, 'import done');
+      const stored = await storeChunk({ database, matcher }, chunk, performance.now() - started);
+      const woken = wakeMatched(stored.webhookIds);
+      metrics?.rows(countRows(chunk, stored));
+      if (chunk.last) {
+        metrics?.ended(format, 'done');
+        log.info({ importId, rows: chunk.to }, 'import done');
+      }
       if (chunk.last || signal.aborted) await woken;
       if (signal.aborted && !chunk.last) return 'given back';
     }
   }
 
   /** @throws the error, unless it ends the import. */
-  async function endFailed(importId: string, error: unknown): Promise<ImportOutcome> {
+  async function endFailed({ id: importId, format }: Unfinished, error: unknown): Promise<ImportOutcome> {
     if (error instanceof ImportTakenOverError) return 'nothing to do';
     if (error instanceof UnreadableFileError) {
       await database.query(FAIL, [error.message, error.message, importId]);
+      metrics?.ended(format, 'unreadable');
       log.info({ importId }, 'import failed: its file cannot be read');
       return 'done';
     }
@@ -142,6 +149,7 @@ export function createImporter(options: {
       if (unfinished === undefined) return 'nothing to do';
       if (unfinished.crash_count >= MAX_CRASHES) {
         await database.query(GIVE_UP, [importId]);
+        metrics?.ended(unfinished.format, 'given_up');
         log.error({ importId }, 'import given up: it keeps failing at the same row');
         return 'nothing to do';
       }
@@ -158,7 +166,7 @@ export function createImporter(options: {
       try {
         return await storeChunks(unfinished, chunks, signal, started);
       } catch (error) {
-        return await endFailed(importId, error);
+        return await endFailed(unfinished, error);
       }
     },
   };

@@ -8,6 +8,7 @@ import {
   type WriteResult,
 } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
+import type { ImportMetrics } from '../metrics/import-metrics.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
 import { type InlineImport, type InlineUpload, toRow, viewStored } from './inline-import.ts';
 import { createMatcher, type Matches } from './matching.ts';
@@ -54,8 +55,9 @@ export function createInlineImports(options: {
   /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
+  metrics?: ImportMetrics;
 }): StoreInline {
-  const { database, wake, log } = options;
+  const { database, wake, log, metrics } = options;
   const matcher = createMatcher();
   const waiting = new Map<string, number>();
   let step: Promise<number> | null = null;
@@ -67,6 +69,18 @@ export function createInlineImports(options: {
     });
     return step;
   };
+
+  function count(stored: Iterable<InlineImport>): void {
+    const rows = { stored: 0, duplicate: 0, rejected: 0 };
+    let imports = 0;
+    for (const { inserted, duplicates } of stored) {
+      rows.stored += inserted;
+      rows.duplicate += duplicates;
+      imports += 1;
+    }
+    metrics?.rows(rows);
+    metrics?.ended('json', 'done', imports);
+  }
 
   /** @returns one result per upload, in order. null: the customer is locked elsewhere. */
   async function store(
@@ -80,6 +94,7 @@ export function createInlineImports(options: {
       const locked = uploads.filter(({ customerId }) => locks.has(customerId));
       return storeLocked(sql, locks, locked, idStep);
     });
+    count(imports.values());
     // Not awaited: the movements are committed, and are delivered even if the wake-up is lost.
     wake(webhookIds).catch((err: unknown) => log.warn({ err }, 'webhooks not woken'));
     return uploads.map((upload) => imports.get(upload) ?? null);

@@ -49,14 +49,14 @@ const INSERT_ISSUES = `
  * Stores a chunk of a staged import in one transaction. With the last chunk it also deletes the staged parts. Repeating a chunk
  * after a crash is harmless: either the checkpoint has moved, or nothing was stored.
  * @param runningFor milliseconds since the run started, for the import's `started_at`.
- * @returns the webhooks to wake.
+ * @returns what was stored, with the webhooks to wake.
  * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
  */
 export function storeChunk(
   { database, matcher }: { database: DataSource; matcher: Matcher },
   chunk: Chunk,
   runningFor = 0,
-): Promise<string[]> {
+): Promise<Stored> {
   const { importId, issues, warnings, last } = chunk;
   return inTransaction(database, async (sql) => {
     const stored = await storeMovements(sql, matcher, chunk);
@@ -73,7 +73,7 @@ export function storeChunk(
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
-    return stored.webhookIds;
+    return stored;
   });
 }
 
@@ -92,12 +92,12 @@ async function storeMovements(sql: Sql, matcher: Matcher, chunk: Chunk): Promise
 }
 
 async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
-  const { importId, from, to, last, movements, entries, rejected, statements, warned } = chunk;
-  const inserted = stored.inserted.get(importId) ?? 0;
+  const { importId, from, to, last, rejected, statements, warned } = chunk;
+  const rows = countRows(chunk, stored);
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
     to,
-    inserted,
-    movements.length + entries.length - inserted,
+    rows.stored,
+    rows.duplicate,
     rejected,
     stored.deliveries.get(importId) ?? 0,
     statements,
@@ -108,4 +108,10 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
     from,
   ]);
   if (affectedRows !== 1) throw new ImportTakenOverError(`import ${importId} is being worked on elsewhere`);
+}
+
+/** Counts the rows of a chunk that was stored. */
+export function countRows({ importId, movements, entries, rejected }: Chunk, { inserted }: Stored) {
+  const stored = inserted.get(importId) ?? 0;
+  return { stored, duplicate: movements.length + entries.length - stored, rejected };
 }

@@ -54,9 +54,9 @@ type Sent = Pick<Upload, 'format' | 'statement'> & { isDryRun: boolean };
 
 /** POST /v1/imports. @param formats of statement files. */
 export const createImport = (runtime: Runtime, formats: StatementFormats) => {
-  const { database, queues, log } = runtime;
+  const { database, queues, log, metrics } = runtime;
   const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
-  const storeInline = createInlineImports({ database, wake, log });
+  const storeInline = createInlineImports({ database, wake, log, metrics: metrics.imports });
   const findUnknownAccounts = createAccountCheck(database);
   const answerDryRun = createDryRuns(database, formats);
 

@@ -4,7 +4,12 @@ import { pruneIdempotencyKeys } from '../http/idempotent-requests.ts';
 import { dropDeadUploads } from '../importing/dead-uploads.ts';
 import { reconcileImports } from '../importing/reconcile.ts';
 import { makeSegments } from '../listing/segment-maker.ts';
-import { addDeliveryJobs, queueImports } from '../queues/jobs.ts';
+import {
+  addDeliveryJobs,
+  countImportsWithoutJob,
+  countWebhooksWithoutJob,
+  queueImports,
+} from '../queues/jobs.ts';
 import type { MaintenanceJob } from '../queues/queues.ts';
 import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
@@ -19,10 +24,18 @@ const SCHEDULER = 'reconcile';
  * BullMQ job scheduler starts this in only one of the maintenance processes each time.
  */
 export function startMaintenanceWorker(runtime: Runtime): Role {
-  const { database, queues, log } = runtime;
+  const { database, queues, redis, log, metrics } = runtime;
   const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', async () => {
-    const imports = await reconcileImports(database, (ids) => queueImports(queues, ids));
-    const webhooks = await reconcileDeliveries(database, (ids) => addDeliveryJobs(queues, ids));
+    const imports = await reconcileImports(database, async (ids) => {
+      const missing = await countImportsWithoutJob(queues, redis, ids);
+      await queueImports(queues, ids);
+      metrics.reconciler.repaired('imports', missing);
+    });
+    const webhooks = await reconcileDeliveries(database, async (ids) => {
+      const missing = await countWebhooksWithoutJob(queues, redis, ids);
+      await addDeliveryJobs(queues, ids);
+      metrics.reconciler.repaired('deliveries', missing);
+    });
     const sources = await reconcileSources(runtime);
     const dropped = await dropDeadUploads(database);
     const pruned = await pruneIdempotencyKeys(database);

@@ -1,6 +1,10 @@
+import type { Redis } from 'ioredis';
 import type { Queues } from './queues.ts';
 
 const JOBS_PER_PIPELINE = 1_000;
+
+const deduplicationIdOf = (webhookId: string): string => `webhook-${webhookId}`;
+const jobIdOf = (importId: string): string => `import-${importId}`;
 
 /**
  * Adds a job for each webhook. A webhook has at most one waiting or delayed job, so adding is idempotent. A delayed job is
@@ -20,7 +24,7 @@ export async function addDeliveryJobs(
         data: { webhookId },
         opts: {
           delay,
-          deduplication: { id: `webhook-${webhookId}`, keepLastIfActive: true, reschedule: true },
+          deduplication: { id: deduplicationIdOf(webhookId), keepLastIfActive: true, reschedule: true },
         },
       })),
     );
@@ -33,7 +37,35 @@ export async function queueImports(queues: Queues, importIds: readonly string[])
     importIds.map((importId) => ({
       name: 'import',
       data: { importId },
-      opts: { jobId: `import-${importId}`, removeOnComplete: true, removeOnFail: true },
+      opts: { jobId: jobIdOf(importId), removeOnComplete: true, removeOnFail: true },
     })),
   );
 }
+
+/**
+ * Counts the webhooks without a job. BullMQ (6.7) keeps the deduplication key of a webhook as long as its job waits, is delayed or
+ * is active.
+ */
+export const countWebhooksWithoutJob = (
+  { deliveries }: Queues,
+  redis: Redis,
+  webhookIds: readonly string[],
+): Promise<number> =>
+  countMissing(
+    redis,
+    webhookIds.map((id) => deliveries.toKey(`de:${deduplicationIdOf(id)}`)),
+  );
+
+/** Counts the imports without a job. */
+export const countImportsWithoutJob = (
+  { imports }: Queues,
+  redis: Redis,
+  importIds: readonly string[],
+): Promise<number> =>
+  countMissing(
+    redis,
+    importIds.map((id) => imports.toKey(jobIdOf(id))),
+  );
+
+const countMissing = async (redis: Redis, keys: readonly string[]): Promise<number> =>
+  keys.length === 0 ? 0 : keys.length - (await redis.exists(...keys));

@@ -3,14 +3,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Filter } from '../../src/delivering/filters.ts';
 import { createLogCache, type LogCache } from '../../src/delivering/log-cache.ts';
 import type { LogRead } from '../../src/delivering/movement-log.ts';
-import type { NotifiedMovement } from '../../src/delivering/posting/notification.ts';
+import type { LoggedMovement } from '../../src/delivering/run/types.ts';
 
 const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null };
 
 /** A log in memory. It returns what a query of MySQL finds, at most `limit` movements at a time. */
 function createLog(limit = 300) {
   const ids: number[] = [];
-  const movements = new Map<number, NotifiedMovement>();
+  const movements = new Map<number, LoggedMovement>();
   const log = { newest: 0, filtersVersion: 1, queries: 0 };
   const query = async (after: number): Promise<LogRead> => {
     log.queries += 1;
@@ -18,7 +18,7 @@ function createLog(limit = 300) {
     const given = found.slice(0, limit);
     const isFull = given.length === limit;
     return {
-      movements: given.map((id) => movements.get(id) as NotifiedMovement),
+      movements: given.map((id) => movements.get(id) as LoggedMovement),
       through: Math.max(after, isFull ? (given.at(-1) ?? 0) : log.newest),
       complete: !isFull,
       filtersVersion: log.filtersVersion,
@@ -32,7 +32,7 @@ function createLog(limit = 300) {
       for (let i = 0; i < count; i += 1) {
         log.newest += 1;
         ids.push(log.newest);
-        movements.set(log.newest, { transaction_id: String(log.newest) } as NotifiedMovement);
+        movements.set(log.newest, { transaction_id: String(log.newest) } as LoggedMovement);
       }
       log.newest += others;
     },

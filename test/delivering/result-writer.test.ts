@@ -60,6 +60,19 @@ it('records nothing for a webhook whose lease is lost, and everything for those 
   expect(await counts()).toEqual([1, 1, 1, 0, 1, 1]);
 });
 
+it('counts the results that were recorded, and none of a webhook whose lease is lost', async () => {
+  const counted: number[] = [];
+  const writer = createResultWriter(service.runtime.database, {
+    recorded: (results) => void counted.push(...results.map(({ startedAt }) => startedAt)),
+    leaseLost() {},
+  });
+  await setCursor(service, leases[2]?.webhookId ?? '', "lease_token = 'of another run'");
+  await Promise.all(
+    leases.map((lease, at) => writer.write(recordOf(lease, [success(5, { startedAt: at })]))),
+  );
+  expect(counted.toSorted()).toEqual([0, 1, 3, 4, 5]);
+});
+
 it('keeps what MySQL refuses of one webhook from holding back the others', async () => {
   const writer = newWriter();
   const tooLong = { error: 'x'.repeat(300) };

@@ -152,7 +152,16 @@ describe('a run', () => {
   });
 
   it('that has lost its lease records nothing: another run sends again what had no result, and no result is mixed', async () => {
-    const runner = runners.create();
+    let lost = 0;
+    const counted: number[] = [];
+    const runner = runners.create({
+      metrics: {
+        recorded: (results) => void counted.push(results.length),
+        leaseLost: () => {
+          lost += 1;
+        },
+      },
+    });
     const { webhook, store } = await subscriber('/lost');
     const [id] = await store(1);
     let isFirst = true;
@@ -167,9 +176,11 @@ describe('a run', () => {
       lease_token: 'of another run',
       lease_writes: 0,
     });
+    expect([lost, counted]).toEqual([1, []]);
     await setCursor(service, webhook.id, 'lease_until = NULL');
     await runner.runJob(webhook.id);
     expect(await statuses(webhook.id)).toEqual(['delivered']);
+    expect([lost, counted.filter((results) => results > 0)]).toEqual([1, [1]]);
     expect(idsAt('/lost')).toEqual([`msg_${webhook.id}-${id}`, `msg_${webhook.id}-${id}`]);
   });
 

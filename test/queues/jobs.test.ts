@@ -3,7 +3,12 @@ import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { connectFailFast, connectWorker } from '../../src/queues/connection.ts';
-import { addDeliveryJobs } from '../../src/queues/jobs.ts';
+import {
+  addDeliveryJobs,
+  countImportsWithoutJob,
+  countWebhooksWithoutJob,
+  queueImports,
+} from '../../src/queues/jobs.ts';
 import { openQueues, QUEUES, type Queues, WORKER_OPTIONS } from '../../src/queues/queues.ts';
 import { until } from '../support/until.ts';
 
@@ -79,5 +84,33 @@ describe('waking a webhook', () => {
     await redis.zrem(`${prefix}:deliveries:delayed`, job?.id ?? '');
     await addDeliveryJobs(queues, ['6']);
     await until('it ran', () => runsOf('6') === 1);
+  });
+});
+
+describe('work without a job', () => {
+  it('is a webhook whose job is neither waiting, delayed nor active', async () => {
+    const count = () => countWebhooksWithoutJob(queues, redis, ['7', '8', '9']);
+    expect(await count()).toBe(3);
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    during = (id) => (id === '7' ? finished : Promise.resolve());
+    await addDeliveryJobs(queues, ['7']);
+    await until('it is active', () => runsOf('7') === 1);
+    await addDeliveryJobs(queues, ['8'], 3_600_000);
+    expect(await count()).toBe(1);
+    await worker.pause(true);
+    await addDeliveryJobs(queues, ['9']);
+    expect(await count()).toBe(0);
+    finish();
+    worker.resume();
+    await until('all ended but the delayed one', async () => (await count()) === 2);
+    expect(await countWebhooksWithoutJob(queues, redis, [])).toBe(0);
+  });
+
+  it('is an import that is not in the queue', async () => {
+    await queueImports(queues, ['1', '2']);
+    expect(await countImportsWithoutJob(queues, redis, ['1', '2', '3'])).toBe(1);
   });
 });

@@ -33,6 +33,7 @@ export const success = (transactionId: number, fields: Partial<AttemptResult> = 
   statusCode: 204,
   startedAt: Date.UTC(2026, 0, 15, 9),
   durationMs: 7,
+  storedAt: Date.UTC(2026, 0, 15, 8, 59, 58),
   error: null,
   response: '',
   failures: 0,

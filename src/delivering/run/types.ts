@@ -5,6 +5,12 @@ import type { Outcome } from './outcome.ts';
 
 /** The input and output of the state machine of a delivery run: start, events, commands and records. */
 
+/** A movement of the log. */
+export interface LoggedMovement extends NotifiedMovement {
+  /** When it was stored: microseconds since 1970. */
+  stored_at: string;
+}
+
 /** One movement for one webhook, to be sent. */
 export interface Delivery {
   transactionId: number;
@@ -15,7 +21,7 @@ export interface Delivery {
   /** Failed attempts on the current retry schedule. A redelivery or a replay starts it again at 0. */
   failures: number;
   /** null: the movement is not stored any more. */
-  movement: NotifiedMovement | null;
+  movement: LoggedMovement | null;
 }
 
 /** The result of one attempt that has ended. */
@@ -30,6 +36,8 @@ export interface AttemptResult {
   /** Milliseconds since 1970. */
   startedAt: number;
   durationMs: number;
+  /** When the movement was stored, in milliseconds since 1970; null: it is not stored any more. */
+  storedAt: number | null;
   error: string | null;
   response: string;
   failures: number;

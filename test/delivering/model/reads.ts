@@ -1,6 +1,5 @@
 import { matchesFilter } from '../../../src/delivering/filter-ranges.ts';
-import type { NotifiedMovement } from '../../../src/delivering/posting/notification.ts';
-import type { Delivery } from '../../../src/delivering/run/types.ts';
+import type { Delivery, LoggedMovement } from '../../../src/delivering/run/types.ts';
 import type { SealedSettings } from '../../../src/delivering/settings.ts';
 import type { LogFilter, WebhookState } from '../../../src/delivering/webhook-state.ts';
 import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
@@ -167,7 +166,7 @@ export function readRetries(
 }
 
 /** The state machine only checks whether a movement is there. */
-const MOVEMENT = {} as NotifiedMovement;
+const MOVEMENT = {} as LoggedMovement;
 
 const toDelivery = (
   { id }: MovementRow,
