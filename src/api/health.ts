@@ -39,21 +39,26 @@ export const getReadiness = ({ database, redis }: Runtime) =>
       },
     },
     async (c) => {
-      const [mysql, queue, migrations] = await Promise.all([
-        probe(() => database.query('SELECT 1')),
-        probe(() => redis.ping()),
+      const [servers, migrations] = await Promise.all([
+        probeServers({ database, redis }),
         probe(async () => {
           if (await database.showMigrations()) throw new Error('migrations have not been run');
         }),
       ]);
-      const ready = [mysql, queue, migrations].every((state) => state === 'ok');
+      const ready = [servers.mysql, servers.redis, migrations].every((state) => state === 'ok');
       if (!ready) c.header('Retry-After', '5');
-      return c.json(
-        { status: ready ? 'ready' : 'not ready', mysql, redis: queue, migrations },
-        ready ? 200 : 503,
-      );
+      return c.json({ status: ready ? 'ready' : 'not ready', ...servers, migrations }, ready ? 200 : 503);
     },
   );
+
+/** Asks MySQL and Redis. Each is `ok`, `not available`, or `does not answer` within 2 s. */
+export async function probeServers({ database, redis }: Pick<Runtime, 'database' | 'redis'>) {
+  const [mysql, queue] = await Promise.all([
+    probe(() => database.query('SELECT 1')),
+    probe(() => redis.ping()),
+  ]);
+  return { mysql, redis: queue };
+}
 
 /** Hides the details of an error, because these routes are public. */
 async function probe(ask: () => Promise<unknown>): Promise<string> {

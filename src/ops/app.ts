@@ -7,6 +7,7 @@ import type { Runtime } from '../runtime.ts';
 import { refuseForeignPages, requireOperator } from './access.ts';
 import { opsConsole } from './console.ts';
 import { DASHBOARD_PATH, queueDashboard } from './dashboard.ts';
+import { metricsPage } from './metrics/metrics-page.ts';
 
 /** Creates the app of the operators' listener. Only the health checks and the explanations of errors are open to everybody. */
 export function createOpsApp(runtime: Runtime): Hono<ApiEnv> {
@@ -23,6 +24,7 @@ export function createOpsApp(runtime: Runtime): Hono<ApiEnv> {
   app.get(`${DASHBOARD_PATH}/`, (c) => c.redirect(DASHBOARD_PATH));
   app.route(DASHBOARD_PATH, queueDashboard(queues, { readOnly: config.queueDashboard === 'read-only' }));
   app.route('/ops', opsConsole(runtime));
+  app.route('/metrics', metricsPage(runtime));
 
   answerUnrouted(app);
   return app;

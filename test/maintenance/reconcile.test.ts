@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startDeliveryWorker } from '../../src/delivering/worker.ts';
 import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { startImporterWorker } from '../../src/importing/worker.ts';
+import { scrape } from '../support/exposition.ts';
 import { createAccount, importDone, largeImport } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
@@ -52,6 +53,9 @@ describe('the reconciler', () => {
     );
     await delivery.stop();
     expect(receiver.at('/hook')).toHaveLength(transactions.length);
+    const { samples } = await scrape(service);
+    for (const queue of ['imports', 'deliveries'])
+      expect(samples.get(`ledgerbell_reconciler_repairs_total{queue="${queue}"}`)).toBeGreaterThan(0);
   });
 });
 

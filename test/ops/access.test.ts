@@ -9,7 +9,15 @@ const closed = useService({
   config: { admin: { user: 'yönetici', password: 'gizli:MARKER' } },
 });
 
-const PATHS = ['/ops', '/ops/', '/ops/queues', '/ops/queues/', '/ops/queues/api/queues', '/ops/nothing'];
+const PATHS = [
+  '/ops',
+  '/ops/',
+  '/ops/queues',
+  '/ops/queues/',
+  '/ops/queues/api/queues',
+  '/ops/nothing',
+  '/metrics',
+];
 
 /** Wrong passwords are counted by address. */
 let addresses = 0;
