@@ -14,7 +14,7 @@ const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15
  * 13 min, 43 min, 2.7 h, 8 h, 18 h … 74 h), so that a bucket says after how many failures a delivery succeeded.
  */
 const LATENCY_SECONDS = [
-  0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 15, 80, 400, 1_500, 6_000, 18_000, 45_000, 78_000, 320_000,
+  0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 8, 20, 80, 400, 1_500, 6_000, 18_000, 45_000, 78_000, 320_000,
 ];
 
 /** What is counted of one attempt. Every `AttemptResult` has it. */

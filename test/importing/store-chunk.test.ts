@@ -46,8 +46,9 @@ const one = (accountId: string, uniqueId: string, fields: object = {}): Chunk['m
   movement: parse(Movement, movement(accountId, fields)),
 });
 
-const store = (chunk: Chunk, matcher = createMatcher()) =>
-  storeChunk({ database: service.runtime.database, matcher }, chunk);
+/** @returns the webhooks to wake. */
+const store = async (chunk: Chunk, matcher = createMatcher()) =>
+  (await storeChunk({ database: service.runtime.database, matcher }, chunk)).webhookIds;
 
 const show = async (key: string, importId: string) =>
   (await service.call('GET', `/v1/imports/${importId}`, { key })).body.import;
