@@ -8,9 +8,14 @@ export interface QueueState {
 }
 
 /** Reads the state of all queues from Redis. It counts jobs without reading them, and looks at the list of Redis' clients. */
-export const readQueueStates = ({ imports, deliveries, maintenance }: Queues): Promise<QueueState[]> =>
+export const readQueueStates = ({
+  imports,
+  deliveries,
+  sources,
+  maintenance,
+}: Queues): Promise<QueueState[]> =>
   Promise.all(
-    [imports, deliveries, maintenance].map(async (queue) => {
+    [imports, deliveries, sources, maintenance].map(async (queue) => {
       const [jobs, workers] = await Promise.all([
         queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
         queue.getWorkersCount(),
