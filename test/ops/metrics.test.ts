@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '../../src/version.ts';
 import { type Exposition, scrape } from '../support/exposition.ts';
@@ -14,6 +15,16 @@ const ROOT = join(import.meta.dirname, '../..');
 const service = useService();
 const receiver = useReceiver();
 
+const IBAN = 'TR330006100519786457841326';
+
+/** Its beginning is a statement without entries, so that it is accepted. The importer cannot read the rest. */
+const HALF_READABLE = zipSync({
+  'a.sta': Buffer.from(
+    `:20:1\r\n:25:${IBAN}\r\n:28C:1/1\r\n:60F:C260115TRY0,00\r\n:62F:C260115TRY0,00\r\n-\r\n`,
+  ),
+  'b.txt': Buffer.from('x'),
+});
+
 /** Before anything has happened, and after real traffic. */
 let early: Exposition;
 let late: Exposition;
@@ -27,17 +38,18 @@ beforeAll(async () => {
   early = await scrape(service);
   receiver.answer('/broken', (_, response) => response.writeHead(500).end());
   const { api_key: key } = await service.customer();
-  const account = await createAccount(service, key);
+  const account = await createAccount(service, key, { iban: IBAN });
   await subscribe(service, key, `${receiver.url}/works`);
   await subscribe(service, key, `${receiver.url}/broken`);
   const movements = ['a', 'b', 'c'].map((unique_id) => movement(account.id, { unique_id }));
   await importMovements(service, key, movements);
   await importMovements(service, key, movements.slice(0, 1));
   const lines = [movement(account.id, { unique_id: 'd' }), movement(account.id, { amount: 'much' })];
-  const send = (body: string, type: string) => service.call('POST', '/v1/imports', { key, body, type });
+  const send = (body: string | Uint8Array, type: string) =>
+    service.call('POST', '/v1/imports', { key, body, type });
   const ndjson = await send(lines.map((line) => JSON.stringify(line)).join('\n'), 'application/x-ndjson');
   await importDone(service, key, ndjson.body.import.id);
-  expect((await send('This is no statement.', 'application/octet-stream')).status).toBe(202);
+  expect((await send(HALF_READABLE, 'application/octet-stream')).status).toBe(202);
   // Its circuit opens at the first failure, because the webhook is new.
   await until('all is sent and recorded, and the state is read again', async () => {
     late = await scrape(service);
