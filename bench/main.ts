@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util';
 import type { Figure, Scale, Start } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
 import { deliveries } from './figures/deliveries.ts';
+import { fileMemory } from './figures/file-memory.ts';
+import { formats } from './figures/formats.ts';
 import { growth } from './figures/growth.ts';
 import { imports } from './figures/imports.ts';
 import { latency } from './figures/latency.ts';
@@ -20,6 +22,7 @@ import { type Result, summarise } from './summary.ts';
 
 const FIGURES: Record<string, Figure> = {
   imports,
+  formats,
   deliveries,
   'single-movements': singleMovements,
   neighbours,
@@ -29,6 +32,7 @@ const FIGURES: Record<string, Figure> = {
   listing,
   replay,
   memory,
+  'file-memory': fileMemory,
   growth,
   'scale-out': scaleOut,
 };

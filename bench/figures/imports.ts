@@ -2,6 +2,7 @@ import { createDataSource } from '../../src/database/data-source.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { askReceiver, requireEqual, subscribe } from '../load.ts';
+import { emptyTables } from '../movement-tables.ts';
 import { makeMovements, toNdjson } from '../movements.ts';
 
 /** Rows of one raw INSERT, as many as the importer stores in one transaction. */
@@ -49,7 +50,7 @@ export const imports: Figure = {
         const measured: Measured[] = [];
         for (const way of Object.keys(WAYS) as Way[])
           measured.push(...(await round(installation, way, rows)));
-        await emptyTables(installation);
+        await emptyTables(installation.runtime.database);
         return measured;
       },
       end: () => installation.end(),
@@ -207,19 +208,6 @@ async function deleteWebhooks(installation: Installation, key: string): Promise<
   requireEqual({ expected: 0, received: (await askReceiver(installation)).count });
   const { webhooks } = (await call(key, 'GET', '/v1/webhooks')) as { webhooks: { id: number | string }[] };
   for (const { id } of webhooks) await call(key, 'DELETE', `/v1/webhooks/${id}`);
-}
-
-/**
- * Empties the tables, so that every round begins in the same state; `growth` measures full tables. Ids continue from where
- * they were, as in production.
- */
-async function emptyTables({ runtime }: Installation): Promise<void> {
-  const { database } = runtime;
-  const [newest] = await database.query<{ id: string }[]>('SELECT MAX(id) AS id FROM transactions');
-  for (const table of ['attempts', 'retries', 'deliveries', 'transactions']) {
-    await database.query(`TRUNCATE TABLE ${table}`);
-  }
-  await database.query(`ALTER TABLE transactions AUTO_INCREMENT = ${BigInt(newest?.id ?? 0) + 1n}`);
 }
 
 const inPieces = <T>(all: readonly T[], size: number): T[][] =>

@@ -1,0 +1,195 @@
+import { zipSync } from 'fflate';
+import { type BenchDay, type BenchEntry, makeDays } from './statement-entries.ts';
+
+/** Renders entries as files, as banks write them. */
+
+/** The account of all statements. */
+export const STATEMENT_IBAN = 'TR320010009999901234567890';
+const CURRENCY = 'TRY';
+
+/** The parts of a file. What `begin` and `end` write stands once; `day` is a statement of its own, or a part of the only one. */
+interface Renderer {
+  begin?: string;
+  day(day: BenchDay): string;
+  end?(last: BenchDay): string;
+}
+
+export const TEXT_FORMATS = ['mt940', 'camt', 'ofx', 'csv', 'bai2'] as const;
+export type TextFormat = (typeof TEXT_FORMATS)[number];
+
+const closingOf = ({ opening, entries }: BenchDay): string => entries.at(-1)?.balance ?? opening;
+const compact = (date: string): string => date.replaceAll('-', '');
+const short = (date: string): string => compact(date).slice(2);
+const comma = (amount: string): string => amount.replace('.', ',');
+const wrap = (text: string, width: number, lineEnd: string): string =>
+  text.match(new RegExp(`.{1,${width}}`, 'g'))?.join(lineEnd) ?? '';
+
+const mt940Entry = ({ date, isCredit, amount, reference, text, name, iban }: BenchEntry): string => {
+  const subFields = (text.match(/.{1,27}/g) ?? []).map((part, at) => `?2${at}${part}`).join('');
+  const details = wrap(`020?00EFT${subFields}?31${iban}?32${name}`, 65, '\r\n');
+  const day = short(date);
+  return `:61:${day}${day.slice(2)}${isCredit ? 'C' : 'D'}${comma(amount)}NTRFNONREF//${reference}\r\n:86:${details}\r\n`;
+};
+
+const camtEntry = ({ date, isCredit, amount, reference, text, name, iban }: BenchEntry): string => {
+  const party = isCredit ? 'Dbtr' : 'Cdtr';
+  return `      <Ntry>
+        <Amt Ccy="${CURRENCY}">${amount}</Amt>
+        <CdtDbtInd>${isCredit ? 'CRDT' : 'DBIT'}</CdtDbtInd>
+        <Sts>BOOK</Sts>
+        <BookgDt><Dt>${date}</Dt></BookgDt>
+        <ValDt><Dt>${date}</Dt></ValDt>
+        <AcctSvcrRef>${reference}</AcctSvcrRef>
+        <BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>RCDT</Cd><SubFmlyCd>ESCT</SubFmlyCd></Fmly></Domn></BkTxCd>
+        <NtryDtls>
+          <TxDtls>
+            <Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs>
+            <RltdPties>
+              <${party}><Nm>${name}</Nm></${party}>
+              <${party}Acct><Id><IBAN>${iban}</IBAN></Id></${party}Acct>
+            </RltdPties>
+            <RmtInf><Ustrd>${text}</Ustrd></RmtInf>
+          </TxDtls>
+        </NtryDtls>
+      </Ntry>
+`;
+};
+
+const camtBalance = (type: string, amount: string, date: string): string =>
+  `      <Bal><Tp><CdOrPrtry><Cd>${type}</Cd></CdOrPrtry></Tp><Amt Ccy="${CURRENCY}">${amount}</Amt><CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>${date}</Dt></Dt></Bal>\n`;
+
+const ofxEntry = ({ date, isCredit, amount, reference, text, name }: BenchEntry): string =>
+  `<STMTTRN>
+<TRNTYPE>${isCredit ? 'CREDIT' : 'DEBIT'}
+<DTPOSTED>${compact(date)}120000.000[+3:TRT]
+<TRNAMT>${isCredit ? '' : '-'}${amount}
+<FITID>${reference}
+<NAME>${name}
+<MEMO>${text}
+</STMTTRN>
+`;
+
+const CSV_HEADING = ['Tarih', 'Açıklama', 'Etiket', 'Tutar', 'Bakiye', 'Dekont No'];
+
+/** As the profile garanti-bbva reads it. */
+const csvCells = ({ date, isCredit, amount, balance, reference, text }: BenchEntry): string[] => {
+  const [year, month, day] = date.split('-');
+  const signed = `${isCredit ? '' : '-'}${amount}`;
+  return [`${day}/${month}/${year}`, text, 'EFT', comma(signed), comma(balance), reference];
+};
+
+const bai2Entry = ({ isCredit, amount, reference, text }: BenchEntry): string =>
+  `16,${isCredit ? 195 : 495},${amount.replace('.', '')},Z,${reference},,${text}/\n`;
+
+const RENDERERS: Record<TextFormat, Renderer> = {
+  mt940: {
+    day: (day) =>
+      `:20:STARTUMSE\r\n:25:${STATEMENT_IBAN}\r\n:28C:1/1\r\n:60F:C${short(day.date)}${CURRENCY}${comma(day.opening)}\r\n` +
+      `${day.entries.map(mt940Entry).join('')}:62F:C${short(day.date)}${CURRENCY}${comma(closingOf(day))}\r\n-\r\n`,
+  },
+  camt: {
+    begin: `<?xml version="1.0" encoding="UTF-8"?>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02">
+  <BkToCstmrStmt>
+    <GrpHdr><MsgId>M</MsgId><CreDtTm>2026-01-15T12:00:00+03:00</CreDtTm></GrpHdr>
+`,
+    day: (day) =>
+      `    <Stmt>\n      <Id>S${day.date}</Id>\n      <Acct><Id><IBAN>${STATEMENT_IBAN}</IBAN></Id><Ccy>${CURRENCY}</Ccy></Acct>\n` +
+      `${camtBalance('OPBD', day.opening, day.date)}${camtBalance('CLBD', closingOf(day), day.date)}${day.entries.map(camtEntry).join('')}    </Stmt>\n`,
+    end: () => '  </BkToCstmrStmt>\n</Document>\n',
+  },
+  ofx: {
+    begin: `OFXHEADER:100
+DATA:OFXSGML
+VERSION:102
+SECURITY:NONE
+ENCODING:UTF-8
+CHARSET:NONE
+COMPRESSION:NONE
+OLDFILEUID:NONE
+NEWFILEUID:NONE
+
+<OFX>
+<SIGNONMSGSRSV1><SONRS><STATUS><CODE>0<SEVERITY>INFO</STATUS><DTSERVER>20260115<LANGUAGE>TUR</SONRS></SIGNONMSGSRSV1>
+<BANKMSGSRSV1><STMTTRNRS><TRNUID>1<STATUS><CODE>0<SEVERITY>INFO</STATUS><STMTRS><CURDEF>${CURRENCY}
+<BANKACCTFROM><BANKID>00100<ACCTID>${STATEMENT_IBAN}<ACCTTYPE>CHECKING</BANKACCTFROM>
+<BANKTRANLIST>
+`,
+    day: ({ entries }) => entries.map(ofxEntry).join(''),
+    end: (last) =>
+      `</BANKTRANLIST><LEDGERBAL><BALAMT>${closingOf(last)}<DTASOF>${compact(last.date)}</LEDGERBAL></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>\n`,
+  },
+  csv: {
+    begin: `IBAN:;${STATEMENT_IBAN}\r\n${CSV_HEADING.join(';')}\r\n`,
+    day: ({ entries }) => entries.map((entry) => `${csvCells(entry).join(';')}\r\n`).join(''),
+  },
+  bai2: {
+    begin: '01,GARAN,ACME,260115,0600,1,,,2/\n',
+    day: (day) => {
+      const balances = `010,${day.opening.replace('.', '')},,,015,${closingOf(day).replace('.', '')},,/`;
+      return (
+        `02,ACME,00100,1,${short(day.date)},,${CURRENCY},2/\n03,${STATEMENT_IBAN},${CURRENCY},${balances}\n` +
+        `${day.entries.map(bai2Entry).join('')}49,,/\n98,,,/\n`
+      );
+    },
+    end: () => '99,,,/\n',
+  },
+};
+
+/**
+ * Renders a file, block by block.
+ * @param entries how many in all. @param perDay how many of each day.
+ */
+export function* renderFile(
+  format: TextFormat | 'ndjson',
+  { entries, perDay, accountId = '' }: { entries: number; perDay: number; accountId?: string },
+): Generator<string> {
+  if (format === 'ndjson') {
+    for (const day of makeDays(entries, perDay)) yield renderNdjson(day.entries, accountId);
+    return;
+  }
+  const { begin = '', day, end } = RENDERERS[format];
+  yield begin;
+  let last: BenchDay | null = null;
+  for (last of makeDays(entries, perDay)) yield day(last);
+  if (last !== null && end !== undefined) yield end(last);
+}
+
+const renderNdjson = (entries: readonly BenchEntry[], accountId: string): string =>
+  entries
+    .map(({ date, isCredit, amount, balance, reference, text, name, iban }) =>
+      JSON.stringify({
+        account_id: accountId,
+        dc: isCredit ? 'Credit' : 'Debit',
+        code: 'EFT',
+        amount,
+        balance,
+        description: text,
+        date_issue: date,
+        opponent_iban: iban,
+        unique_id: reference,
+        name,
+      }),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+
+const encoder = new TextEncoder();
+
+/** Renders a workbook with the columns of the CSV file. It is in memory as a whole. */
+export function renderWorkbook(entries: number, perDay: number): Uint8Array {
+  const cell = (text: string) => `<c t="inlineStr"><is><t>${text}</t></is></c>`;
+  const row = (cells: readonly string[]) => `<row>${cells.map(cell).join('')}</row>`;
+  const rows = [['IBAN:', STATEMENT_IBAN], CSV_HEADING].map(row);
+  for (const day of makeDays(entries, perDay)) rows.push(...day.entries.map(csvCells).map(row));
+  const sheet = `<worksheet><sheetData>${rows.join('')}</sheetData></worksheet>`;
+  const parts = {
+    '[Content_Types].xml': '<Types/>',
+    'xl/workbook.xml':
+      '<workbook xmlns:r="x"><sheets><sheet name="Hareketler" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    'xl/_rels/workbook.xml.rels':
+      '<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>',
+    'xl/worksheets/sheet1.xml': sheet,
+  };
+  return zipSync(Object.fromEntries(Object.entries(parts).map(([name, xml]) => [name, encoder.encode(xml)])));
+}
