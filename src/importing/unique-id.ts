@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Movement } from './movement.ts';
 import { createTally } from './tally.ts';
 
@@ -17,11 +17,11 @@ export function createUniqueIds(): (movement: Movement) => string {
   return (movement) => {
     if (movement.unique_id !== null && movement.unique_id.trim() !== '') return movement.unique_id;
     const { account_id, date_issue, dc, amount, balance, description } = movement;
-    const content = createHash('sha256')
-      .update(
-        JSON.stringify([account_id, date_issue, dc, canonical(amount), canonical(balance), description]),
-      )
-      .digest();
+    const content = hash(
+      'sha256',
+      JSON.stringify([account_id, date_issue, dc, canonical(amount), canonical(balance), description]),
+      'buffer',
+    );
     // Created on first use: it takes 12 KB, and most imports bring their own ids.
     countIn ??= createTally();
     return `content:${content.toString('hex')}:${countIn(content)}`;

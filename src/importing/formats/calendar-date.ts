@@ -1,7 +1,11 @@
 /** @returns YYYY-MM-DD; null if the calendar has no such day */
 export function calendarDate(year: number, month: number, day: number): string | null {
-  if (year < 1900 || year > 2999 || month < 1 || month > 12 || day < 1) return null;
-  // Day 0 of the month after is the last day of this one.
-  if (day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
-  return new Date(Date.UTC(year, month - 1, day)).toISOString().slice(0, 10);
+  if (year < 1900 || year > 2999 || month < 1 || month > 12 || day < 1 || day > lastDayOf(year, month))
+    return null;
+  return `${year}-${month < 10 ? '0' : ''}${month}-${day < 10 ? '0' : ''}${day}`;
+}
+
+function lastDayOf(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }

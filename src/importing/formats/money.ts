@@ -3,22 +3,58 @@ import type { MinorUnits } from './statement.ts';
 /** The largest amount that DECIMAL(20,2) holds, in hundredths. */
 const LARGEST = 10n ** 20n - 1n;
 
+const AMOUNT = { ',': /^(\d*)(?:,(\d*))?$/, '.': /^(\d*)(?:\.(\d*))?$/ };
+
+/** Whole numbers of up to 15 digits are exact in a JavaScript number, and several times as fast as BigInt. */
+const EXACT_DIGITS = 15;
+const ZERO = 0x30;
+
 /**
  * Parses an amount without a sign and without thousands separators, such as "1234", "1234,5" or "1234.56".
  * @param decimalSign "," or ".". An amount may end with it, as in MT940 ("1234,").
  * @returns hundredths; null if the text is no such amount, is too large, or has a third fraction digit other than 0.
  */
 export function parseAmount(text: string, decimalSign: ',' | '.'): MinorUnits | null {
-  const [whole = '', fraction = '', ...more] = text.split(decimalSign);
-  if (more.length > 0 || !/^\d*$/.test(whole) || !/^\d*$/.test(fraction) || whole + fraction === '')
-    return null;
-  if (/[^0]/.test(fraction.slice(2))) return null;
-  const amount = BigInt(whole) * 100n + BigInt(fraction.slice(0, 2).padEnd(2, '0'));
+  const hundredths = parseShortAmount(text, decimalSign);
+  if (hundredths !== -1) return BigInt(hundredths);
+  const match = AMOUNT[decimalSign].exec(text);
+  if (match === null) return null;
+  const [, whole = '', fraction = ''] = match;
+  if (whole + fraction === '') return null;
+  if (fraction.length > 2 && /[^0]/.test(fraction.slice(2))) return null;
+  const amount = BigInt(whole + fraction.slice(0, 2).padEnd(2, '0'));
   return amount > LARGEST ? null : amount;
+}
+
+/** Reads a few digits, with up to two of them after the decimal sign, as whole hundredths. @returns -1 for anything else. */
+function parseShortAmount(text: string, decimalSign: ',' | '.'): number {
+  const { length } = text;
+  if (length === 0 || length > EXACT_DIGITS - 2) return -1;
+  let number = 0;
+  let signAt = length;
+  for (let at = 0; at < length; at += 1) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (digit >= 0 && digit <= 9) number = number * 10 + digit;
+    else if (text[at] === decimalSign && signAt === length && at > 0) signAt = at;
+    else return -1;
+  }
+  const decimals = length - signAt - 1;
+  if (decimals === 2) return number;
+  if (decimals === 1) return number * 10;
+  return decimals <= 0 ? number * 100 : -1;
 }
 
 /** Formats hundredths as a decimal with two fraction digits: -5n is "-0.05". */
 export function formatAmount(amount: MinorUnits): string {
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(3, '0');
-  return `${amount < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+  const sign = amount < 0n ? '-' : '';
+  const absolute = amount < 0n ? -amount : amount;
+  if (absolute <= MAX_EXACT) {
+    const hundredths = Number(absolute);
+    const fraction = hundredths % 100;
+    return `${sign}${(hundredths - fraction) / 100}.${fraction < 10 ? '0' : ''}${fraction}`;
+  }
+  const digits = absolute.toString();
+  return `${sign}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
+
+const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);

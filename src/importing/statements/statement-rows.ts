@@ -66,7 +66,7 @@ export async function* readStatementRows(
           });
           break;
         case 'entry':
-          rows.push(...readEntry(event.entry, statement));
+          readEntry(event.entry, statement, rows);
           break;
         case 'issue':
           if (statement !== null) statement.unread += 1;
@@ -93,12 +93,15 @@ async function openStatement(
   return { line, account: found, opening, balance, credits: 0n, debits: 0n, unread: 0, entries: 0 };
 }
 
-function readEntry(entry: Entry, statement: OpenStatement | null): StatementRow[] {
-  if (entry.status === 'pending') return [];
+/** Adds the rows of an entry to `rows`. */
+function readEntry(entry: Entry, statement: OpenStatement | null, rows: StatementRow[]): void {
+  if (entry.status === 'pending') return;
+  const reject = (path: string, message: string | null): void => {
+    rows.push({ type: 'issue', line: entry.line, path, message });
+  };
   if (statement === null) {
-    return [
-      { type: 'issue', line: entry.line, path: 'account', message: 'the entry belongs to no statement' },
-    ];
+    reject('account', 'the entry belongs to no statement');
+    return;
   }
   statement.entries += 1;
   if (entry.dc === 'Credit') statement.credits += entry.amount;
@@ -108,14 +111,14 @@ function readEntry(entry: Entry, statement: OpenStatement | null): StatementRow[
   }
   const { account } = statement;
   if ('problem' in account) {
-    const message = statement.entries === 1 ? account.problem : null;
-    return [{ type: 'issue', line: entry.line, path: 'account', message }];
+    reject('account', statement.entries === 1 ? account.problem : null);
+    return;
   }
   if (entry.currency !== null && entry.currency !== account.currency) {
-    const message = `is ${entry.currency}, and the account is kept in ${account.currency}`;
-    return [{ type: 'issue', line: entry.line, path: 'currency', message }];
+    reject('currency', `is ${entry.currency}, and the account is kept in ${account.currency}`);
+    return;
   }
-  const { texts, cut } = fitTexts(entry);
+  const shorten = (name: TextName, text: string | null) => fitText(name, text, entry.line, rows);
   const balance = entry.balance ?? statement.balance;
   const movement: StatementMovement = {
     account_id: account.id,
@@ -124,37 +127,25 @@ function readEntry(entry: Entry, statement: OpenStatement | null): StatementRow[
     balance: balance === null ? null : formatAmount(balance),
     date_issue: entry.date,
     unique_id: null,
-    ...texts,
-  };
-  return [
-    ...cut.map((name): StatementRow => {
-      const message = `${name} is longer than ${LIMITS[name]} characters. The rest of it is not stored.`;
-      return { type: 'warning', line: entry.line, message };
-    }),
-    { type: 'movement', line: entry.line, movement, reference: entry.reference },
-  ];
-}
-
-type TextName = keyof typeof LIMITS;
-
-/** A movement must not be lost because a bank writes long texts: they are cut, and `cut` names them. Blank ones are left out. */
-function fitTexts(entry: Entry): { texts: Record<TextName, string | null>; cut: TextName[] } {
-  const cut: TextName[] = [];
-  const shorten = (name: TextName, text: string | null): string | null => {
-    const whole = text?.trim() ?? '';
-    if (whole === '') return null;
-    if (whole.length <= LIMITS[name]) return whole;
-    cut.push(name);
-    return whole.slice(0, LIMITS[name]).replace(/[\uD800-\uDBFF]$/, '');
-  };
-  const texts = {
     code: shorten('code', entry.code),
     description: shorten('description', entry.description),
     name: shorten('name', entry.name),
     opponent_id: shorten('opponent_id', entry.opponentId),
     opponent_iban: shorten('opponent_iban', entry.opponentIban),
   };
-  return { texts, cut };
+  rows.push({ type: 'movement', line: entry.line, movement, reference: entry.reference });
+}
+
+type TextName = keyof typeof LIMITS;
+
+/** A movement must not be lost because a bank writes long texts: they are cut, with a warning. Blank ones are left out. */
+function fitText(name: TextName, text: string | null, line: number, rows: StatementRow[]): string | null {
+  const whole = text?.trim() ?? '';
+  if (whole === '') return null;
+  if (whole.length <= LIMITS[name]) return whole;
+  const message = `${name} is longer than ${LIMITS[name]} characters. The rest of it is not stored.`;
+  rows.push({ type: 'warning', line, message });
+  return whole.slice(0, LIMITS[name]).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 function endStatement(

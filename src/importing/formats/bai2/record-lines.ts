@@ -1,3 +1,5 @@
+import { splitLines } from '../split-lines.ts';
+
 /** A record of BAI2 usually has 80 characters, and banks that write a whole text into one have some hundred. */
 const MAX_LINE = 64 * 1024;
 
@@ -44,7 +46,7 @@ export function createLineReader(splitLong: (text: string) => string[]) {
       // The LF of a CRLF that was cut in two.
       const text = endsWithReturn && part.startsWith('\n') ? part.slice(1) : part;
       endsWithReturn = part.endsWith('\r');
-      const pieces = text.split(/\r\n|[\r\n]/);
+      const pieces = splitLines(text);
       for (const [index, piece] of pieces.entries()) {
         grow(piece);
         if (index === pieces.length - 1) break;

@@ -12,20 +12,27 @@ export interface ScopeHandler {
 }
 
 interface OpenElement {
-  readonly place: Place;
+  place: Place;
   /** Of the innermost scope. */
-  readonly fields: Fields;
-  readonly parent: OpenElement | null;
+  fields: Fields;
   text: string;
 }
 
 /** Follows the elements of a document to their places, and collects the fields of each scope. */
 export function createDocument(handler: ScopeHandler): ElementHandler {
-  let at: OpenElement = { place: OUTSIDE, fields: {}, parent: null, text: '' };
+  let at: OpenElement = { place: OUTSIDE, fields: {}, text: '' };
+  // By depth. Elements at the same depth take turns with one object, since a message has millions of them.
+  const elements = [at];
+  let depth = 0;
   return {
     open(name, attributes, line) {
-      const place = at.place.children.get(name) ?? (at.place.isEndless ? at.place : IGNORED);
-      at = { place, fields: place.scope === null ? at.fields : {}, parent: at, text: '' };
+      const { place: above, fields } = at;
+      const place = above.children.get(name) ?? (above.isEndless ? above : IGNORED);
+      depth += 1;
+      at = elements[depth] ??= { place, fields, text: '' };
+      at.place = place;
+      at.fields = place.scope === null ? fields : {};
+      at.text = '';
       if (place.scope !== null) handler.begin(place.scope, at.fields, name, line);
       if (place.currency !== null) put(at.fields, place.currency, attributes.Ccy ?? '');
     },
@@ -33,10 +40,11 @@ export function createDocument(handler: ScopeHandler): ElementHandler {
       if (at.place.field !== null) at.text += text;
     },
     close(line) {
-      const { place, fields, text, parent } = at;
+      const { place, fields, text } = at;
       if (place.field !== null) put(fields, place.field, text.trim());
       if (place.scope !== null) handler.complete(place.scope, line);
-      if (parent !== null) at = parent;
+      depth = Math.max(0, depth - 1);
+      at = elements[depth] as OpenElement;
     },
   };
 }

@@ -1,3 +1,5 @@
+import { splitLines } from '../split-lines.ts';
+
 /** Longer lines are refused. A movement takes a few hundred characters. */
 export const MAX_LINE_LENGTH = 64 * 1024;
 
@@ -10,6 +12,8 @@ export interface LineSplitter {
 
 /** Some banks end their lines with CR CR LF. */
 const LINE_END = /\r\r\n|\r\n|\r|\n/;
+
+const split = (text: string): string[] => (text.includes('\r\r\n') ? text.split(LINE_END) : splitLines(text));
 
 /** Splits text at CR LF, LF or CR, whatever the parts in which it arrives. */
 export function createLineSplitter(): LineSplitter {
@@ -35,7 +39,7 @@ export function createLineSplitter(): LineSplitter {
       const all = heldCrs + text;
       heldCrs = all.endsWith('\r\r') ? '\r\r' : all.endsWith('\r') ? '\r' : '';
       const rest = all.slice(0, all.length - heldCrs.length);
-      const parts: (string | null)[] = rest.includes('\r') ? rest.split(LINE_END) : rest.split('\n');
+      const parts: (string | null)[] = split(rest);
       const last = parts.pop() ?? '';
       if (parts.length > 0) {
         carry(parts[0] ?? '');

@@ -28,6 +28,7 @@ export function readDate(text: string): ReadDate | null {
 export function readEntryDate(text: string, valueDate: string): ReadDate | null {
   const value = readDate(valueDate);
   if (value === null || !/^\d{4}$/.test(text)) return null;
+  if (valueDate.endsWith(text)) return value;
   const year = Number(value.date.slice(0, 4));
   const distance = (to: ReadDate) => Math.abs(Date.parse(to.date) - Date.parse(value.date)) / DAY;
   const inSameYear = dateOf(year, text);
@@ -43,12 +44,12 @@ function dateOf(year: number, monthAndDay: string): ReadDate | null {
   const day = Number(monthAndDay.slice(2));
   if (month < 1 || month > 12 || day < 1 || day > 31) return null;
   const last = lastDayOf(year, month);
-  const date = `${year}-${monthAndDay.slice(0, 2)}-${Math.min(day, last).toString().padStart(2, '0')}`;
-  return { date, exact: day <= last };
+  const dayText = day <= last ? monthAndDay.slice(2) : String(last);
+  return { date: `${year}-${monthAndDay.slice(0, 2)}-${dayText}`, exact: day <= last };
 }
 
 function lastDayOf(year: number, month: number): number {
   // Every fourth year is a leap year from 1980 to 2079.
   if (month === 2) return year % 4 === 0 ? 29 : 28;
-  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }

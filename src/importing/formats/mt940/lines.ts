@@ -1,3 +1,5 @@
+import { splitLines } from '../split-lines.ts';
+
 /** A line of MT940 has 65 characters, but some banks write a whole :86: on one line. The limit keeps a line without an end from filling the memory. */
 const MAX_LINE = 64 * 1024;
 
@@ -15,7 +17,7 @@ export function createLineReader() {
       // The LF of a CRLF that was cut in two.
       const text = endsWithReturn && part.startsWith('\n') ? part.slice(1) : part;
       endsWithReturn = part.endsWith('\r');
-      const lines = (rest + text).split(/\r\n|[\r\n]/);
+      const lines = splitLines(rest + text);
       rest = (lines.pop() ?? '').slice(0, MAX_LINE);
       return lines;
     },

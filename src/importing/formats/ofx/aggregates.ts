@@ -125,12 +125,15 @@ const depthOf = (aggregate: Aggregate | undefined): number => DEPTHS.get(aggrega
 
 function keep(aggregate: Aggregate, name: string, text: string): void {
   if (text.length > MAX_VALUE) aggregate.shortened.add(name);
-  // A value over several lines is one: line ends count as a space.
-  const clean = text
-    .slice(0, MAX_VALUE)
-    .replace(/\s+/g, (space) => (/[\r\n]/.test(space) ? ' ' : space))
-    .trim();
+  const clean = joinLines(text.slice(0, MAX_VALUE));
   const before = aggregate.values.get(name);
   if (before === undefined) aggregate.values.set(name, clean);
   else if (before !== clean) aggregate.ambiguous.add(name);
+}
+
+/** A value over several lines is one: line ends count as a space. */
+function joinLines(text: string): string {
+  const trimmed = text.trim();
+  if (!/[\r\n]/.test(trimmed)) return trimmed;
+  return trimmed.replace(/\s+/g, (space) => (/[\r\n]/.test(space) ? ' ' : space));
 }

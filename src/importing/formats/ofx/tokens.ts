@@ -28,7 +28,6 @@ const SECTIONS: readonly Section[] = [
 const LONGEST_START = 9;
 const LESS_THAN = 0x3c;
 const LF = 0x0a;
-const CR = 0x0d;
 
 /**
  * Splits SGML or XML into tags and text, from text that comes in any split. It holds at most a tag in memory. It knows no DTD: entities
@@ -73,7 +72,7 @@ export function createTokenizer() {
   const readMarkup = (): boolean => {
     const rest = buffer.length - at;
     if (!isAtEnd && rest < LONGEST_START) return false;
-    const begun = SECTIONS.find(({ start }) => buffer.startsWith(start, at));
+    const begun = findSection(buffer, at);
     if (begun !== undefined) {
       take(at + begun.start.length);
       section = begun;
@@ -116,6 +115,13 @@ export function createTokenizer() {
   };
 }
 
+/** The section that begins here. All begin with "<!" or "<?". */
+function findSection(buffer: string, at: number): Section | undefined {
+  const second = buffer[at + 1];
+  if (second !== '!' && second !== '?') return undefined;
+  return SECTIONS.find(({ start }) => buffer.startsWith(start, at));
+}
+
 /** Counts lines that end with CRLF, LF or CR, in text that comes in any split. */
 function createLineCounter() {
   let line = 1;
@@ -126,11 +132,9 @@ function createLineCounter() {
       // The CR of a CRLF that was cut in two has been counted.
       if (endsWithReturn && text.startsWith('\n')) line -= 1;
       endsWithReturn = text.endsWith('\r');
-      const first = text.search(/[\r\n]/);
-      for (let at = first; at !== -1 && at < text.length; at += 1) {
-        const code = text.charCodeAt(at);
-        if (code === LF || (code === CR && text.charCodeAt(at + 1) !== LF)) line += 1;
-      }
+      for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) line += 1;
+      for (let at = text.indexOf('\r'); at !== -1; at = text.indexOf('\r', at + 1))
+        if (text.charCodeAt(at + 1) !== LF) line += 1;
     },
     line: (): number => line,
   };

@@ -8,12 +8,16 @@ import { type Cell, textOf } from './row.ts';
 /** Two letters, two check digits and up to 30 characters (ISO 13616), perhaps in groups of four. */
 const IBAN = /(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Z0-9])/i;
 
+const NO_ACCOUNT = { iban: null, number: null };
+
 /** Tells an IBAN from another account number by its form. Quotation marks, which some banks leave in their files, are removed. */
 export function splitAccount(cell: Cell | undefined): { iban: string | null; number: string | null } {
-  const text = textOf(cell).replaceAll(/^['"\s]+|['"\s]+$/g, '');
+  const whole = textOf(cell);
+  const text = whole === '' ? '' : whole.replaceAll(/^['"\s]+|['"\s]+$/g, '');
+  if (text === '') return NO_ACCOUNT;
   const [iban] = IBAN.exec(text) ?? [];
   if (iban !== undefined) return { iban: iban.replaceAll(' ', '').toUpperCase(), number: null };
-  return { iban: null, number: text === '' ? null : text };
+  return { iban: null, number: text };
 }
 
 /** The currency as ISO 4217; null if the cell is empty; undefined if it is no currency. */

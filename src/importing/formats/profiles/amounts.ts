@@ -29,7 +29,18 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     .map((text) => text.toLowerCase())
     .sort((one, other) => other.length - one.length);
 
+  /** How nearly all amounts are written. Three decimals may be thousands after the other sign: "5,000" is not 5,00. */
+  const other = decimalSign === '.' ? ',' : '.';
+  const plain = new RegExp(`^(-?)(\\d+|\\d{1,3}(?:[${other}]\\d{3})+)(?:${decimal}(\\d{1,2}))?$`);
+  const readPlain = ([, sign, whole = '', fraction = '']: RegExpExecArray): MinorUnits | null => {
+    const digits = whole.includes(other) ? whole.replaceAll(other, '') : whole;
+    const amount = parseAmount(digits + decimalSign + fraction, decimalSign);
+    return amount !== null && sign === '-' ? -amount : amount;
+  };
+
   const readText = (cell: string): MinorUnits | null => {
+    const simple = plain.exec(cell);
+    if (simple !== null) return readPlain(simple);
     const match = SIGNED.exec(withoutCurrency(cell.replaceAll(/[\s\u00a0\u202f]+/g, ' ').trim(), currencies));
     if (match === null) return null;
     const [, before, afterSign, beforeSign, after, inParentheses, bare] = match;

@@ -5,7 +5,7 @@ import { createDateReader } from './dates.ts';
 import { findColumn, foldHeading } from './headings.ts';
 import { createMovementReader, type Fault } from './movement-cells.ts';
 import type { Column, Profile } from './profile.ts';
-import { type Cell, quote, textOf } from './row.ts';
+import { type Cell, cellAt, quote, textOf } from './row.ts';
 
 /** What a row of the table says. */
 export type Reading =
@@ -48,13 +48,14 @@ export function createEntryReader(
     amountsAt.every((column) => textOf(row[column]) === '');
   const width = heading?.length ?? Number.POSITIVE_INFINITY;
 
-  const describe = (row: readonly Cell[]): string | null =>
-    orNull(
-      at.description
-        .map((column) => textOf(row[column]))
-        .filter((text) => text !== '')
-        .join(' '),
-    );
+  const describe = (row: readonly Cell[]): string | null => {
+    let description = '';
+    for (const column of at.description) {
+      const text = textOf(row[column]);
+      if (text !== '') description += description === '' ? text : ` ${text}`;
+    }
+    return orNull(description);
+  };
 
   return (line, row) => {
     const status = readStatus(row);
@@ -63,9 +64,9 @@ export function createEntryReader(
     const dateCell = row[at.date];
     if (profile.continuationRows && textOf(dateCell) === '')
       return { kind: 'continuation', description: describe(row) ?? '' };
-    if (pendingDates.has(foldHeading(textOf(dateCell)))) return { kind: 'ignored' };
+    if (pendingDates.size > 0 && pendingDates.has(foldHeading(textOf(dateCell)))) return { kind: 'ignored' };
     if (isDetail(row)) return { kind: 'ignored' };
-    const surplus = row.slice(width).find((cell) => textOf(cell) !== '');
+    const surplus = row.length > width ? row.slice(width).find((cell) => textOf(cell) !== '') : undefined;
     if (surplus !== undefined) {
       const message = `${quote(surplus)} is beyond the ${width} columns of the heading: is a separator not in quotation marks?`;
       return { kind: 'fault', fault: { path: 'row', message } };
@@ -77,30 +78,31 @@ export function createEntryReader(
     }
     const movement = readMovement(row);
     if ('path' in movement) return { kind: 'fault', fault: movement };
-    const currency = readCurrency(row[at.currency]);
+    const currency = readCurrency(cellAt(row, at.currency));
     if (currency === undefined) {
-      const message = `${quote(row[at.currency])} is not a currency. Allowed: three letters, such as TRY`;
+      const message = `${quote(cellAt(row, at.currency))} is not a currency. Allowed: three letters, such as TRY`;
       return { kind: 'fault', fault: { path: 'currency', message } };
     }
-    const balanceCell = row[at.balance];
+    const balanceCell = cellAt(row, at.balance);
     const balance = textOf(balanceCell) === '' ? null : readBalance(balanceCell);
     const isBalanceWrong = balance === null && textOf(balanceCell) !== '';
-    const { iban, number } = splitAccount(row[at.counterparty]);
+    const { iban, number } = splitAccount(cellAt(row, at.counterparty));
     return {
       kind: 'entry',
       entry: {
         line,
         status,
         date,
-        ...movement,
+        dc: movement.dc,
+        amount: movement.amount,
         currency,
         balance,
-        code: orNull(textOf(row[at.code])),
+        code: orNull(textOf(cellAt(row, at.code))),
         description: describe(row),
         name: orNull(readName(row, movement.dc)),
         opponentId: number,
         opponentIban: iban,
-        reference: orNull(textOf(row[at.reference])),
+        reference: orNull(textOf(cellAt(row, at.reference))),
       },
       warning: isBalanceWrong ? `the balance ${quote(balanceCell)} cannot be read` : null,
     };
@@ -126,7 +128,7 @@ function createNameReader({ columns: { name } }: Profile, heading: readonly Cell
   const isPair = typeof name === 'object';
   const debit = findColumn(isPair ? name.debit : name, heading);
   const credit = findColumn(isPair ? name.credit : name, heading);
-  return (row: readonly Cell[], dc: Entry['dc']) => textOf(row[dc === 'Debit' ? debit : credit]);
+  return (row: readonly Cell[], dc: Entry['dc']) => textOf(cellAt(row, dc === 'Debit' ? debit : credit));
 }
 
 const orNull = (text: string): string | null => (text === '' ? null : text);

@@ -4,11 +4,15 @@ import { type Cell, type Row, textOf } from './row.ts';
 /** How far from the start a heading is looked for. Banks write at most some twenty rows about the account above their table. */
 export const MAX_ROWS_ABOVE = 100;
 
+/** Words of ASCII with one space between them. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+
 /**
  * A heading for comparing. Letters outside of ASCII count as one and the same, so that a file is also recognised before it is
  * known in which code page it was written.
  */
 export function foldHeading(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase();
   return text
     .normalize('NFC')
     .replaceAll(/[\u0080-\uFFFF]/g, '?')

@@ -2,7 +2,7 @@ import type { Entry, MinorUnits } from '../statement.ts';
 import { createAmountReader } from './amounts.ts';
 import { findColumn, foldHeading } from './headings.ts';
 import type { Profile } from './profile.ts';
-import { type Cell, quote, textOf } from './row.ts';
+import { type Cell, cellAt, quote, textOf } from './row.ts';
 
 export type Movement = Pick<Entry, 'dc' | 'amount'>;
 
@@ -85,7 +85,7 @@ export function createMovementReader(
   return (row) => {
     const signed = read(row);
     if (typeof signed !== 'bigint') return signed;
-    const feeCell = row[at.fee];
+    const feeCell = cellAt(row, at.fee);
     const fee = textOf(feeCell) === '' ? 0n : readAmount(feeCell);
     if (fee === null) return notAnAmount('fee', feeCell);
     const net = signed - fee;

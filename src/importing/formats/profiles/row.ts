@@ -1,3 +1,5 @@
+import { squeeze } from '../white-space.ts';
+
 /** A number as an XLSX file stores it: with a point, perhaps with an exponent. A date is such a number too. */
 export interface NumberCell {
   number: string;
@@ -11,14 +13,15 @@ export type Cell = string | NumberCell;
 /** One row of a table that is not blank. `line` counts lines of a CSV file, or rows of a sheet, from 1. */
 export type Row = { line: number; cells: readonly Cell[] } | { line: number; issue: string };
 
+/** The cell of a column; undefined for -1, a column that the table does not have. `row[-1]` is a slow look-up of a property. */
+export const cellAt = (row: readonly Cell[], column: number): Cell | undefined =>
+  column < 0 ? undefined : row[column];
+
 /** The cell as text, without spaces around it and with one space for each run of whitespace. */
 export function textOf(cell: Cell | undefined): string {
   if (cell === undefined) return '';
   return typeof cell === 'string' ? squeeze(cell) : plainNumber(cell.number);
 }
-
-const squeeze = (text: string): string =>
-  /\s\s|[^\S ]/.test(text) ? text.replaceAll(/\s+/g, ' ').trim() : text.trim();
 
 /** A reference or an account number can be stored as a number: 1.2E11 is 120000000000. */
 function plainNumber(number: string): string {

@@ -14,8 +14,11 @@ export interface SepaTags {
   iban: string | null;
 }
 
+const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null };
+
 /** Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information. Text without them has none. */
 export function readSepaTags(text: string): SepaTags {
+  if (!text.includes('+')) return NO_TAGS;
   const values = new Map<string, string>();
   const matches = [...text.matchAll(TAG)];
   matches.forEach((match, index) => {

@@ -5,7 +5,7 @@ import { type Details, joinWrapped, LINE_WIDTH, SUB_FIELD_WIDTH, tidy } from './
 /** The transaction code of three digits, the separator and a sub-field, or a sub-field alone. */
 const START = /^(?:\d{3}([^\p{L}\p{N}\s.,:-])|([?~^<>@&]))(?:[01]0|2\d|3[0-8]|6[0-3])/u;
 /** The sub-fields that exist. The separator before other digits is part of the text. */
-const CODE = /^(?:00|1[01]|2\d|3[0-8]|6[0-5]|7[01])/;
+const CODES = new Set([0, 10, 11, ...range(20, 38), ...range(60, 65), 70, 71]);
 
 /** The separator of sub-fields; null if the text has none. */
 export function separatorOf(text: string): string | null {
@@ -19,49 +19,71 @@ export function separatorOf(text: string): string | null {
  * Source: Deutsche Kreditwirtschaft, "DFÜ-Abkommen, Anlage 3", chapter 8 (MT940, field 86).
  */
 export function readSubFields(lines: readonly string[], separator: string): Details {
-  const fields = splitSubFields(lines, separator);
-  const join = (codes: readonly string[]) =>
-    joinWrapped(
-      codes.flatMap((code) => fields.get(code) ?? []),
-      SUB_FIELD_WIDTH,
-    );
+  const fields = splitSubFields(joinLines(lines, separator), separator);
+  const join = (codes: readonly number[]) => {
+    const parts: string[] = [];
+    for (const code of codes) {
+      const part = fields.get(code);
+      if (part !== undefined) parts.push(part);
+    }
+    return joinWrapped(parts, SUB_FIELD_WIDTH);
+  };
   const remittance = join(REMITTANCE);
   const tags = readSepaTags(remittance);
-  const account = tidy(fields.get('31') ?? '');
-  const iban = readIban(account ?? '') ?? readIban(fields.get('38') ?? '') ?? tags.iban;
+  const account = tidy(fields.get(31) ?? '');
+  const accountIban = readIban(account ?? '');
   return {
-    description: tags.remittance ?? tidy(remittance) ?? tidy(fields.get('00') ?? ''),
-    name: tidy(join(['32', '33'])) ?? tags.name,
-    opponentId: readIban(account ?? '') === null ? account : null,
-    opponentIban: iban,
+    description: tags.remittance ?? tidy(remittance) ?? tidy(fields.get(0) ?? ''),
+    name: tidy(join(NAME)) ?? tags.name,
+    opponentId: accountIban === null ? account : null,
+    opponentIban: accountIban ?? readIban(fields.get(38) ?? '') ?? tags.iban,
   };
 }
 
-const REMITTANCE = ['20', '21', '22', '23', '24', '25', '26', '27', '28', '29', '60', '61', '62', '63'];
+const REMITTANCE = [...range(20, 29), ...range(60, 63)];
+const NAME = [32, 33];
 
-function splitSubFields(lines: readonly string[], separator: string): Map<string, string> {
-  const fields = new Map<string, string>();
-  const [, ...parts] = joinLines(lines, separator).split(separator);
-  let code: string | null = null;
-  for (const part of parts) {
-    const begun = CODE.exec(part)?.[0];
-    if (begun !== undefined && !fields.has(begun)) {
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+/** The sub-fields by their codes. */
+function splitSubFields(text: string, separator: string): Map<number, string> {
+  const fields = new Map<number, string>();
+  let code = -1;
+  for (let at = text.indexOf(separator); at !== -1; ) {
+    const start = at + separator.length;
+    at = text.indexOf(separator, start);
+    const end = at === -1 ? text.length : at;
+    const begun = codeAt(text, start);
+    if (CODES.has(begun) && !fields.has(begun)) {
       code = begun;
-      fields.set(code, part.slice(2));
-    } else if (code !== null) {
+      fields.set(code, text.slice(start + 2, end));
+    } else if (code !== -1) {
       // Each sub-field comes once. This is the separator within text, such as "Really?20 EUR".
-      fields.set(code, `${fields.get(code)}${separator}${part}`);
+      fields.set(code, `${fields.get(code)}${separator}${text.slice(start, end)}`);
     }
   }
   return fields;
 }
 
+const ZERO = 0x30;
+
+/** Two digits as a number; -1 for anything else. */
+function codeAt(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - ZERO;
+  const ones = text.charCodeAt(at + 1) - ZERO;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : -1;
+}
+
 /** A line that lacks one character lost the blank at its end. */
 function joinLines(lines: readonly string[], separator: string): string {
-  return lines
-    .map((line, index) => {
-      const isWrapped = line.length === LINE_WIDTH - 1 && !lines[index + 1]?.startsWith(separator);
-      return isWrapped && index < lines.length - 1 ? `${line} ` : line;
-    })
-    .join('');
+  let text = '';
+  for (let index = 0; index < lines.length; index += 1) {
+    const line = lines[index] as string;
+    const isLast = index === lines.length - 1;
+    const isWrapped = line.length === LINE_WIDTH - 1 && !isLast && !lines[index + 1]?.startsWith(separator);
+    text += isWrapped ? `${line} ` : line;
+  }
+  return text;
 }
