@@ -41,7 +41,7 @@ const WAYS = {
     for await (const rows of readStatementFile(open(path), options)) {
       for (const row of rows) {
         if ('value' in row) count += 1;
-        else if (!('statement' in row)) throw new Error(`${path}: ${JSON.stringify(row)}`);
+        else if ('issue' in row || 'warning' in row) throw new Error(`${path}: ${JSON.stringify(row)}`);
       }
     }
     return count;

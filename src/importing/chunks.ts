@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { toValidationIssue, type ValidationIssue } from '../validation.ts';
 import type { Row } from './formats/format.ts';
 import { Movement } from './movement.ts';
+import { createOrdinals } from './statements/ordinals.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
 import type { Chunk } from './store-chunk.ts';
-import { createTally } from './tally.ts';
 import { createUniqueIds } from './unique-id.ts';
 
 /** Validates the rows of an import and cuts them into chunks. */
@@ -23,11 +22,14 @@ export interface ChunkedImport {
   checkpoint: number;
   /** The accounts that rows may have; null: the rows are of a statement, whose accounts were found by the reader. */
   accounts: ReadonlySet<string> | null;
+  /** Whether a statement file may go back to any day. See createOrdinals. */
+  isUnordered?: boolean;
 }
 
 /**
  * Yields the chunks of an import. The last chunk may be empty.
  * @throws {UnreadableFileError} what the reader throws, after a chunk with the rows before it.
+ * @throws {UnorderedFileError} unless `isUnordered`.
  */
 export async function* cutIntoChunks(
   rows: AsyncIterable<Row[]>,
@@ -57,9 +59,9 @@ const isEntry = (row: Row): row is EntryRow => 'value' in row || 'issue' in row;
 type OpenChunk = { -readonly [K in keyof Chunk]: Chunk[K] extends readonly (infer T)[] ? T[] : Chunk[K] };
 
 /** Collects rows until they are taken as a chunk. */
-function createChunkBuilder({ id, customerId, checkpoint, accounts }: ChunkedImport) {
+function createChunkBuilder({ id, customerId, checkpoint, accounts, isUnordered = false }: ChunkedImport) {
   const uniqueIdOf = createUniqueIds();
-  const ordinalOf = createOrdinals();
+  const ordinalOf = createOrdinals({ keepAll: isUnordered });
   let position = 0;
   let listedIssues = 0;
   let listedWarnings = 0;
@@ -125,15 +127,6 @@ function createChunkBuilder({ id, customerId, checkpoint, accounts }: ChunkedImp
         if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line: row.line, message: row.warning });
       }
     },
-  };
-}
-
-/** Counts the entries of a file that have the same account, date, direction and amount, from 1. */
-function createOrdinals(): (movement: Movement) => number {
-  let countIn: ReturnType<typeof createTally> | null = null;
-  return ({ account_id, date_issue, dc, amount }) => {
-    countIn ??= createTally();
-    return countIn(createHash('sha256').update(`${account_id} ${date_issue} ${dc} ${amount}`).digest());
   };
 }
 

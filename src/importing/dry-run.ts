@@ -5,7 +5,7 @@ import { cutIntoChunks } from './chunks.ts';
 import type { BegunStatement, Row, StatementTotals } from './formats/format.ts';
 import { createKnownMovements } from './known-movements.ts';
 import type { Movement } from './movement.ts';
-import { identifyEntries, type UnstoredEntries } from './statements/identify-entries.ts';
+import { createEntryIdentifier, type UnstoredEntries } from './statements/identify-entries.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
 import type { Chunk } from './store-chunk.ts';
 import { createCounts } from './tally.ts';
@@ -36,6 +36,9 @@ export type DryStatement = BegunStatement & { line: number; totals: StatementTot
 /** No import has this id, so nothing that is stored counts as this file's own. */
 const NO_IMPORT = '0';
 
+/** The customer is not locked: what others store meanwhile need not be seen. */
+const NOTHING_LOCKED = '0';
+
 /**
  * Reads the rows of a file, and finds those that are known already.
  * @param accounts as for an import (`cutIntoChunks`).
@@ -64,6 +67,8 @@ export async function runDry(
     customerId,
     checkpoint: 0,
     accounts,
+    // A file is read once.
+    isUnordered: true,
   });
   try {
     for await (const chunk of chunks) addChunk(result, chunk, await findKnown(chunk));
@@ -96,10 +101,10 @@ async function* collectStatements(
 /** Creates a function that says of each movement of a chunk whether it is known. A chunk has either movements or entries. */
 function createKnownFinder(sql: Sql): (chunk: Chunk) => Promise<readonly boolean[]> {
   const areKnown = createKnownMovements(sql);
-  const unstored = createUnstoredEntries();
+  const identify = createEntryIdentifier(NO_IMPORT, createUnstoredEntries());
   return async ({ movements, entries }) => {
     if (entries.length === 0) return areKnown(movements);
-    const ids = await identifyEntries(sql, NO_IMPORT, entries, unstored);
+    const ids = await identify(sql, NOTHING_LOCKED, entries);
     return ids.map((id) => id === null);
   };
 }

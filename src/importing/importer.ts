@@ -11,6 +11,8 @@ import { readPart, readParts } from './parts.ts';
 import { createSourceAccounts } from './source-accounts.ts';
 import { createAccountFinder, readAccountsOfImport } from './statements/find-account.ts';
 import { isStatementFormat, type StatementFormats } from './statements/formats.ts';
+import { createEntryIdentifier } from './statements/identify-entries.ts';
+import { UnorderedFileError } from './statements/ordinals.ts';
 import { readStatementFile } from './statements/read-file.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
 import { type Chunk, countRows, ImportTakenOverError, storeChunk } from './store-chunk.ts';
@@ -101,6 +103,7 @@ export function createImporter(options: {
       return [...matched];
     });
     const noteAccounts = createSourceAccounts(database, sourceId);
+    const storing = { database, matcher, identify: createEntryIdentifier(importId) };
     // The next chunk is read and validated while MySQL stores this one.
     for (let next = chunks.next(); ; ) {
       const { value: chunk, done } = await next;
@@ -109,7 +112,7 @@ export function createImporter(options: {
       // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
       next.catch(() => {});
       await noteAccounts(chunk);
-      const stored = await storeChunk({ database, matcher }, chunk, performance.now() - started);
+      const stored = await storeChunk(storing, chunk, performance.now() - started);
       const woken = wakeMatched(stored.webhookIds);
       metrics?.rows(countRows(chunk, stored));
       if (chunk.last) {
@@ -136,38 +139,49 @@ export function createImporter(options: {
     throw error;
   }
 
+  async function storeRest(
+    importId: string,
+    signal: AbortSignal,
+    { isUnordered }: { isUnordered: boolean },
+  ): Promise<ImportOutcome> {
+    const started = performance.now();
+    // In parallel: an import of one movement mostly waits for round trips to MySQL.
+    const [[unfinished], accounts, first] = await Promise.all([
+      database.query<Unfinished[]>(LOAD, [importId]),
+      database.query<{ id: string }[]>(`SELECT a.id ${VISIBLE_TO_IMPORT}`, [importId]),
+      readPart(database, importId, 0),
+    ]);
+    if (unfinished === undefined) return 'nothing to do';
+    if (unfinished.crash_count >= MAX_CRASHES) {
+      await database.query(GIVE_UP, [importId]);
+      metrics?.ended(unfinished.format, 'given_up');
+      log.error({ importId }, 'import given up: it keeps failing at the same row');
+      return 'nothing to do';
+    }
+    const parts = readParts(database, importId, first);
+    const { format } = unfinished;
+    const rows = isFormatName(format) ? FORMATS[format](parts) : readStatements(unfinished, parts);
+    const chunks = cutIntoChunks(rows, {
+      id: importId,
+      customerId: unfinished.customer_id,
+      checkpoint: unfinished.checkpoint,
+      accounts: isFormatName(format) ? new Set(accounts.map(({ id }) => id)) : null,
+      isUnordered,
+    });
+
+    try {
+      return await storeChunks(unfinished, chunks, signal, started);
+    } catch (error) {
+      // The chunks before are stored. The rest is read with all counts kept.
+      if (error instanceof UnorderedFileError) return storeRest(importId, signal, { isUnordered: true });
+      return await endFailed(unfinished, error);
+    }
+  }
+
   return {
     async run(importId, signal, again = false) {
-      const started = performance.now();
       if (again) await database.query(COUNT_CRASH, [importId]);
-      // In parallel: an import of one movement mostly waits for round trips to MySQL.
-      const [[unfinished], accounts, first] = await Promise.all([
-        database.query<Unfinished[]>(LOAD, [importId]),
-        database.query<{ id: string }[]>(`SELECT a.id ${VISIBLE_TO_IMPORT}`, [importId]),
-        readPart(database, importId, 0),
-      ]);
-      if (unfinished === undefined) return 'nothing to do';
-      if (unfinished.crash_count >= MAX_CRASHES) {
-        await database.query(GIVE_UP, [importId]);
-        metrics?.ended(unfinished.format, 'given_up');
-        log.error({ importId }, 'import given up: it keeps failing at the same row');
-        return 'nothing to do';
-      }
-      const parts = readParts(database, importId, first);
-      const { format } = unfinished;
-      const rows = isFormatName(format) ? FORMATS[format](parts) : readStatements(unfinished, parts);
-      const chunks = cutIntoChunks(rows, {
-        id: importId,
-        customerId: unfinished.customer_id,
-        checkpoint: unfinished.checkpoint,
-        accounts: isFormatName(format) ? new Set(accounts.map(({ id }) => id)) : null,
-      });
-
-      try {
-        return await storeChunks(unfinished, chunks, signal, started);
-      } catch (error) {
-        return await endFailed(unfinished, error);
-      }
+      return storeRest(importId, signal, { isUnordered: false });
     },
   };
 }

@@ -3,7 +3,7 @@ import { inTransaction, type Sql, type WriteResult } from '../database/transacti
 import type { ValidationIssue } from '../validation.ts';
 import { lockCustomers } from './import-locks.ts';
 import type { Matcher } from './matching.ts';
-import { identifyEntries, type StatementEntry } from './statements/identify-entries.ts';
+import type { IdentifyEntries, StatementEntry } from './statements/identify-entries.ts';
 import { type Batch, NOTHING_STORED, type Stored, storeBatches, updateAccounts } from './store.ts';
 
 /** Stores the chunks of a staged import. */
@@ -25,6 +25,13 @@ export interface Chunk extends Batch {
   rejected: number;
   /** Statements that begin in this chunk. */
   statements: number;
+}
+
+export interface StoreOptions {
+  database: DataSource;
+  matcher: Matcher;
+  /** Identifies the entries of this import's statements, in all its chunks. */
+  identify: IdentifyEntries;
 }
 
 /** Another worker has moved the checkpoint: this worker has lost the lock on its job, and must stop. */
@@ -53,13 +60,13 @@ const INSERT_ISSUES = `
  * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
  */
 export function storeChunk(
-  { database, matcher }: { database: DataSource; matcher: Matcher },
+  { database, matcher, identify }: StoreOptions,
   chunk: Chunk,
   runningFor = 0,
 ): Promise<Stored> {
   const { importId, issues, warnings, last } = chunk;
   return inTransaction(database, async (sql) => {
-    const stored = await storeMovements(sql, matcher, chunk);
+    const stored = await storeMovements(sql, { matcher, identify }, chunk);
     const rows = [
       ...issues.map(({ line, path, message }) => [
         importId,
@@ -77,11 +84,15 @@ export function storeChunk(
   });
 }
 
-async function storeMovements(sql: Sql, matcher: Matcher, chunk: Chunk): Promise<Stored> {
+async function storeMovements(
+  sql: Sql,
+  { matcher, identify }: Pick<StoreOptions, 'matcher' | 'identify'>,
+  chunk: Chunk,
+): Promise<Stored> {
   const { customerId, importId, movements, entries } = chunk;
   if (movements.length + entries.length === 0) return NOTHING_STORED;
   const locks = await lockCustomers(sql, [customerId]);
-  const ids = await identifyEntries(sql, importId, entries);
+  const ids = await identify(sql, locks.get(customerId)?.newest ?? '0', entries);
   const fresh = entries.flatMap(({ movement }, index) => {
     const uniqueId = ids[index] ?? null;
     return uniqueId === null ? [] : [{ uniqueId, movement }];

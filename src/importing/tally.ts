@@ -15,12 +15,18 @@ const MAX_LOAD = 3 / 4;
  *
  * Two contents whose digests begin with the same 64 bits are counted as one (in a million movements, a chance of 1 in 37 million).
  * Both are stored nevertheless, because their ids contain the whole digest, and the same file still gives the same ids.
+ *
+ * @param firstSlots a power of two.
  */
-export const createTally = (): ((digest: Buffer) => number) => createCounts().add;
+export const createTally = (firstSlots = FIRST_SLOTS): ((digest: Buffer) => number) =>
+  createCounts(firstSlots).add;
 
 /** The counts of a tally: `add` counts a content, `get` only looks. Both return how often it has come so far. */
-export function createCounts(): { add(digest: Buffer): number; get(digest: Buffer): number } {
-  let slots = new Uint32Array(FIRST_SLOTS * SLOT_WORDS);
+export function createCounts(firstSlots = FIRST_SLOTS): {
+  add(digest: Buffer): number;
+  get(digest: Buffer): number;
+} {
+  let slots = new Uint32Array(firstSlots * SLOT_WORDS);
   let used = 0;
 
   function grow(): void {

@@ -2,6 +2,7 @@ import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { createMatcher } from '../../src/importing/matching.ts';
 import { Movement } from '../../src/importing/movement.ts';
+import { createEntryIdentifier } from '../../src/importing/statements/identify-entries.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/importing/store-chunk.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { watchOwnReads } from '../support/reads.ts';
@@ -47,8 +48,10 @@ const one = (accountId: string, uniqueId: string, fields: object = {}): Chunk['m
 });
 
 /** @returns the webhooks to wake. */
-const store = async (chunk: Chunk, matcher = createMatcher()) =>
-  (await storeChunk({ database: service.runtime.database, matcher }, chunk)).webhookIds;
+const store = async (chunk: Chunk, matcher = createMatcher()) => {
+  const identify = createEntryIdentifier(chunk.importId);
+  return (await storeChunk({ database: service.runtime.database, matcher, identify }, chunk)).webhookIds;
+};
 
 const show = async (key: string, importId: string) =>
   (await service.call('GET', `/v1/imports/${importId}`, { key })).body.import;
@@ -201,7 +204,10 @@ describe('a chunk', () => {
     // One movement is known already, so that the new ones have to be counted.
     const movements = [...rows('old', 1), ...rows('new', NEW)];
     const { read } = await watchOwnReads(service.runtime.config.databaseUrl, (database) =>
-      storeChunk({ database, matcher: createMatcher() }, chunk(HISTORY, movements)),
+      storeChunk(
+        { database, matcher: createMatcher(), identify: createEntryIdentifier(importId) },
+        chunk(HISTORY, movements),
+      ),
     );
     expect(await show(key, importId)).toMatchObject({ inserted: HISTORY + NEW, duplicates: 1 });
     expect(read).toBeLessThan(HISTORY / 2);

@@ -1,36 +1,18 @@
 import type { Sql } from '../../database/transaction.ts';
-import { parseAmount } from '../formats/money.ts';
-import type { MinorUnits } from '../formats/statement.ts';
 import type { Movement } from '../movement.ts';
 import { type Evidence, matchEntries } from './match-entries.ts';
-
-/** Gives the entries of a statement their unique ids, and finds those that are stored already. */
+import { formatStatementId, shortenReference } from './statement-id.ts';
+import { type AccountDay, createStoredDays, dayKey, groupKey, type StoredGroup } from './stored-days.ts';
 
 /** A valid entry of a statement, in the order of the file. */
 export interface StatementEntry {
   line: number;
+  /** Its amount and its balance have two decimals. */
   movement: Movement;
   /** What the bank calls it. */
   reference: string | null;
   /** Its number among the entries of this file with the same account, date, direction and amount, from 1. */
   ordinal: number;
-}
-
-/** All that the accounts have on these dates. Index: transactions_account_date. */
-const STORED = `
-  SELECT account_id, DATE_FORMAT(date_issue, '%Y-%m-%d') AS date_issue, dc, amount, balance, import_id,
-    CONVERT(unique_id USING utf8mb4) AS unique_id
-  FROM transactions FORCE INDEX (transactions_account_date)
-  WHERE (account_id, date_issue) IN (?) ORDER BY account_id, date_issue, id`;
-
-interface StoredRow {
-  account_id: string;
-  date_issue: string;
-  dc: Movement['dc'];
-  amount: string;
-  balance: string | null;
-  import_id: string;
-  unique_id: string;
 }
 
 /** The new entries of a file that is not stored: how many there were so far, by what never changes of an entry. */
@@ -40,122 +22,123 @@ export interface UnstoredEntries {
 }
 
 /**
- * Gives each entry its unique id.
+ * Gives each entry of a chunk its unique id.
  * @param sql a transaction that holds the customer's import lock, unless nothing is to be stored.
- * @param unstored what earlier calls found of a file of which nothing is stored: a dry run.
+ * @param newest the id of the customer's newest movement, as the lock says.
  * @returns for each entry its unique id; null: it is stored already.
  */
-export async function identifyEntries(
+export type IdentifyEntries = (
   sql: Sql,
-  importId: string,
+  newest: string,
   entries: readonly StatementEntry[],
-  unstored?: UnstoredEntries,
-): Promise<(string | null)[]> {
-  if (entries.length === 0) return [];
-  const days = new Map(
-    entries.map(({ movement: m }) => [`${m.account_id} ${m.date_issue}`, [m.account_id, m.date_issue]]),
-  );
-  const rows = await sql.query<StoredRow[]>(STORED, [[...days.values()]]);
-  const stored = groupBy(rows, keyOf);
-  const groups = groupBy(entries, ({ movement }) => keyOf(movement));
-  const changedDays = daysWithNewReferences(groups, stored, importId);
+) => Promise<(string | null)[]>;
 
-  const ids = new Map<StatementEntry, string | null>();
-  for (const [key, group] of groups) {
-    const same = stored.get(key) ?? [];
-    const older = same.filter((row) => row.import_id !== importId);
-    const before = (group[0]?.ordinal ?? 1) - 1;
-    const own = unstored?.count(key) ?? same.length - older.length;
-    const matches = matchEntries(group.map(evidenceOfEntry), older.map(evidenceOfRow), {
-      matchedBefore: Math.max(0, before - own),
-      referencesChanged: changedDays.has(dayOf(key)),
-    });
-    let last = Math.max(same.length, ...same.map(numberOf));
-    for (const [index, entry] of group.entries()) {
-      if (matches[index] !== null) ids.set(entry, null);
-      else {
-        last += 1;
-        ids.set(entry, formatId(entry, last));
-        unstored?.add(key);
+/** The entries of a chunk with the same account, date, direction and amount. */
+interface Group {
+  key: string;
+  day: string;
+  entries: StatementEntry[];
+  /** Their positions in the chunk. */
+  positions: number[];
+}
+
+const NOTHING: StoredGroup = { others: [], own: 0, highest: 0 };
+
+/**
+ * Identifies the entries of one import, chunk by chunk. It remembers what was stored on the days of earlier chunks.
+ * @param unstored what earlier calls found of a file of which nothing is stored: a dry run.
+ */
+export function createEntryIdentifier(importId: string, unstored?: UnstoredEntries): IdentifyEntries {
+  const storedDays = createStoredDays(importId);
+
+  return async (sql, newest, entries) => {
+    if (entries.length === 0) return [];
+    const { days, groups } = groupEntries(entries);
+    const groupsOf = await storedDays.read(sql, newest, days);
+    const storedOf = ({ day, key }: Group) => groupsOf(day).get(key) ?? NOTHING;
+    const changedDays = findDaysWithNewReferences(groups, storedOf);
+    const ids: (string | null)[] = entries.map(() => null);
+    for (const group of groups) {
+      const stored = storedOf(group);
+      const own = unstored?.count(group.key) ?? stored.own;
+      const numbered = identifyGroup(group, { ...stored, own }, changedDays.has(group.day));
+      for (const [index, position] of group.positions.entries()) {
+        const id = numbered[index] ?? null;
+        ids[position] = id;
+        if (id !== null) unstored?.add(group.key);
       }
     }
-  }
-  return entries.map((entry) => ids.get(entry) ?? null);
+    return ids;
+  };
 }
 
-type Identifying = Pick<Movement, 'account_id' | 'date_issue' | 'dc' | 'amount'>;
-
-/** The four things of an entry that never change. */
-const keyOf = ({ account_id, date_issue, dc, amount }: Identifying): string =>
-  `${account_id} ${date_issue} ${dc} ${minorUnits(amount)}`;
-
-function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(key(item));
-    if (group === undefined) groups.set(key(item), [item]);
-    else group.push(item);
+function groupEntries(entries: readonly StatementEntry[]): { days: AccountDay[]; groups: Group[] } {
+  const days = new Map<string, AccountDay>();
+  const groups = new Map<string, Group>();
+  for (const [position, entry] of entries.entries()) {
+    const { account_id: accountId, date_issue: date, dc, amount } = entry.movement;
+    const day = dayKey({ accountId, date });
+    if (!days.has(day)) days.set(day, { accountId, date });
+    const key = groupKey(day, dc, amount);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { key, day, entries: [entry], positions: [position] });
+    else {
+      group.entries.push(entry);
+      group.positions.push(position);
+    }
   }
-  return groups;
+  return { days: [...days.values()], groups: [...groups.values()] };
 }
 
-const dayOf = (key: string): string => key.split(' ', 2).join(' ');
+function identifyGroup(
+  { entries }: Group,
+  { others, own, highest }: StoredGroup,
+  referencesChanged: boolean,
+): (string | null)[] {
+  const before = (entries[0]?.ordinal ?? 1) - 1;
+  const number = (entry: StatementEntry, last: number) =>
+    formatStatementId(entry.movement, { number: last, reference: entry.reference });
+  // If nobody else has stored such a movement, this import has stored all the entries before.
+  if (others.length === 0) return entries.map((entry, index) => number(entry, before + index + 1));
+  const matches = matchEntries(entries.map(evidenceOf), others, {
+    matchedBefore: Math.max(0, before - own),
+    referencesChanged,
+  });
+  let last = Math.max(others.length + own, highest);
+  return entries.map((entry, index) => {
+    if (matches[index] !== null) return null;
+    last += 1;
+    return number(entry, last);
+  });
+}
 
 /**
  * Days whose entries are all stored, by their count, while no reference is known: the bank has given them new references. A day
  * with a single entry does not show that.
  */
-function daysWithNewReferences(
-  groups: ReadonlyMap<string, readonly StatementEntry[]>,
-  stored: ReadonlyMap<string, readonly StoredRow[]>,
-  importId: string,
+function findDaysWithNewReferences(
+  groups: readonly Group[],
+  storedOf: (group: Group) => StoredGroup,
 ): Set<string> {
   const days = new Map<string, { entries: number; isChanged: boolean }>();
-  for (const [key, group] of groups) {
-    const older = (stored.get(key) ?? []).filter((row) => row.import_id !== importId);
-    const known = new Set(older.map((row) => evidenceOfRow(row).reference));
-    const day = days.get(dayOf(key)) ?? { entries: 0, isChanged: true };
-    day.entries += group.length;
-    day.isChanged &&=
-      older.length >= group.length && group.every((entry) => !known.has(evidenceOfEntry(entry).reference));
-    days.set(dayOf(key), day);
+  for (const group of groups) {
+    const day = days.get(group.day) ?? { entries: 0, isChanged: true };
+    day.entries += group.entries.length;
+    day.isChanged &&= hasNewReferences(group.entries, storedOf(group).others);
+    days.set(group.day, day);
   }
   return new Set(
     [...days].filter(([, { entries, isChanged }]) => isChanged && entries > 1).map(([day]) => day),
   );
 }
 
-const evidenceOfEntry = ({ movement, reference }: StatementEntry): Evidence => ({
-  reference: shorten(reference),
-  balance: movement.balance === null ? null : minorUnits(movement.balance),
-});
-
-const evidenceOfRow = ({ unique_id, balance }: StoredRow): Evidence => ({
-  reference: referenceOf(unique_id),
-  balance: balance === null ? null : minorUnits(balance),
-});
-
-function minorUnits(amount: string): MinorUnits {
-  const isNegative = amount.startsWith('-');
-  const absolute = parseAmount(isNegative ? amount.slice(1) : amount, '.') ?? 0n;
-  return isNegative ? -absolute : absolute;
+function hasNewReferences(entries: readonly StatementEntry[], others: readonly Evidence[]): boolean {
+  if (others.length < entries.length) return false;
+  const known = new Set(others.map(({ reference }) => reference));
+  return entries.every((entry) => !known.has(evidenceOf(entry).reference));
 }
 
-/** The id of an entry. The date is part of it, because banks use references again; the number, because entries share them. */
-const ID = /^statement:\d{4}-\d\d-\d\d:(?:Debit|Credit):\d+\.\d\d:(\d+):([\s\S]*)$/;
-
-/** Characters of a reference that are kept. A blank one is none. */
-const REFERENCE_LENGTH = 128;
-
-const shorten = (reference: string | null): string | null =>
-  (reference ?? '').trim().slice(0, REFERENCE_LENGTH) || null;
-
-const formatId = (
-  { movement: { date_issue, dc, amount }, reference }: StatementEntry,
-  number: number,
-): string => `statement:${date_issue}:${dc}:${amount}:${number}:${shorten(reference) ?? ''}`;
-
-const numberOf = ({ unique_id }: StoredRow): number => Number(ID.exec(unique_id)?.[1] ?? 0);
-
-/** The ids of movements that were sent as JSON are their senders', and say nothing about the bank's references. */
-const referenceOf = (uniqueId: string): string | null => ID.exec(uniqueId)?.[2] || null;
+const evidenceOf = ({ movement, reference }: StatementEntry): Evidence => ({
+  reference: shortenReference(reference),
+  balance: movement.balance,
+});

@@ -1,5 +1,3 @@
-import type { MinorUnits } from '../formats/statement.ts';
-
 /**
  * Decides which entries of a statement are stored already. Banks send the same entry again in overlapping statements, in the final
  * statement after an interim report, and in other formats, with other texts and sometimes with another reference. They also send
@@ -10,8 +8,8 @@ import type { MinorUnits } from '../formats/statement.ts';
 export interface Evidence {
   /** What the bank calls the entry. Blank counts as absent. */
   reference: string | null;
-  /** The balance after the entry. */
-  balance: MinorUnits | null;
+  /** The balance after the entry, with two decimals. */
+  balance: string | null;
 }
 
 /**
@@ -34,27 +32,84 @@ export function matchEntries(
   { matchedBefore = 0, referencesChanged = false } = {},
 ): (number | null)[] {
   const matches = entries.map((): number | null => null);
-  const free = new Set(stored.keys());
-  const matchWhere = (isSame: (entry: Evidence, movement: Evidence) => boolean, keep = 0) => {
+  const movements = createFreeMovements(stored);
+  const matchWhere = (
+    candidatesFor: (entry: Evidence) => Candidates,
+    isSame: (entry: Evidence, movement: Evidence) => boolean,
+    keep = 0,
+  ) => {
     for (const [index, entry] of entries.entries()) {
-      if (matches[index] !== null || free.size <= keep) continue;
-      for (const at of free) {
-        if (!isSame(entry, stored[at] as Evidence)) continue;
-        matches[index] = at;
-        free.delete(at);
-        break;
-      }
+      if (movements.count() <= keep) return;
+      if (matches[index] === null) matches[index] = movements.take(candidatesFor(entry), entry, isSame);
     }
   };
-  matchWhere(haveSameReference);
-  matchWhere((entry, movement) => haveSameBalance(entry, movement) && !haveOtherReference(entry, movement));
-  matchWhere(haveSameBalance);
+  matchWhere(movements.withReferenceOf, haveSameReference);
   matchWhere(
+    movements.withBalanceOf,
+    (entry, movement) => haveSameBalance(entry, movement) && !haveOtherReference(entry, movement),
+  );
+  matchWhere(movements.withBalanceOf, haveSameBalance);
+  matchWhere(
+    (entry) =>
+      referencesChanged || present(entry.reference) === null ? movements.all : movements.withoutReference,
     (entry, movement) =>
       !haveOtherReference(entry, movement) || (referencesChanged && !haveOtherBalance(entry, movement)),
     matchedBefore,
   );
   return matches;
+}
+
+/** Indexes of movements, in their order. Those before `from` are taken. */
+interface Candidates {
+  indexes: number[];
+  from: number;
+}
+
+const none = (): Candidates => ({ indexes: [], from: 0 });
+
+/** Finds movements that no entry has been matched with, without looking at all of them for each entry. */
+function createFreeMovements(stored: readonly Evidence[]) {
+  const withoutReference = none();
+  const byReference = new Map<string, Candidates>();
+  const byBalance = new Map<string, Candidates>();
+  const isTaken = stored.map(() => false);
+  let free = stored.length;
+  const put = (into: Map<string, Candidates>, key: string, index: number) => {
+    const candidates = into.get(key) ?? none();
+    candidates.indexes.push(index);
+    into.set(key, candidates);
+  };
+  for (const [index, { reference, balance }] of stored.entries()) {
+    const name = present(reference);
+    if (name === null) withoutReference.indexes.push(index);
+    else put(byReference, name, index);
+    if (balance !== null) put(byBalance, balance, index);
+  }
+
+  return {
+    all: { indexes: [...stored.keys()], from: 0 },
+    withoutReference,
+    withReferenceOf: ({ reference }: Evidence) => byReference.get(present(reference) ?? '') ?? none(),
+    withBalanceOf: ({ balance }: Evidence) => byBalance.get(balance ?? '') ?? none(),
+    count: () => free,
+    /** Takes the first of these movements that is the same as the entry; null: none is. */
+    take(
+      candidates: Candidates,
+      entry: Evidence,
+      isSame: (entry: Evidence, movement: Evidence) => boolean,
+    ): number | null {
+      const { indexes } = candidates;
+      while (isTaken[indexes[candidates.from] ?? -1]) candidates.from += 1;
+      for (let at = candidates.from; at < indexes.length; at += 1) {
+        const index = indexes[at] as number;
+        if (isTaken[index] || !isSame(entry, stored[index] as Evidence)) continue;
+        isTaken[index] = true;
+        free -= 1;
+        return index;
+      }
+      return null;
+    },
+  };
 }
 
 const present = (reference: string | null): string | null =>

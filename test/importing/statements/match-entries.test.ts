@@ -7,7 +7,7 @@ const parse = (text: string): Evidence => {
   const [reference = '', balance] = text.split('=');
   return {
     reference: reference === '' ? null : reference,
-    balance: balance === undefined ? null : BigInt(balance),
+    balance: balance ?? null,
   };
 };
 const match = (entries: string[], stored: string[], options?: Parameters<typeof matchEntries>[2]) =>
@@ -57,7 +57,7 @@ describe('entries of the same account, date, direction and amount', () => {
 
   const evidence = fc.record({
     reference: fc.constantFrom(null, ' ', 'A', 'B', 'C'),
-    balance: fc.constantFrom(null, 1n, 2n, 3n),
+    balance: fc.constantFrom(null, '1', '2', '3'),
   });
   const some = fc.array(evidence, { maxLength: 6 });
 

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
+import { renderFile } from '../../../bench/statement-files.ts';
 import { useService } from '../../support/service.ts';
 import { createStatementCustomer, mt940, type TestEntry } from './statement-files.ts';
 
@@ -168,6 +169,26 @@ describe('never lost, never doubled:', () => {
     expect(await movements()).toHaveLength(3);
     await importFile(mt940([of(2, 10, 'A'), of(2, 5, 'B'), of(2, 10, 'C')]));
     expect(await movements()).toHaveLength(3);
+  });
+
+  it('an entry of a day to which a long file goes back', async () => {
+    const { importFile, accountId } = await customer();
+    // More days than the importer keeps counts of.
+    const days = 4_000;
+    const file = [
+      ...renderFile('mt940', { entries: days, perDay: 1 }),
+      ...renderFile('mt940', { entries: 1, perDay: 1 }),
+    ].join('');
+    expect(await importFile(file, { account_id: accountId })).toMatchObject({
+      status: 'done',
+      statements: days + 1,
+      inserted: days + 1,
+      duplicates: 0,
+    });
+    expect(await importFile(file, { account_id: accountId })).toMatchObject({
+      inserted: 0,
+      duplicates: days + 1,
+    });
   });
 
   it('a statement of more rows than a chunk has, with equal payments in several chunks', async () => {
