@@ -1,10 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { formatAmount } from '../../../src/importing/formats/money.ts';
 import { loadProfiles } from '../../../src/importing/formats/profiles/load.ts';
-import { createStatementFormats } from '../../../src/importing/statements/formats.ts';
+import type { StatementEvent } from '../../../src/importing/formats/statement.ts';
+import { createStatementFormats, START_BYTES } from '../../../src/importing/statements/formats.ts';
 import { readStatementFile } from '../../../src/importing/statements/read-file.ts';
 import { UnreadableFileError } from '../../../src/importing/statements/unreadable.ts';
+import { balanceDifferences } from '../formats/statement-events.ts';
 
 /** Public statement files, where they are at hand. They are read as an import reads them, with an account for each statement. */
 const SAMPLES = new URL('../../../../shared/samples/', import.meta.url).pathname;
@@ -24,11 +27,13 @@ const filesIn = (folder: string): string[] =>
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
 
+async function* bytesOf(path: string) {
+  yield readFileSync(path);
+}
+
 async function read(path: string) {
   const counts = { files: 1, statements: 0, rows: 0, rejected: 0, warnings: 0, refused: 0 };
-  async function* bytes() {
-    yield readFileSync(path);
-  }
+  const differences: string[] = [];
   try {
     const options = {
       formats,
@@ -39,11 +44,13 @@ async function read(path: string) {
         currency: currency ?? 'EUR',
       }),
     } as const;
-    for await (const rows of readStatementFile(bytes(), options)) {
+    for await (const rows of readStatementFile(bytesOf(path), options)) {
       for (const row of rows) {
         if ('statement' in row) counts.statements += 1;
-        else if ('warning' in row) counts.warnings += 1;
-        else if ('issue' in row) counts.rejected += 1;
+        else if ('warning' in row) {
+          counts.warnings += 1;
+          differences.push(...(/a difference of (-?[\d.]+)\./.exec(row.warning)?.slice(1) ?? []));
+        } else if ('issue' in row) counts.rejected += 1;
         else if ('value' in row) counts.rows += 1;
       }
     }
@@ -51,15 +58,34 @@ async function read(path: string) {
     if (!(error instanceof UnreadableFileError)) throw error;
     counts.refused = 1;
   }
-  return counts;
+  return { counts, differences };
 }
 
+/** For each statement of a file that has both balances: closing − opening − credits + debits. It is summed up here once more. */
+async function sumUp(path: string): Promise<string[]> {
+  const start = readFileSync(path).subarray(0, START_BYTES);
+  const format = formats.detect(start);
+  if (format === null) return [];
+  const differences: string[] = [];
+  try {
+    const events: StatementEvent[] = [];
+    for await (const some of formats.parse({ start, bytes: bytesOf(path) }, format, null))
+      events.push(...some);
+    differences.push(...balanceDifferences(events).map((difference) => formatAmount(-difference)));
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+  }
+  return differences;
+}
+
+const page = () => readFileSync(new URL('../../../docs/formats.md', import.meta.url), 'utf8').split('\n');
+
 it.runIf(existsSync(SAMPLES))('reads the public files, as docs/formats.md says', async () => {
-  const table: Record<string, Awaited<ReturnType<typeof read>>> = {};
+  const table: Record<string, Awaited<ReturnType<typeof read>>['counts']> = {};
   for (const [name, folders] of Object.entries(FOLDERS)) {
     const total = { files: 0, statements: 0, rows: 0, rejected: 0, warnings: 0, refused: 0 };
     for (const path of folders.flatMap(filesIn).filter(isStatement)) {
-      const counts = await read(path);
+      const { counts } = await read(path);
       for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += counts[key];
     }
     table[name] = total;
@@ -68,6 +94,25 @@ it.runIf(existsSync(SAMPLES))('reads the public files, as docs/formats.md says',
     ([name, { files, statements, rows, rejected, warnings, refused }]) =>
       `| ${[name, files, statements, rows, rejected, warnings, refused].join(' | ')} |`,
   );
-  const page = readFileSync(new URL('../../../docs/formats.md', import.meta.url), 'utf8').split('\n');
-  expect(page).toEqual(expect.arrayContaining(lines));
+  expect(page()).toEqual(expect.arrayContaining(lines));
 });
+
+it.runIf(existsSync(SAMPLES))(
+  'finds that each public statement adds up, or warns of the difference, as docs/formats.md says',
+  async () => {
+    const lines: string[] = [];
+    for (const [name, folders] of Object.entries(FOLDERS)) {
+      const counts = { 'with both': 0, 'that add up': 0, 'with a warning': 0 };
+      for (const path of folders.flatMap(filesIn).filter(isStatement)) {
+        const sums = await sumUp(path);
+        const different = sums.filter((difference) => difference !== '0.00');
+        expect((await read(path)).differences, path).toEqual(different);
+        counts['with both'] += sums.length;
+        counts['that add up'] += sums.length - different.length;
+        counts['with a warning'] += different.length;
+      }
+      lines.push(`| ${[name, ...Object.values(counts)].join(' | ')} |`);
+    }
+    expect(page()).toEqual(expect.arrayContaining(lines));
+  },
+);
