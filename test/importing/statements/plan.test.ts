@@ -33,9 +33,12 @@ async function watch<T>(work: (sql: Sql) => Promise<T>): Promise<{ result: T; re
       },
     }),
   );
+  // MySQL 9 explains as a tree by default. MariaDB knows tables only, and no name for them.
+  const [hasFormats] = await database.query<object[]>("SHOW VARIABLES LIKE 'explain_format'");
+  const explain = hasFormats === undefined ? 'EXPLAIN' : 'EXPLAIN FORMAT=TRADITIONAL';
   const steps: Step[] = [];
   for (const [statement, values] of statements)
-    steps.push(...(await database.query<Step[]>(`EXPLAIN ${statement}`, values)));
+    steps.push(...(await database.query<Step[]>(`${explain} ${statement}`, values)));
   return { result, read, steps };
 }
 
