@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { createApp } from '../api/app.ts';
 import { createAddressGuard } from '../addresses/address-guard.ts';
+import { createApp } from '../api/app.ts';
 import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import { SCOPES } from '../http/scopes.ts';
 import { createStatementFormats } from '../importing/statements/formats.ts';

@@ -1,8 +1,8 @@
+import { createAddressGuard } from '../addresses/address-guard.ts';
 import { addDeliveryJobs } from '../queues/jobs.ts';
 import type { DeliveryJob } from '../queues/queues.ts';
 import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
-import { createAddressGuard } from '../addresses/address-guard.ts';
 import { createPoster } from './posting/post.ts';
 import { createRunner, type RunnerOptions } from './runner.ts';
 import { listenForWakeUps } from './wake.ts';
