@@ -1,53 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AddressGuard, createAddressGuard } from '../../../src/addresses/address-guard.ts';
+import { describe, expect, it } from 'vitest';
 import type { Connector, FileOutcome } from '../../../src/collecting/connector.ts';
-import type { TimeLimits } from '../../../src/collecting/connectors/connection-errors.ts';
-import { createS3Connector } from '../../../src/collecting/connectors/s3.ts';
-import type { S3Credentials, S3Settings } from '../../../src/collecting/connectors/s3-settings.ts';
-import { answering } from '../../addresses/fixed-answers.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { collect, measure } from './collect.ts';
 import { startFaultProxy } from './fault-proxy.ts';
-import { CREDENTIALS, useS3Server } from './s3-server.ts';
+import { CREDENTIALS } from './s3-server.ts';
+import { useS3Source } from './s3-source.ts';
 import { startWebServer } from './web-server.ts';
 
 const MIB = 1024 * 1024;
-const server = useS3Server();
-const connectors: Connector[] = [];
-let bucket = '';
-
-beforeEach(async () => {
-  bucket = await server.createBucket();
-});
-afterEach(async () => {
-  await Promise.all(connectors.splice(0).map((connector) => connector.close()));
-});
-
-interface Options {
-  credentials?: S3Credentials;
-  guard?: AddressGuard;
-  limits?: TimeLimits;
-}
-
-function connect(settings: Partial<S3Settings> = {}, options: Options = {}): Connector {
-  const connector = createS3Connector({
-    settings: {
-      endpoint: server.endpoint,
-      region: 'us-east-1',
-      bucket,
-      pattern: '*',
-      after: 'leave',
-      ...settings,
-    },
-    credentials: CREDENTIALS,
-    guard: createAddressGuard({ allow: ['127.0.0.0/8'], subject: 'source' }),
-    ...options,
-  });
-  connectors.push(connector);
-  return connector;
-}
-
-const put = (key: string, body: string | Buffer) => server.put(bucket, key, body);
+const { connect, put, server } = useS3Source();
 const names = async (connector: Connector) => (await collect(connector)).map(({ name }) => name);
 
 describe('an S3 source', () => {
@@ -226,39 +187,5 @@ describe('an S3 source fails', () => {
       }
     })();
     await expect(reading).rejects.toThrow('changed while it was being read');
-  });
-});
-
-describe('the address of an S3 service', () => {
-  it.each(['http://127.0.0.1:9000', 'http://[::1]:9000', 'http://localhost:9000', 'http://169.254.169.254'])(
-    'is refused when it is %s',
-    async (endpoint) => {
-      const guard = createAddressGuard({ allow: [], subject: 'source' });
-      await expect(collect(connect({ endpoint }, { guard }))).rejects.toThrow(
-        'Sources are read from public addresses only',
-      );
-    },
-  );
-
-  it('is refused when a name leads to it, with the bucket in the path or in the name', async () => {
-    const { resolve, asked } = answering(['127.0.0.1']);
-    const guard = createAddressGuard({ allow: [], subject: 'source', resolve });
-    for (const path_style of [true, false]) {
-      const connector = connect({ endpoint: 'http://s3.bank.example:9000', path_style }, { guard });
-      await expect(collect(connector)).rejects.toMatchObject({
-        name: 'SourceError',
-        message: expect.stringContaining('leads to an address that is loopback'),
-      });
-    }
-    expect(asked).toEqual(['s3.bank.example', `${bucket}.s3.bank.example`]);
-  });
-
-  it('is the one that was checked', async () => {
-    const { resolve, asked } = answering(['127.0.0.1']);
-    const guard = createAddressGuard({ allow: ['127.0.0.1/32'], subject: 'source', resolve });
-    await put('a.sta', 'movements');
-    const endpoint = `http://storage.bank.example:${server.port}`;
-    expect(await collect(connect({ endpoint }, { guard }))).toMatchObject([{ text: 'movements' }]);
-    expect(asked).toContain('storage.bank.example');
   });
 });
