@@ -4,6 +4,7 @@ import type { Sql } from '../../../src/database/transaction.ts';
 import { readAccountsOfImport } from '../../../src/importing/statements/find-account.ts';
 import { type AccountDay, createStoredDays } from '../../../src/importing/statements/stored-days.ts';
 import { useDatabase } from '../../support/database.ts';
+import { findExplain } from '../../support/explain.ts';
 import { watchReads } from '../../support/reads.ts';
 import { newestOf } from './stored-movements.ts';
 
@@ -33,9 +34,7 @@ async function watch<T>(work: (sql: Sql) => Promise<T>): Promise<{ result: T; re
       },
     }),
   );
-  // MySQL 9 explains as a tree by default. MariaDB knows tables only, and no name for them.
-  const [hasFormats] = await database.query<object[]>("SHOW VARIABLES LIKE 'explain_format'");
-  const explain = hasFormats === undefined ? 'EXPLAIN' : 'EXPLAIN FORMAT=TRADITIONAL';
+  const explain = await findExplain(database);
   const steps: Step[] = [];
   for (const [statement, values] of statements)
     steps.push(...(await database.query<Step[]>(`${explain} ${statement}`, values)));
