@@ -19,7 +19,10 @@ export interface SourceClock {
 /** How often the lease is renewed. */
 export const RENEW_EVERY = 4_000;
 
-/** A source whose process ended this often in a row waits like one that fails, so that it does not end one process after the other. */
+/**
+ * A source whose process ended this often in a row, without having collected a file, waits like one that fails. It may be what ends
+ * one process after the other.
+ */
 const MAX_CRASHES = 3;
 
 interface SourceRow {
@@ -54,6 +57,8 @@ const READ = `
 const ABANDON_RUN = `
   UPDATE source_runs SET status = 'failed', finished_at = NOW(6), error = ? WHERE id = ? AND status = 'running'`;
 
+const FILES_OF_RUN = 'SELECT files FROM source_runs WHERE id = ?';
+
 const WAIT = `
   UPDATE sources SET run_id = NULL, lease_until = NULL, is_requested = 0, consecutive_failures = ?, next_run_at = ?, error = ?
   WHERE id = ?`;
@@ -84,7 +89,9 @@ export function claimSource(database: DataSource, id: string, clock: SourceClock
       return { outcome: 'not due' };
     if (isAbandoned) {
       await sql.query(ABANDON_RUN, [CRASHED, row.run_id]);
-      row.consecutive_failures += 1;
+      const [run] = await sql.query<{ files: number }[]>(FILES_OF_RUN, [row.run_id]);
+      // After a run that has collected files, the next one has less to do: it need not wait.
+      row.consecutive_failures = run !== undefined && run.files > 0 ? 0 : row.consecutive_failures + 1;
       if (row.consecutive_failures > MAX_CRASHES && !isRequested)
         return await waitAfterCrash(sql, row, clock);
     }

@@ -29,26 +29,40 @@ describe('a source', () => {
     expect(begun).toBe(1);
   });
 
-  it('is taken over when the process of its run is gone, and waits when that happens again and again', async () => {
+  /** A run whose process is gone. */
+  async function leaveRun(
+    sourceId: string,
+    { files, failuresBefore }: { files: number; failuresBefore: number },
+  ) {
     const { database } = service.runtime;
+    await database.query(
+      'INSERT INTO source_runs (source_id, customer_id, files) SELECT id, customer_id, ? FROM sources WHERE id = ?',
+      [files, sourceId],
+    );
+    await database.query(
+      `UPDATE sources SET run_id = (SELECT MAX(id) FROM source_runs WHERE source_id = ?), lease_until = NOW(6) - INTERVAL 1 SECOND,
+         consecutive_failures = ? WHERE id = ?`,
+      [sourceId, failuresBefore, sourceId],
+    );
+  }
+
+  it('is taken over when the process of its run is gone, and waits when that happens again and again', async () => {
     const source = await newSource({});
     const outcomes: string[] = [];
-    for (let i = 0; i < 4; i += 1) {
-      await database.query(
-        `INSERT INTO source_runs (source_id, customer_id) SELECT id, customer_id FROM sources WHERE id = ?`,
-        [source.id],
-      );
-      await database.query(
-        `UPDATE sources SET run_id = (SELECT MAX(id) FROM source_runs WHERE source_id = ?), lease_until = NOW(6) - INTERVAL 1 SECOND,
-           consecutive_failures = ? WHERE id = ?`,
-        [source.id, i, source.id],
-      );
+    for (const failuresBefore of [0, 1, 2, 3]) {
+      await leaveRun(source.id, { files: 0, failuresBefore });
       outcomes.push(await source.run());
     }
     expect(outcomes).toEqual(['done', 'done', 'done', 'not due']);
     expect(await source.row()).toMatchObject({ run_id: null, error: expect.stringMatching(/process/) });
     const crashed = (await source.runs()).filter(({ error }) => error?.startsWith('The process that ran it'));
     expect(crashed).toHaveLength(4);
+  });
+
+  it('does not wait after a run that collected files before its process was gone', async () => {
+    const source = await newSource({});
+    await leaveRun(source.id, { files: 1, failuresBefore: 3 });
+    expect(await source.run()).toBe('done');
   });
 
   it('loses its run when it is changed meanwhile, and nothing of that run is recorded', async () => {
