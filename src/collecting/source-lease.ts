@@ -43,6 +43,7 @@ interface SourceRow {
   is_requested: number;
   run_id: string | null;
   created_at: Date;
+  next_run_at: Date | null;
   is_leased: number | string | null;
   is_due: number | string | null;
 }
@@ -50,7 +51,7 @@ interface SourceRow {
 /** The tolerance is for clocks that differ: a job that comes a little early must not be lost. */
 const READ = `
   SELECT id, customer_id, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, status, revision,
-    position, consecutive_failures, is_requested, run_id, created_at, ${LEASE_IS_HELD} AS is_leased,
+    position, consecutive_failures, is_requested, run_id, created_at, next_run_at, ${LEASE_IS_HELD} AS is_leased,
     (next_run_at <= NOW(6) + INTERVAL 5 SECOND) AS is_due
   FROM sources s WHERE id = ? FOR UPDATE`;
 
@@ -111,7 +112,9 @@ async function beginRun(sql: Sql, row: SourceRow, { now }: SourceClock): Promise
   const { id, customer_id: customerId, created_at: createdAt } = row;
   const schedule: SourceSchedule = JSON.parse(row.schedule);
   const { insertId } = await sql.query<WriteResult>(ADD_RUN, [id, customerId]);
-  const next = nextSlot(schedule, createdAt, now());
+  // A run that comes a little early is that of its slot. The same slot must not be due again when it ends.
+  const slot = Number(row.is_due) === 1 ? (row.next_run_at?.getTime() ?? 0) : 0;
+  const next = nextSlot(schedule, createdAt, new Date(Math.max(now().getTime(), slot)));
   await sql.query(TAKE, [insertId, row.consecutive_failures, next, id]);
   return {
     id,

@@ -59,6 +59,17 @@ describe('a source', () => {
     expect(crashed).toHaveLength(4);
   });
 
+  it('has one run for a time at which it is due, also when the run ends before that time', async () => {
+    const source = await newSource({});
+    await service.runtime.database.query(
+      `UPDATE sources SET schedule = '{"every":"1h"}', created_at = NOW(6) + INTERVAL 4 SECOND - INTERVAL 1 HOUR,
+         next_run_at = NOW(6) + INTERVAL 4 SECOND WHERE id = ?`,
+      [source.id],
+    );
+    expect(await source.run()).toBe('done');
+    expect(await source.run()).toBe('not due');
+  });
+
   it('does not wait after a run that collected files before its process was gone', async () => {
     const source = await newSource({});
     await leaveRun(source.id, { files: 1, failuresBefore: 3 });
