@@ -1,5 +1,4 @@
-import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql } from '../database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 
 /** Accounts show how the runs of their sources end. */
 
@@ -28,14 +27,14 @@ export async function findSourceAccounts(sql: Sql, sourceId: string): Promise<st
 
 /**
  * Writes what accounts show of their sources.
+ * @param sql a transaction, which is repeated when an import is writing the same accounts.
  * @param hasWorked whether a run has just ended well, which is work on these accounts.
  */
 export async function refreshAccounts(
-  database: DataSource,
+  sql: Sql,
   accountIds: readonly string[],
   hasWorked: boolean,
 ): Promise<void> {
   if (accountIds.length === 0) return;
-  // An import may be writing the same accounts.
-  await inTransaction(database, (sql) => sql.query(REFRESH, [hasWorked, accountIds]));
+  await sql.query(REFRESH, [hasWorked, accountIds]);
 }

@@ -4,7 +4,6 @@ import type { AddressGuard } from '../addresses/address-guard.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
-import { findSourceAccounts, refreshAccounts } from './account-status.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import { type Connector, type OfferedFile, SourceError } from './connector.ts';
 import { type ConnectorKind, KINDS, kindOf } from './connectors/kinds.ts';
@@ -82,7 +81,6 @@ export function createCollector(options: CollectorOptions): Collector {
       );
       if (end === 'lost') return 'lost';
       await finishRun(database, source, end, clock);
-      await refreshAccounts(database, await findSourceAccounts(database, sourceId), end.status === 'done');
       return end.status;
     } finally {
       watch.stop();

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type WriteResult } from '../database/transaction.ts';
+import { findSourceAccounts, refreshAccounts } from './account-status.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { RunTally } from './mark-files.ts';
 import type { SourceClock } from './source-lease.ts';
@@ -40,7 +41,7 @@ const INTERRUPTED = `
 const OLDEST_KEPT = `SELECT id FROM source_runs WHERE source_id = ? ORDER BY id DESC LIMIT 1 OFFSET ${KEPT_RUNS - 1}`;
 const DELETE_OLDER = 'DELETE FROM source_runs WHERE source_id = ? AND id < ?';
 
-/** Ends a run. Changes nothing when the run is not its source's any more. */
+/** Ends a run, and shows in the accounts how it ended. Changes nothing when the run is not its source's any more. */
 export function finishRun(
   database: DataSource,
   source: ClaimedSource,
@@ -56,6 +57,7 @@ export function finishRun(
     await sql.query(END_RUN, [end.status === 'done' ? 'done' : 'failed', error, runId]);
     const [oldest] = await sql.query<{ id: string }[]>(OLDEST_KEPT, [id]);
     if (oldest !== undefined) await sql.query(DELETE_OLDER, [id, oldest.id]);
+    await refreshAccounts(sql, await findSourceAccounts(sql, id), end.status === 'done');
   });
 }
 

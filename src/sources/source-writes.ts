@@ -73,7 +73,7 @@ export async function updateSource(
   const { columns, schedule, isElsewhere, isForgotten, isRescheduled, status } = plan;
   const names = Object.keys(columns);
   const accountsBefore = await findSourceAccounts(database, id);
-  const changed = await inTransaction(database, async (sql) => {
+  return inTransaction(database, async (sql) => {
     const [before] = await sql.query<{ status: string }[]>(LOCK, [id]);
     if (before === undefined) return false;
     if (names.length > 0) await sql.query(UPDATE(names), [...Object.values(columns), id]);
@@ -89,10 +89,9 @@ export async function updateSource(
       const next = isResumed ? firstRun(schedule, now) : nextSlot(schedule, await readCreated(sql, id), now);
       await sql.query(RESTART, [isElsewhere ? now : next, id]);
     }
+    await refreshAccounts(sql, [...accountsBefore, ...(await findSourceAccounts(sql, id))], false);
     return true;
   });
-  await refreshAccounts(database, [...accountsBefore, ...(await findSourceAccounts(database, id))], false);
-  return changed;
 }
 
 const DELETE = `
@@ -101,13 +100,12 @@ const DELETE = `
 
 /** Deletes a source. Its imports, its runs and its movements stay. @returns false when it was deleted before. */
 export async function deleteSource(database: DataSource, id: string): Promise<boolean> {
-  const deleted = await inTransaction(database, async (sql) => {
+  return inTransaction(database, async (sql) => {
     await revokeRun(sql, id, 'The source was deleted during the run.');
     const { affectedRows } = await sql.query<WriteResult>(DELETE, [id]);
+    await refreshAccounts(sql, await findSourceAccounts(sql, id), false);
     return affectedRows === 1;
   });
-  await refreshAccounts(database, await findSourceAccounts(database, id), false);
-  return deleted;
 }
 
 const REQUEST = `UPDATE sources SET is_requested = 1 WHERE id = ? AND status <> 'deleted'`;

@@ -13,13 +13,25 @@ export interface Content {
   flaw: string | null;
 }
 
+/** An MT940 file. */
+const STATEMENT = [
+  ':20:1',
+  ':25:TR330006100519786457841326',
+  ':28C:1/1',
+  ':60F:C260301TRY1000,00',
+  ':61:2603020302C250,50NTRFNONREF',
+  ':86:RENT',
+  ':62F:C260302TRY1250,50',
+  '-',
+].join('\r\n');
+
 /** Bodies of an operation, with their headers. */
 export function contentOf(
   operation: Operation,
   known: Record<string, readonly unknown[]>,
 ): fc.Arbitrary<Content> {
   const kinds = [...operation.bodies].map(([type, schema]) =>
-    schema === null ? linesOf(type, operation, known) : jsonOf(type, schema, known),
+    schema === null ? textOf(type, operation, known) : jsonOf(type, schema, known),
   );
   const none: Content = { headers: [], body: null, flaw: kinds.length > 0 ? 'there is no body' : null };
   const unasked: Content = {
@@ -69,8 +81,8 @@ function flawOf(schema: JsonSchema, text: string): string | null {
   return disagreements(schema, value)[0] ?? null;
 }
 
-/** Lines of the operation's JSON values, good and bad, under a type that has no schema. */
-function linesOf(
+/** A statement file, or lines of the operation's JSON values, good and bad, under a type that has no schema. */
+function textOf(
   type: string,
   { bodies }: Operation,
   known: Record<string, readonly unknown[]>,
@@ -81,9 +93,11 @@ function linesOf(
     { weight: 1, arbitrary: hostileNode.map(toText) },
     { weight: 1, arbitrary: hostileText },
   );
-  return fc.array(line, { maxLength: 4 }).map((lines) => ({
+  const lines = fc.array(line, { maxLength: 4 }).map((some) => some.join('\n'));
+  const text = type === 'application/x-ndjson' ? lines : fc.oneof(fc.constant(STATEMENT), lines);
+  return text.map((body) => ({
     headers: [['Content-Type', type]],
-    body: { text: lines.join('\n'), encoding: 'utf8' },
+    body: { text: body, encoding: 'utf8' },
     flaw: null,
   }));
 }

@@ -168,6 +168,9 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
       { cron: '30 6 * * 1-5', time_zone: 'Europe/Istanbul' },
     ],
     profile: ['garanti-bbva'],
+    format: ['auto', 'mt940'],
+    create_accounts: ['true', 'false'],
+    dry_run: ['true', 'false'],
   };
 }
 
