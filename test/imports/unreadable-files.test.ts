@@ -82,6 +82,12 @@ describe('a file whose beginning shows that it cannot be read is refused', () =>
       '?format=csv&profile=nosuch',
       'There is no profile of that name.',
     ],
+    [
+      'an unknown profile, whose file is then taken for a table',
+      Buffer.from('a;b\n1;2\n'),
+      '?profile=nosuch',
+      'There is no profile of that name.',
+    ],
   ])('%s', async (_, body, query, sentence) => {
     const key = await customer();
     const before = await countRows(service);
@@ -94,7 +100,7 @@ describe('a file whose beginning shows that it cannot be read is refused', () =>
   it('with what is supported, and what to do', async () => {
     const { body } = await post(await customer(), LETTER);
     expect(body.detail).toMatch(
-      / Supported are MT940, .* say which with format, and for CSV and XLSX with profile\./,
+      / Supported are MT940, .* say which with format\. For a CSV or XLSX file of another bank, write a profile/,
     );
     expect(body.errors).toEqual([{ path: 'file', message: 'The file is in no format that is supported.' }]);
   });

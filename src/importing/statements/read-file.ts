@@ -72,7 +72,9 @@ async function openFile(
   const { start, bytes } = await peek(file.bytes, START_BYTES);
   const started = { start: start.subarray(0, START_BYTES), bytes };
   if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`, EMPTY_ADVICE);
-  const found = format === 'auto' ? formats.detect(started.start) : format;
+  // Whoever names a profile has a table. A workbook is detected, so it is CSV.
+  const table = profile === null ? null : 'csv';
+  const found = format === 'auto' ? (formats.detect(started.start) ?? table) : format;
   if (found === null) {
     throw new UnreadableFileError(`${nameOf(file)} is in no format that is supported.`, FORMAT_ADVICE);
   }
@@ -82,7 +84,7 @@ async function openFile(
 const EMPTY_ADVICE = 'Check how your program sends it: curl needs --data-binary @FILE.';
 
 const FORMAT_ADVICE =
-  'Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, say which with format, and for CSV and XLSX with profile. JSON and NDJSON need their own content types.';
+  'Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, say which with format. For a CSV or XLSX file of another bank, write a profile: docs/formats/csv.md. JSON and NDJSON need their own content types.';
 
 const nameOf = ({ name }: UnpackedFile): string =>
   name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;
