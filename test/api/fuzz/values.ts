@@ -162,11 +162,7 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     kind: ['folder'],
     settings: Array.from({ length: 50 }, (_, i) => ({ path: `inbox/${i}` })),
     credentials: [null],
-    schedule: [
-      { every: '31d' },
-      { cron: '0 0 1 1 *' },
-      { cron: '30 6 * * 1-5', time_zone: 'Europe/Istanbul' },
-    ],
+    schedule: [{ every: '31d' }, { cron: '30 6 * * 1-5', time_zone: 'Europe/Istanbul' }],
     profile: ['garanti-bbva'],
     format: ['auto', 'mt940'],
     create_accounts: ['true', 'false'],
