@@ -60,6 +60,7 @@ async function call(base: string, method: string, path: string, body?: object) {
 
 const countOf = async (statement: string) => Number((await database.query<{ n: string }[]>(statement))[0]?.n);
 const countFiles = () => countOf('SELECT COUNT(*) AS n FROM source_files');
+const countRunning = () => countOf("SELECT COUNT(*) AS n FROM source_runs WHERE status = 'running'");
 const countImports = () => countOf('SELECT COUNT(*) AS n FROM imports');
 const countMovements = () => countOf('SELECT COUNT(*) AS n FROM transactions');
 
@@ -99,6 +100,7 @@ it('a file that was staged and not recorded is neither lost nor imported twice',
   const second = startService();
   await second.url();
   await until('the file in done/', async () => (await readdir(join(inbox, 'done'))).length === 1);
+  await until('the end of the run', async () => (await countRunning()) === 0);
   expect([await countFiles(), await countImports(), await countMovements()]).toEqual([1, 1, 1]);
   expect(await readdir(join(inbox, 'processing'))).toEqual([]);
   const { runs } = await call(await second.url(), 'GET', `/v1/sources/${id}/runs`);
@@ -128,6 +130,7 @@ it('files of a run that was killed in the middle are all imported once', async (
     'all files in done/',
     async () => (await readdir(join(inbox, 'done'))).length === days.length + 1,
   );
+  await until('the end of the run', async () => (await countRunning()) === 0);
   expect(await countFiles()).toBe(before + days.length);
   expect(await countMovements()).toBe(days.length + 1);
   expect(await countOf('SELECT COUNT(*) AS n FROM imports WHERE duplicates > 0')).toBe(0);
