@@ -1,12 +1,10 @@
 import type { DataSource } from 'typeorm';
+import { NDJSON_IMPORT_BYTES } from '../http/input.ts';
 import { stageImport } from '../importing/stage.ts';
 import type { StatementFormat } from '../importing/statements/formats.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import { type OfferedFile, SourceError } from './connector.ts';
 import { fingerprintOf, LeaseLostError } from './source-files.ts';
-
-/** The largest file, in bytes: as large as an upload may be. */
-const MAX_BYTES = 1024 ** 3;
 
 /** The file will never be imported as it is. */
 export class RefusedFileError extends Error {
@@ -80,7 +78,8 @@ async function* readFile(
     signal.throwIfAborted();
     onProgress();
     bytes += part.length;
-    if (bytes > MAX_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');
+    // As large as an upload may be.
+    if (bytes > NDJSON_IMPORT_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');
     yield part;
   }
 }

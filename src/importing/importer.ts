@@ -9,14 +9,13 @@ import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
 import { readPart, readParts } from './parts.ts';
 import { createSourceAccounts } from './source-accounts.ts';
-import { createAccountFinder, readAccountsOfImport } from './statements/find-account.ts';
+import { createAccountFinder, type KnownAccount, readAccountsOfImport } from './statements/find-account.ts';
 import { isStatementFormat, type StatementFormats } from './statements/formats.ts';
 import { createEntryIdentifier } from './statements/identify-entries.ts';
 import { UnorderedFileError } from './statements/ordinals.ts';
 import { readStatementFile } from './statements/read-file.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
 import { type Chunk, countRows, ImportTakenOverError, storeChunk } from './store-chunk.ts';
-import { VISIBLE_TO_IMPORT } from './visible-accounts.ts';
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 
@@ -75,6 +74,7 @@ export function createImporter(options: {
   function readStatements(
     { id, customer_id, format, account_id, profile, create_accounts }: Unfinished,
     parts: AsyncIterable<Buffer>,
+    accounts: readonly KnownAccount[],
   ) {
     if (format !== 'auto' && !isStatementFormat(format)) {
       throw new Error(`import ${id} has the unknown format ${format}`);
@@ -83,7 +83,7 @@ export function createImporter(options: {
       customerId: customer_id,
       accountId: account_id,
       createAccounts: create_accounts === 1,
-      readAccounts: () => readAccountsOfImport(database, id),
+      accounts,
       addAccount: (account) => createAccount(database, account),
     });
     return readStatementFile(parts, { formats, format, profile, findAccount });
@@ -148,7 +148,7 @@ export function createImporter(options: {
     // In parallel: an import of one movement mostly waits for round trips to MySQL.
     const [[unfinished], accounts, first] = await Promise.all([
       database.query<Unfinished[]>(LOAD, [importId]),
-      database.query<{ id: string }[]>(`SELECT a.id ${VISIBLE_TO_IMPORT}`, [importId]),
+      readAccountsOfImport(database, importId),
       readPart(database, importId, 0),
     ]);
     if (unfinished === undefined) return 'nothing to do';
@@ -160,7 +160,7 @@ export function createImporter(options: {
     }
     const parts = readParts(database, importId, first);
     const { format } = unfinished;
-    const rows = isFormatName(format) ? FORMATS[format](parts) : readStatements(unfinished, parts);
+    const rows = isFormatName(format) ? FORMATS[format](parts) : readStatements(unfinished, parts, accounts);
     const chunks = cutIntoChunks(rows, {
       id: importId,
       customerId: unfinished.customer_id,

@@ -46,7 +46,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
           customerId,
           accountId: statement?.accountId ?? null,
           createAccounts: statement?.createAccounts ?? false,
-          readAccounts: async () => accounts.all(),
+          accounts: accounts.all(),
           addAccount: accounts.add,
         });
         return readStatementFile(parts, {

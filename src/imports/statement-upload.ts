@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import type { ApiEnv, Caller } from '../http/environment.ts';
-import { maySee } from '../http/environment.ts';
+import { hasAccount } from '../accounts/has-account.ts';
+import type { ApiEnv } from '../http/environment.ts';
 import { invalidIssues, readQuery } from '../http/input.ts';
 import type { Parameter } from '../http/openapi.ts';
 import type { StatementOptions } from '../importing/stage.ts';
@@ -61,8 +61,6 @@ export const STATEMENT_PARAMETERS: Record<string, Parameter> = {
   },
 };
 
-const ACCOUNT = 'SELECT 1 FROM accounts WHERE id = ? AND customer_id = ?';
-
 /** Reads how a statement file is to be read. @throws {Problem} 422 when a parameter is wrong, or the account is not the caller's. */
 export async function readStatementUpload(
   c: Context<ApiEnv>,
@@ -80,9 +78,4 @@ export async function readStatementUpload(
   }
   const isDryRun = query.dry_run === 'true';
   return { format, statement: { accountId, profile, createAccounts }, isDryRun };
-}
-
-async function hasAccount(database: DataSource, caller: Caller, accountId: string): Promise<boolean> {
-  if (!maySee(caller, accountId)) return false;
-  return (await database.query<unknown[]>(ACCOUNT, [accountId, caller.customerId])).length > 0;
 }

@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import { hasAccount } from '../accounts/has-account.ts';
 import type { ConnectorKind, SourcePlace } from '../collecting/connectors/kinds.ts';
-import { type Caller, maySee } from '../http/environment.ts';
+import type { Caller } from '../http/environment.ts';
 import { check } from '../http/input.ts';
 import { invalid } from '../http/problem.ts';
 
@@ -46,16 +47,12 @@ export function requireCredentials(
   return accepted === null || accepted === undefined ? null : JSON.stringify(accepted);
 }
 
-const ACCOUNT = 'SELECT 1 FROM accounts WHERE id = ? AND customer_id = ?';
-
 /** @throws {Problem} 422 when the account is not one of the caller's. */
 export async function requireSourceAccount(
   database: DataSource,
   caller: Caller,
   accountId: string | null,
 ): Promise<void> {
-  if (accountId === null) return;
-  const found = await database.query<unknown[]>(ACCOUNT, [accountId, caller.customerId]);
-  if (found.length === 0 || !maySee(caller, accountId))
+  if (accountId !== null && !(await hasAccount(database, caller, accountId)))
     throw invalid([{ path: 'account_id', message: 'must be null, or the id of one of your accounts' }]);
 }

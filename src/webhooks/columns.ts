@@ -1,7 +1,7 @@
+import { hasAccount } from '../accounts/has-account.ts';
 import type { AddressGuard } from '../addresses/address-guard.ts';
-import { Account } from '../database/entities/account.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
-import { type Caller, maySee } from '../http/environment.ts';
+import type { Caller } from '../http/environment.ts';
 import { invalid, Problem } from '../http/problem.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -48,10 +48,7 @@ export async function requireAccount(
     }
     return null;
   }
-  const known =
-    maySee(caller, account) &&
-    (await database.getRepository(Account).existsBy({ id: account, customerId: caller.customerId }));
-  if (!known)
+  if (!(await hasAccount(database, caller, account)))
     throw invalid([{ path: 'account', message: 'must be "all", or the id of one of your accounts' }]);
   return account;
 }

@@ -36,7 +36,7 @@ it.each([
   ['Validation issues kept per import', '10,000', 'importing/chunks.ts', 'MAX_LISTED = 10_000;'],
   ['Runs that end at the same place', '10', 'importing/importer.ts', 'MAX_CRASHES = 10;'],
   ['Interval of a source', '10 s to 31 days', 'collecting/source-schedule.ts', 'SHORTEST = 10 * UNITS.s;'],
-  ['A file', '1 GiB', 'collecting/stage-file.ts', 'MAX_BYTES = 1024 ** 3;'],
+  ['A file', '1 GiB', 'collecting/stage-file.ts', 'if (bytes > NDJSON_IMPORT_BYTES)'],
   ['A run', '1 h', 'collecting/run-watch.ts', 'total: 60 * MINUTE'],
   ['Nothing comes from a source', '2 min', 'collecting/run-watch.ts', 'silence: 2 * MINUTE'],
   ['Files in a row that cannot be read', '3', 'collecting/collector.ts', 'MAX_UNREADABLE = 3;'],

@@ -36,7 +36,7 @@ export const idleError = (peer: string, { idle }: TimeLimits) =>
     `${peer} sent nothing for ${idle / SECOND} s, so the connection was closed. The next run tries again.`,
   );
 
-/** Nobody answered in time. */
+/** The connection took too long. */
 export const connectTimeoutError = (peer: string, { connect }: TimeLimits) =>
   new SourceError(
     `${peer} could not be reached within ${connect / SECOND} s. Check host and port, and whether its firewall lets this server in.`,

@@ -3,7 +3,8 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, realpath, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SourceError } from '../connector.ts';
-import { codeOf, type SourceFolders } from './folder-paths.ts';
+import { codeOf } from './connection-errors.ts';
+import type { SourceFolders } from './folder-paths.ts';
 
 /** The files of a folder source: those that lie there, and those that a run has taken. */
 

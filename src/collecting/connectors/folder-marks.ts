@@ -1,7 +1,8 @@
 import { lstat, rename, rmdir, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { FileOutcome } from '../connector.ts';
-import { codeOf, type SourceFolders } from './folder-paths.ts';
+import { codeOf } from './connection-errors.ts';
+import type { SourceFolders } from './folder-paths.ts';
 
 /** The longest name that file systems take, in bytes. */
 const MAX_NAME = 255;

@@ -1,6 +1,7 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { SourceError } from '../connector.ts';
+import { codeOf } from './connection-errors.ts';
 import { FOLDERS } from './folder-settings.ts';
 
 /** The folders of a folder source, all of them below the customer's. */
@@ -56,10 +57,6 @@ async function openFolder(top: string, parent: string, name: string, path: strin
 function unlessItExists(error: unknown): void {
   if (codeOf(error) !== 'EEXIST') throw error;
 }
-
-/** The code of an error of the operating system. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : '';
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'The service may not read or write there: give its user access to the folder and to its files.',

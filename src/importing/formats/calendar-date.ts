@@ -5,7 +5,8 @@ export function calendarDate(year: number, month: number, day: number): string |
   return `${year}-${month < 10 ? '0' : ''}${month}-${day < 10 ? '0' : ''}${day}`;
 }
 
-function lastDayOf(year: number, month: number): number {
+/** The last day of a month of the Gregorian calendar. @param month from 1 to 12. */
+export function lastDayOf(year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }

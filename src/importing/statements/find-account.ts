@@ -14,8 +14,8 @@ export interface AccountOptions {
   accountId: string | null;
   /** Whether an account that the customer does not have is created. */
   createAccounts: boolean;
-  /** Reads the accounts that the sender can see. */
-  readAccounts: () => Promise<KnownAccount[]>;
+  /** Those that the sender can see. */
+  accounts: readonly KnownAccount[];
   /** Creates an account. */
   addAccount: (account: NewAccount) => Promise<{ id: string } | null>;
 }
@@ -34,10 +34,8 @@ const VISIBLE = `
 const SHORTEST_NUMBER = 6;
 
 export function createAccountFinder(options: AccountOptions): FindAccount {
-  let known: KnownAccount[] | null = null;
+  const accounts = [...options.accounts];
   return async (reference) => {
-    known ??= await options.readAccounts();
-    const accounts = known;
     if (options.accountId !== null) return accountById(accounts, options.accountId);
     const found =
       accounts.find((account) => isSame(account, reference)) ?? accountByNumber(accounts, reference);

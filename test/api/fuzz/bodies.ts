@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { mt940 } from '../../importing/statements/statement-files.ts';
 import { disagreements, type JsonSchema } from '../../support/json-schema.ts';
 import type { Operation } from '../../support/operations.ts';
 import type { WireRequest } from './exchange.ts';
@@ -12,18 +13,6 @@ export interface Content {
   /** What must not be accepted, and why; null when the document leaves it open. */
   flaw: string | null;
 }
-
-/** An MT940 file. */
-const STATEMENT = [
-  ':20:1',
-  ':25:TR330006100519786457841326',
-  ':28C:1/1',
-  ':60F:C260301TRY1000,00',
-  ':61:2603020302C250,50NTRFNONREF',
-  ':86:RENT',
-  ':62F:C260302TRY1250,50',
-  '-',
-].join('\r\n');
 
 /** Bodies of an operation, with their headers. */
 export function contentOf(
@@ -94,7 +83,10 @@ function textOf(
     { weight: 1, arbitrary: hostileText },
   );
   const lines = fc.array(line, { maxLength: 4 }).map((some) => some.join('\n'));
-  const text = type === 'application/x-ndjson' ? lines : fc.oneof(fc.constant(STATEMENT), lines);
+  const text =
+    type === 'application/x-ndjson'
+      ? lines
+      : fc.oneof(fc.constant(mt940([{ day: 2, amount: 250.5 }])), lines);
   return text.map((body) => ({
     headers: [['Content-Type', type]],
     body: { text: body, encoding: 'utf8' },

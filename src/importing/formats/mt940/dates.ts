@@ -1,3 +1,5 @@
+import { lastDayOf } from '../calendar-date.ts';
+
 const DAY = 86_400_000;
 const HALF_YEAR = 182;
 
@@ -46,10 +48,4 @@ function dateOf(year: number, monthAndDay: string): ReadDate | null {
   const last = lastDayOf(year, month);
   const dayText = day <= last ? monthAndDay.slice(2) : String(last);
   return { date: `${year}-${monthAndDay.slice(0, 2)}-${dayText}`, exact: day <= last };
-}
-
-function lastDayOf(year: number, month: number): number {
-  // Every fourth year is a leap year from 1980 to 2079.
-  if (month === 2) return year % 4 === 0 ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
