@@ -8,10 +8,15 @@ const HOST = '127.0.0.1';
 /**
  * The demo's own configuration. Its embedded servers have a directory of their own below DATA_DIR, so the demo never touches
  * configured servers or a running service. Endpoints on this machine are allowed.
+ * @param folder the name of that directory.
  */
-export async function chooseConfig({ dataDir, port, install, zone }: Config): Promise<Config> {
+export async function chooseConfig(
+  { dataDir, port, install, zone }: Config,
+  folder: 'demo' | 'trouble',
+): Promise<Config> {
   return readConfig({
-    DATA_DIR: join(dataDir, 'demo'),
+    DATA_DIR: join(dataDir, folder),
+    SOURCES_DIR: join(dataDir, folder, 'sources'),
     HOST,
     PORT: String((await isFree(port)) ? port : 0),
     EMBEDDED: 'auto',

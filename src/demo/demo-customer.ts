@@ -23,6 +23,9 @@ const ListAnswer = v.object({
   ),
 });
 
+/** Where a webhook sends to, and what learns its secrets. */
+export type Addressee = Pick<Subscriber, 'subscription' | 'url' | 'learn'>;
+
 /** The demo's customer. It uses the HTTP API like any client. */
 export interface DemoCustomer {
   id: string;
@@ -31,13 +34,16 @@ export interface DemoCustomer {
   /** @returns the id of each account by the example's `ref`. */
   addAccounts(accounts: readonly ExampleAccount[]): Promise<Map<string, string>>;
   /** Creates the subscriber's webhook, and gives the subscriber its secrets. @returns the webhook's id. */
-  subscribe(subscriber: Subscriber, accountIds: ReadonlyMap<string, string>): Promise<string>;
+  subscribe(subscriber: Addressee, accountIds: ReadonlyMap<string, string>): Promise<string>;
   /** Lists all movements from a date on, page by page. */
   list(starts: string): Promise<ListedMovement[]>;
 }
 
-export async function createDemoCustomer({ url, runtime }: Service): Promise<DemoCustomer> {
-  const { customer, api_key: key, api_secret: apiSecret } = await createCustomer(runtime, 'Ledgerbell demo');
+export async function createDemoCustomer(
+  { url, runtime }: Service,
+  name = 'Ledgerbell demo',
+): Promise<DemoCustomer> {
+  const { customer, api_key: key, api_secret: apiSecret } = await createCustomer(runtime, name);
   const api = createApi(url, key);
   return {
     id: customer.id,
@@ -52,11 +58,18 @@ export async function createDemoCustomer({ url, runtime }: Service): Promise<Dem
       return ids;
     },
     async subscribe({ subscription, url: endpoint, learn }, accountIds) {
-      const { title, event, accountRef, encoding } = subscription;
+      const { title, event, accountRef, encoding, maxInFlight } = subscription;
       const account = accountRef === null ? 'all' : accountIds.get(accountRef);
       const { webhook } = await api.post(
         '/v1/webhooks',
-        { title, endpoint, event, account, encoding },
+        {
+          title,
+          endpoint,
+          event,
+          account,
+          encoding,
+          ...(maxInFlight === undefined ? {} : { max_in_flight: maxInFlight }),
+        },
         WebhookAnswer,
       );
       learn({ secret: webhook.secret, apiSecret });

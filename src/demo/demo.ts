@@ -163,20 +163,24 @@ function showResult(screen: Screen, problems: readonly string[]): boolean {
   return problems.length === 0;
 }
 
-async function stayUp(
-  screen: Screen,
-  { url, opsUrl }: Service,
-  command: string,
-  signal: AbortSignal,
-): Promise<void> {
-  screen.line(`Docs     ${url}/docs`);
-  screen.line(`Console  ${opsUrl}/ops`);
-  screen.line(`Queues   ${opsUrl}/ops/queues`);
+async function stayUp(screen: Screen, service: Service, command: string, signal: AbortSignal): Promise<void> {
+  showPages(screen, service);
   screen.line();
   screen.line('The listing, as the demo’s customer sees it:');
   screen.line();
   screen.line(command);
   screen.line();
+  await waitForCtrlC(screen, signal);
+}
+
+/** Prints the addresses of the pages to look at. */
+export function showPages(screen: Screen, { url, opsUrl }: Service): void {
+  screen.line(`Docs     ${url}/docs`);
+  screen.line(`Console  ${opsUrl}/ops`);
+  screen.line(`Queues   ${opsUrl}/ops/queues`);
+}
+
+export async function waitForCtrlC(screen: Screen, signal: AbortSignal): Promise<void> {
   screen.line('Ctrl-C ends the demo.');
   if (!signal.aborted) await once(signal, 'abort');
   screen.line('Stopping …');
@@ -185,6 +189,7 @@ async function stayUp(
 const listingCommand = (url: string, key: string, statement: Statement) =>
   `curl -s -H 'Authentication: ${key}' '${url}/v1/transactions?starts=${firstDate(statement)}&per_page=3'`;
 
-function continueUnless(signal: AbortSignal): void {
+/** @throws {Failure} when `signal` is aborted. */
+export function continueUnless(signal: AbortSignal): void {
   if (signal.aborted) throw new Failure('Interrupted.');
 }

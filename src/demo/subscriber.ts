@@ -4,7 +4,6 @@ import type { Subscription } from './subscriptions.ts';
 
 const ACCEPTED = 204;
 const NOT_GENUINE = 401;
-const OUT_OF_ORDER = 500;
 
 /** A receiver of one webhook, and the results of its checks. */
 export interface Subscriber {
@@ -24,12 +23,14 @@ export async function startSubscriber(subscription: Subscription): Promise<Subsc
   const verified = new Set<string>();
   const problems: string[] = [];
   let secrets: Secrets = { secret: '' };
+  const started = performance.now();
   let calls = 0;
 
-  const { url, close } = await startReceiver({ port: 0, host: '127.0.0.1' }, ({ headers, body }) => {
+  const { url, close } = await startReceiver({ port: 0, host: '127.0.0.1' }, async ({ headers, body }) => {
     calls += 1;
-    if (subscription.failsTwice && calls === 2) return OUT_OF_ORDER;
-    if (subscription.failsTwice && calls === 3) return 'drop';
+    const call = { number: calls, elapsed: performance.now() - started };
+    const reply = (await subscription.behaviour?.(call)) ?? null;
+    if (reply !== null) return reply;
     const { problem, hash } = checkNotification(headers, body, secrets, Date.now());
     if (problem !== null || hash !== 'verified') {
       problems.push(problem ?? 'The hash was not checked.');

@@ -1,3 +1,5 @@
+import { type Behaviour, failTwice } from './behaviours.ts';
+
 /** One webhook of the demo. */
 export interface Subscription {
   title: string;
@@ -5,14 +7,16 @@ export interface Subscription {
   /** The `ref` of one account in examples/accounts.json; null: all. */
   accountRef: string | null;
   encoding: 'json' | 'form';
-  /** Whether its receiver fails two calls: the second gets a 500, the third a connection that is dropped. */
-  failsTwice: boolean;
+  /** How many notifications may be on their way to it at the same time; left out: the API's default. */
+  maxInFlight?: number;
+  /** How its receiver behaves; left out: it accepts every genuine notification. */
+  behaviour?: Behaviour;
 }
 
 export const SUBSCRIPTIONS: readonly Subscription[] = [
-  { title: 'Everything', event: 'NEW_TRANSACTION', accountRef: null, encoding: 'json', failsTwice: false },
-  { title: 'Debits only', event: 'NEW_DEBIT', accountRef: null, encoding: 'json', failsTwice: true },
-  { title: 'One account', event: 'NEW_TRANSACTION', accountRef: '2', encoding: 'form', failsTwice: false },
+  { title: 'Everything', event: 'NEW_TRANSACTION', accountRef: null, encoding: 'json' },
+  { title: 'Debits only', event: 'NEW_DEBIT', accountRef: null, encoding: 'json', behaviour: failTwice },
+  { title: 'One account', event: 'NEW_TRANSACTION', accountRef: '2', encoding: 'form' },
 ];
 
 /** Whether a movement matches a webhook. Follows the API's contract and uses none of the product's code. */

@@ -96,7 +96,8 @@ export async function findRunning(dataDir: string): Promise<ServerUrls | null> {
   };
 }
 
-function ownerRecord(dataDir: string): string {
+/** The file in DATA_DIR that names its owner. @param dataDir absolute. */
+export function ownerRecord(dataDir: string): string {
   return join(dataDir, 'service.json');
 }
 

@@ -30,7 +30,7 @@ export interface Receiver {
  */
 export async function startReceiver(
   { port, host }: { port: number; host: string },
-  receive: (received: Received) => Reply,
+  receive: (received: Received) => Reply | Promise<Reply>,
 ): Promise<Receiver> {
   const server = createServer((request, response) => {
     answer(request, response, receive).catch(() => response.destroy());
@@ -56,7 +56,7 @@ export async function startReceiver(
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  receive: (received: Received) => Reply,
+  receive: (received: Received) => Reply | Promise<Reply>,
 ): Promise<void> {
   if (request.method !== 'POST') {
     request.resume();
@@ -73,7 +73,11 @@ async function answer(
     }
     parts.push(part);
   }
-  const reply = receive({ path: request.url ?? '/', headers: request.headers, body: Buffer.concat(parts) });
+  const reply = await receive({
+    path: request.url ?? '/',
+    headers: request.headers,
+    body: Buffer.concat(parts),
+  });
   if (reply === 'drop') response.destroy();
   else response.writeHead(reply).end();
 }

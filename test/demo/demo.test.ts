@@ -1,16 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { startOnSomePort } from '../../src/demo/demo.ts';
 import { createScreen } from '../../src/demo/screen.ts';
 import { findRunning } from '../../src/embedded/servers.ts';
 import { until } from '../support/until.ts';
+import { finish, spawnProgram } from './spawn-demo.ts';
 
 let dataDir: string;
 beforeAll(async () => {
@@ -18,23 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-/** The demo as a process of its own, with nothing of the environment that the tests run in. */
-function spawnDemo(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', 'src/demo/main.ts', ...args], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-}
-
-async function finish(child: ChildProcess) {
-  if (child.stdout === null || child.stderr === null) throw new Error('the demo has no output to read');
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ]);
-  return { code, stdout, stderr };
-}
+const spawnDemo = (args: readonly string[], env: Record<string, string> = {}) =>
+  spawnProgram('demo', args, { DATA_DIR: dataDir, PORT: '0', ...env });
 
 describe('the demo', () => {
   it('with --once shows every expected delivery verified, and exits with 0', async () => {
@@ -95,6 +79,12 @@ describe('the demo', () => {
     const { code, stderr } = await finished;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(await findRunning(join(dataDir, 'demo'))).toBeNull();
+  });
+
+  it('says with --help what its options do, and starts nothing', async () => {
+    const { code, stdout, stderr } = await finish(spawnDemo(['--help']));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const option of ['--trouble', '--once', '--help']) expect(stdout).toContain(`\n  ${option} `);
   });
 
   it('says in one line what is wrong with its configuration', async () => {

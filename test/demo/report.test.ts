@@ -7,7 +7,6 @@ const subscription = {
   event: 'NEW_DEBIT',
   accountRef: null,
   encoding: 'json',
-  failsTwice: true,
 } as const;
 const movement = (id: string) => ({
   id,

@@ -1,0 +1,26 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+/** A program of src as a process of its own, with nothing of the environment that the tests run in. */
+export function spawnProgram(
+  program: 'demo' | 'cli',
+  args: readonly string[],
+  env: Record<string, string>,
+): ChildProcess {
+  return spawn(process.execPath, ['--import', 'tsx', `src/${program}/main.ts`, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** Waits until it has ended. */
+export async function finish(child: ChildProcess) {
+  if (child.stdout === null || child.stderr === null) throw new Error('the program has no output to read');
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code, stdout, stderr };
+}

@@ -1,0 +1,107 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createScreen } from '../../src/demo/screen.ts';
+import { watchSights } from '../../src/demo/trouble-watch.ts';
+import { findRunning } from '../../src/embedded/servers.ts';
+import { until } from '../support/until.ts';
+import { finish, spawnProgram } from './spawn-demo.ts';
+
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-trouble-'));
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+const spawnDemo = (...args: string[]) =>
+  spawnProgram('demo', ['--trouble', ...args], { DATA_DIR: dataDir, PORT: '0' });
+
+const ENDPOINT = String.raw`[\d,]+ delivered, [\d,]+ pending`;
+const SIGHTS = [
+  `healthy endpoint +webhooks show 1 +Accounting of Kardelen Market: ${ENDPOINT}`,
+  String.raw`dead endpoint +webhooks show 2 +Treasury of Kardelen Market: .*ECONNREFUSED.*, 0 delivered, [\d,]+ pending`,
+  `healthy endpoint +webhooks show 3 +Warehouse of Boğaz Lojistik: ${ENDPOINT}`,
+  `slow endpoint +webhooks show 4 +Cash desk of Boğaz Lojistik: no error, ${ENDPOINT}`,
+  `flapping endpoint +webhooks show 5 +Mobile app of Boğaz Lojistik: failed and works again, ${ENDPOINT}`,
+  String.raw`failed import +imports show \d+ +The file terms\.pdf in the zip is in no format that is supported\..*`,
+  String.raw`failing source +sources show 1 +.* refuses connections\..*`,
+  `healthy source +sources show 2 +no error, 10 movements in its file`,
+];
+
+function expectSights(stdout: string) {
+  for (const sight of SIGHTS) expect(stdout).toMatch(new RegExp(`^ {2}✔ ${sight}$`, 'm'));
+}
+
+describe('the demo with trouble', () => {
+  it('with --once names each trouble with what shows it, and exits with 0 when it has seen them all', async () => {
+    const { code, stdout, stderr } = await finish(spawnDemo('--once'));
+    expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
+    expectSights(stdout);
+    expect(stdout).not.toContain('✘');
+    expect(await findRunning(join(dataDir, 'trouble'))).toBeNull();
+  });
+
+  it('without it begins anew, and stays up with traffic, pages and commands to look at, until Ctrl-C', async () => {
+    const child = spawnDemo();
+    const finished = finish(child);
+    onTestFinished(async () => {
+      child.kill('SIGTERM');
+      await finished;
+    });
+    let shown = '';
+    child.stdout?.on('data', (part: Buffer) => {
+      shown += part;
+    });
+    await until('everything to be seen', () => shown.includes('Ctrl-C ends the demo.'), 150_000);
+    expectSights(shown);
+
+    const pages = [...shown.matchAll(/^ {2}(?:Docs|Console|Queues|Metrics) +(http\S+)$/gm)].map(
+      ([, url = '']) => url,
+    );
+    expect(pages).toHaveLength(4);
+    for (const url of pages) expect((await fetch(url)).status, url).toBe(200);
+
+    const env = Object.fromEntries(
+      [...shown.matchAll(/(DATA_DIR|ALLOW_PRIVATE_ENDPOINTS)='?([^\s']+)'?/g)].map(([, name, value]) => [
+        name ?? '',
+        value ?? '',
+      ]),
+    );
+    const status = async () => finish(spawnProgram('cli', ['status', '--json'], env));
+    const before = await status();
+    expect(before.code, before.stderr).toBe(1);
+    const report = JSON.parse(before.stdout);
+    expect(report.problems).toEqual(['1 import has failed.']);
+    expect(report.webhooks.map(({ title }: { title: string }) => title)).toContain('Treasury');
+    await until('more traffic to come', async () => {
+      return JSON.parse((await status()).stdout).pending > report.pending;
+    });
+
+    child.kill('SIGINT');
+    const { code, stderr } = await finished;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await findRunning(join(dataDir, 'trouble'))).toBeNull();
+  });
+});
+
+it('says what it could not see in time', async () => {
+  let shown = '';
+  const screen = createScreen({
+    write(text: string | Uint8Array) {
+      shown += text;
+      return true;
+    },
+  });
+  const { signal } = new AbortController();
+  const sight = { command: 'webhooks show 1', page: '/ops/webhooks/1' };
+  const sights = [
+    { ...sight, name: 'there', find: async () => 'fails' },
+    { ...sight, name: 'missing', find: async () => null },
+  ];
+  expect(await watchSights(sights.slice(0, 1), { screen, signal })).toBe(true);
+  shown = '';
+  expect(await watchSights(sights, { screen, signal, timeLimit: 1 })).toBe(false);
+  expect(shown).toContain('✔ there    webhooks show 1  fails\n');
+  expect(shown).toContain('✘ missing  webhooks show 1  not seen in time\n');
+});
