@@ -10,6 +10,7 @@ import { createStatementFormats } from './importing/statements/formats.ts';
 import { startImporterWorker } from './importing/worker.ts';
 import { createLog, type Log } from './log.ts';
 import { startMaintenanceWorker } from './maintenance/worker.ts';
+import { startHeartbeat } from './ops/heartbeat.ts';
 import { startOps } from './ops/server.ts';
 import { openRuntime, type Role, type Runtime, type Servers } from './runtime.ts';
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './stopping.ts';
@@ -97,6 +98,7 @@ export async function startService({
     // After the API, so that it never takes the API's port.
     const ops = await startOps(runtime);
     running.push(ops);
+    running.push(await startHeartbeat(runtime, roles));
     signal?.throwIfAborted();
     return { url, opsUrl: ops.url, runtime, stop };
   } catch (error) {

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import { isConnectionError } from '../database/transaction.ts';
 import { findRunning } from '../embedded/servers.ts';
@@ -8,17 +7,17 @@ import {
   type UnfinishedImport,
   type WebhookNeedingAttention,
 } from '../ops/console-queries.ts';
+import { countRunning, readProcesses } from '../ops/processes.ts';
 import { readOldestPending, readTotals, type Totals } from '../ops/totals.ts';
-import { openQueues } from '../queues/queues.ts';
-import { DEFAULT_PREFIX } from '../runtime.ts';
+import { ROLES, type RoleName } from '../service.ts';
 import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
 import { reachRedis } from './redis-access.ts';
 import { mayStart } from './service-access.ts';
 import { formatCount } from './terminal.ts';
 
-/** How many processes run each role. Roles that take no jobs, such as api, cannot be seen in Redis. */
-type Processes = Record<'importer' | 'delivery' | 'maintenance', number>;
+/** How many processes run each role, by their heartbeats of the last 15 s. */
+type Processes = Record<RoleName, number>;
 
 /** What MySQL knows. */
 interface Work {
@@ -33,7 +32,7 @@ export interface StatusReport {
   mysql: 'ok' | 'not available';
   redis: 'ok' | 'not available';
   migrations: 'ok' | 'not run' | 'unknown';
-  /** Null while Redis is not available. */
+  /** Null while MySQL is not available, or migrations have not been run. */
   processes: Processes | null;
   /** Null while MySQL is not available, or migrations have not been run. */
   work: Work | null;
@@ -48,17 +47,16 @@ export async function readStatus(context: CommandContext): Promise<StatusReport>
     return {
       ...(await readDatabase(context)),
       redis: redis === null ? 'not available' : 'ok',
-      processes: redis === null ? null : await countProcesses(redis),
     };
   } finally {
     redis?.disconnect();
   }
 }
 
-type DatabasePart = Pick<StatusReport, 'mysql' | 'migrations' | 'work'>;
+type DatabasePart = Pick<StatusReport, 'mysql' | 'migrations' | 'processes' | 'work'>;
 
 async function readDatabase(context: CommandContext): Promise<DatabasePart> {
-  const unavailable = { mysql: 'not available', migrations: 'unknown', work: null } as const;
+  const unavailable = { mysql: 'not available', migrations: 'unknown', processes: null, work: null } as const;
   if (await mayStart(context.readConfig())) return unavailable;
   try {
     return await withInstallation(context, ({ database }) => readWork(database), { migrations: 'ignore' });
@@ -69,29 +67,17 @@ async function readDatabase(context: CommandContext): Promise<DatabasePart> {
 }
 
 async function readWork(database: DataSource): Promise<DatabasePart> {
-  if (await database.showMigrations()) return { mysql: 'ok', migrations: 'not run', work: null };
+  if (await database.showMigrations())
+    return { mysql: 'ok', migrations: 'not run', processes: null, work: null };
   const work = {
     totals: await readTotals(database),
     oldestPending: await readOldestPending(database),
     webhooks: await readWebhooksNeedingAttention(database),
     imports: await readUnfinishedImports(database),
   };
-  return { mysql: 'ok', migrations: 'ok', work };
-}
-
-/** BullMQ's workers name their connections to Redis. */
-async function countProcesses(redis: Redis): Promise<Processes> {
-  const queues = openQueues(redis, DEFAULT_PREFIX);
-  try {
-    const [importer, delivery, maintenance] = await Promise.all([
-      queues.imports.getWorkersCount(),
-      queues.deliveries.getWorkersCount(),
-      queues.maintenance.getWorkersCount(),
-    ]);
-    return { importer, delivery, maintenance };
-  } finally {
-    await queues.close().catch(() => {});
-  }
+  const seen = await readProcesses(database);
+  const processes = Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Processes;
+  return { mysql: 'ok', migrations: 'ok', processes, work };
 }
 
 /**

@@ -1,11 +1,18 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { CUSTOMER_TABLES } from './initial-schema/customer-tables.ts';
 import { MOVEMENT_TABLES } from './initial-schema/movement-tables.ts';
+import { OPERATION_TABLES } from './initial-schema/operation-tables.ts';
 import { SOURCE_TABLES } from './initial-schema/source-tables.ts';
 import { WEBHOOK_TABLES } from './initial-schema/webhook-tables.ts';
 
 /** A table comes after those that its foreign keys refer to. */
-const TABLES = [...CUSTOMER_TABLES, ...MOVEMENT_TABLES, ...SOURCE_TABLES, ...WEBHOOK_TABLES];
+const TABLES = [
+  ...CUSTOMER_TABLES,
+  ...MOVEMENT_TABLES,
+  ...SOURCE_TABLES,
+  ...WEBHOOK_TABLES,
+  ...OPERATION_TABLES,
+];
 
 export class InitialSchema1763700000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
