@@ -9,6 +9,8 @@ export interface NewAccount {
   title: string;
   currency: string;
   iban: string | null;
+  /** Runs in the same transaction. */
+  record?: (sql: Sql, accountId: string) => Promise<void>;
   /** The account number as the bank writes it, by which statements without an IBAN find the account. */
   number?: string | null;
 }
@@ -16,7 +18,7 @@ export interface NewAccount {
 /** Creates an account. @returns null when the customer has no bank with that id. */
 export function createAccount(
   database: DataSource,
-  { customerId, bank, title, currency, iban, number = null }: NewAccount,
+  { customerId, bank, title, currency, iban, record, number = null }: NewAccount,
 ): Promise<Account | null> {
   return inTransaction(database, async (sql) => {
     const bankId =
@@ -28,7 +30,9 @@ export function createAccount(
       'INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number) VALUES (?, ?, ?, ?, ?, ?)',
       [customerId, bankId, title, currency, iban, number],
     );
-    return String(insertId);
+    const id = String(insertId);
+    await record?.(sql, id);
+    return id;
   }).then((id) => (id === null ? null : findAccount(database, id)));
 }
 

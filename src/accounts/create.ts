@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { recordChange } from '../http/audit.ts';
 import { readJson } from '../http/input.ts';
 import { invalid } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
@@ -33,6 +34,12 @@ export const createAccount = ({ config, database }: Runtime) =>
         currency,
         iban,
         number,
+        record: (sql, id) =>
+          recordChange(sql, caller, {
+            action: 'create',
+            subject: `account ${id}`,
+            detail: `${title}, ${currency}`,
+          }),
       });
       if (account === null)
         throw invalid([

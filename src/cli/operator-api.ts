@@ -1,16 +1,12 @@
-import { Readable } from 'node:stream';
-import { createAddressGuard } from '../addresses/address-guard.ts';
-import { createApp } from '../api/app.ts';
-import { type ApiEnv, createMiddleware } from '../http/environment.ts';
-import { SCOPES } from '../http/scopes.ts';
-import { createStatementFormats } from '../importing/statements/formats.ts';
+import { createOperatorApi } from '../api/within-process.ts';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { openQueues } from '../queues/queues.ts';
-import { DEFAULT_PREFIX } from '../runtime.ts';
+import { DEFAULT_PREFIX, type Runtime } from '../runtime.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
 import type { CommandContext } from './context.ts';
 import { type Installation, withInstallation } from './open-service.ts';
+import { operatorName } from './operator-name.ts';
 import { findCustomerId, type Subject } from './owner.ts';
 import { reachRedis, withoutRedis } from './redis-access.ts';
 
@@ -39,23 +35,18 @@ export function withOperatorApi<T>(
     const redis = wakes ? await connectToService(installation, context.terminal.note) : withoutRedis();
     const queues = openQueues(redis, DEFAULT_PREFIX);
     try {
-      const app = createApp(
-        {
-          config: { ...context.readConfig(), rateLimit: 0 },
-          database,
-          secrets,
-          queues,
-          redis,
-          connectWorker: withoutRedis,
-          prefix: DEFAULT_PREFIX,
-          log: createLog('silent'),
-          metrics: createMetrics(),
-        },
-        createAddressGuard({ allow: context.readConfig().allowPrivateEndpoints }),
-        // Files are only imported with an API key, so none is read here.
-        { formats: createStatementFormats([]), identify: actFor(owner) },
-      );
-      return await work(createClient('', withinProcess(app)));
+      const runtime = {
+        config: context.readConfig(),
+        database,
+        secrets,
+        queues,
+        redis,
+        connectWorker: withoutRedis,
+        prefix: DEFAULT_PREFIX,
+        log: createLog('silent'),
+        metrics: createMetrics(),
+      };
+      return await work(createClient('', withinProcess(runtime, owner)));
     } finally {
       redis.disconnect();
       await queues.close().catch(() => {});
@@ -74,21 +65,19 @@ async function connectToService({ redisUrl }: Installation, note: (line: string)
   return redis ?? withoutRedis();
 }
 
-/** Operators may do what a key for all accounts with every scope may do. They have no API key: no key has the id 0. */
-const actFor = (customerId: string) =>
-  createMiddleware(async (c, next) => {
-    c.set('caller', { customerId, apiKeyId: '0', accountIds: 'all', scopes: SCOPES });
-    c.set('requireKey', async () => {});
-    await next();
-  });
-
-/** Routes read the body from Node's request, which is given to them here. */
-function withinProcess(app: ReturnType<typeof createApp>): Transport {
+/** Sends requests to the API's routes within this process. */
+function withinProcess(runtime: Runtime, customerId: string): Transport {
+  const request = createOperatorApi(runtime);
+  const operator = { source: 'command line', name: operatorName() } as const;
   return async ({ method, path, upload }) => {
-    const body = upload === undefined ? [] : Buffer.isBuffer(upload.body) ? [upload.body] : upload.body;
-    const incoming = Object.assign(Readable.from(body), { socket: {}, headers: {} });
-    const bindings = { incoming, outgoing: {} } as unknown as ApiEnv['Bindings'];
-    const response = await app.request(path, { method, headers: headersOf(upload) }, bindings);
+    const response = await request({
+      customerId,
+      operator,
+      method,
+      path,
+      headers: headersOf(upload),
+      ...(upload === undefined ? {} : { body: upload.body }),
+    });
     return {
       status: response.status,
       text: await response.text(),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { inTransaction } from '../database/transaction.ts';
+import { recordChange } from '../http/audit.ts';
 import { invalidIssues, readJson } from '../http/input.ts';
 import { createRoute } from '../http/route.ts';
 import { IdView } from '../http/schemas.ts';
@@ -40,9 +41,16 @@ export const createApiKey = ({ database }: Runtime) =>
         );
         if (issues.length > 0) throw invalidIssues(issues);
       }
-      const { id, apikey } = await inTransaction(database, (sql) =>
-        storeApiKey(sql, { customerId: caller.customerId, title, accountIds: chosen, scopes }),
-      );
+      const { customerId } = caller;
+      const { id, apikey } = await inTransaction(database, async (sql) => {
+        const created = await storeApiKey(sql, { customerId, title, accountIds: chosen, scopes });
+        await recordChange(sql, caller, {
+          action: 'create',
+          subject: `API key ${created.id}`,
+          detail: `${title}, for ${chosen === 'all' ? 'all accounts' : `accounts ${chosen.join(', ')}`}`,
+        });
+        return created;
+      });
       return c.json({ apikey: { id: Number(id), apikey } });
     },
   );

@@ -3,6 +3,8 @@ import type { DataSource } from 'typeorm';
 import type { SecretBox } from '../database/secret-box.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { recordChange } from '../http/audit.ts';
+import type { Operator } from '../http/environment.ts';
 import { createApiKey } from './keys.ts';
 
 export interface NewCustomer {
@@ -16,10 +18,14 @@ export interface NewCustomer {
 /** 32 random bytes in base64url. */
 const createApiSecret = () => randomBytes(32).toString('base64url');
 
-/** Creates a customer with a first API key that sees all accounts. */
+/**
+ * Creates a customer with a first API key that sees all accounts.
+ * @param operator who creates it, for the audit log. The demo and tests have none.
+ */
 export function createCustomer(
   { database, secrets }: { database: DataSource; secrets: SecretBox },
   name: string,
+  operator?: Operator,
 ): Promise<NewCustomer> {
   const apiSecret = createApiSecret();
   return inTransaction(database, async (sql) => {
@@ -35,6 +41,10 @@ export function createCustomer(
     ]);
     await sql.query('INSERT INTO import_locks (customer_id) VALUES (?)', [id]);
     const { apikey } = await createApiKey(sql, { customerId: id, title: 'First key', accountIds: 'all' });
+    if (operator !== undefined) {
+      const by = { customerId: id, apiKeyId: '0', operator };
+      await recordChange(sql, by, { action: 'create', subject: `customer ${id}`, detail: name });
+    }
     return { customer: { id, name }, api_key: apikey, api_secret: apiSecret };
   });
 }
@@ -54,11 +64,13 @@ export async function readApiSecret(
 /**
  * Replaces the customer's API secret. The old one is no longer used, except in notifications that are being sent. The revision of
  * each webhook grows, so that an active delivery run reads the new secret with its next batch.
+ * @param record runs in the same transaction.
  * @returns the new secret.
  */
 export async function rotateApiSecret(
   { database, secrets }: { database: DataSource; secrets: SecretBox },
   customerId: string,
+  record: (sql: Sql) => Promise<void>,
 ): Promise<string> {
   const apiSecret = createApiSecret();
   await inTransaction(database, async (sql) => {
@@ -70,6 +82,7 @@ export async function rotateApiSecret(
       "UPDATE webhooks SET revision = revision + 1 WHERE customer_id = ? AND status <> 'deleted'",
       [customerId],
     );
+    await record(sql);
   });
   return apiSecret;
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { recordChange } from '../http/audit.ts';
 import type { CallerCache } from '../http/caller-cache.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
@@ -21,7 +22,8 @@ export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
       problems: ['limited-api-key', 'unfinished-import'],
     },
     async (c) => {
-      const { customerId, apiKeyId, accountIds } = c.get('caller');
+      const caller = c.get('caller');
+      const { customerId, apiKeyId, accountIds } = caller;
       const id = readId(c, 'API key');
       if (accountIds !== 'all' && id !== apiKeyId) {
         throw new Problem(
@@ -29,7 +31,9 @@ export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
           'This API key is limited to some accounts, so the only key it can delete is itself. Use a key for all accounts.',
         );
       }
-      const deletion = await deleteApiKey(database, { id, customerId });
+      const deletion = await deleteApiKey(database, { id, customerId }, (sql) =>
+        recordChange(sql, caller, { action: 'delete', subject: `API key ${id}` }),
+      );
       if (deletion === 'not found') throw notFound('API key');
       if (deletion !== 'deleted') {
         throw new Problem(

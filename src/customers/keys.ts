@@ -126,15 +126,18 @@ const DELETE = 'DELETE FROM api_keys WHERE id = ?';
 /** What became of a request to delete a key. An import that was sent with it has to be finished first. */
 export type KeyDeletion = 'deleted' | 'not found' | { unfinishedImport: string };
 
+/** @param record runs in the same transaction, before the key is deleted: the key may be the one that deletes itself. */
 export function deleteApiKey(
   database: DataSource,
   { id, customerId }: { id: string; customerId: string },
+  record: (sql: Sql) => Promise<void>,
 ): Promise<KeyDeletion> {
   return inTransaction(database, async (sql) => {
     const [key] = await sql.query<{ id: string }[]>(LOCK, [id, customerId]);
     if (key === undefined) return 'not found';
     const [unfinished] = await sql.query<{ id: string }[]>(UNFINISHED, [customerId, id]);
     if (unfinished !== undefined) return { unfinishedImport: unfinished.id };
+    await record(sql);
     await sql.query(DELETE, [id]);
     return 'deleted';
   });

@@ -1,3 +1,4 @@
+import { recordChange } from '../http/audit.ts';
 import { createRoute } from '../http/route.ts';
 import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
@@ -20,6 +21,10 @@ export const rotateCustomerSecret = (runtime: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Use a key for all accounts.');
-      return c.json({ api_secret: await rotateApiSecret(runtime, caller.customerId) });
+      const { customerId } = caller;
+      const apiSecret = await rotateApiSecret(runtime, customerId, (sql) =>
+        recordChange(sql, caller, { action: 'rotate API secret', subject: `customer ${customerId}` }),
+      );
+      return c.json({ api_secret: apiSecret });
     },
   );

@@ -74,13 +74,19 @@ export interface Replay {
 /**
  * Accepts a replay. It is one row, however many deliveries it covers, and the webhook's delivery runs work through it. The caller
  * wakes the webhook.
+ * @param record runs in the same transaction, if the replay is accepted.
  * @returns 'disabled' or 'deleted' for a webhook that sends nothing.
  */
 export function createReplay(
   database: DataSource,
   request: ReplayRequest,
+  record?: (sql: Sql, replay: Replay) => Promise<void>,
 ): Promise<Replay | Exclude<Sendable, 'accepted'>> {
-  return inTransaction(database, (sql) => storeReplay(sql, request));
+  return inTransaction(database, async (sql) => {
+    const replay = await storeReplay(sql, request);
+    if (typeof replay !== 'string') await record?.(sql, replay);
+    return replay;
+  });
 }
 
 /** `createReplay` in the caller's transaction. */

@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { formatDeliveryId } from '../delivering/delivery-id.ts';
+import { recordChange } from '../http/audit.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
 import { wakeChangedWebhook } from '../webhooks/wake-changed.ts';
@@ -31,7 +33,9 @@ export const redeliverDelivery = (runtime: Runtime) =>
       const key = readDeliveryKey(c);
       // A caller that may not see the delivery must not wait for its locks either.
       await findDelivery(database, caller, key);
-      const sendable = await redeliver(database, key);
+      const sendable = await redeliver(database, key, (sql) =>
+        recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` }),
+      );
       if (sendable !== 'accepted') throw notSendable(sendable);
       const delivery = await findDelivery(database, caller, key);
       await wakeChangedWebhook(runtime, key.webhookId);

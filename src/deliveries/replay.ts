@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { recordChange } from '../http/audit.ts';
 import { readId, readJson, readQuery } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { invalid } from '../http/problem.ts';
@@ -86,8 +87,9 @@ export const replayWebhook = (runtime: Runtime) => {
       problems: ['webhook-disabled', 'webhook-deleted'],
     },
     async (c) => {
-      const { customerId, accountIds } = c.get('caller');
-      const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
+      const caller = c.get('caller');
+      const { customerId, accountIds } = caller;
+      const { id } = await findWebhook(database, caller, readId(c, 'webhook'));
       const { dry_run } = readQuery(c, Query);
       const { since, until, status } = await readJson(c, ReplayRange);
       if (until !== undefined && since > until) {
@@ -105,7 +107,13 @@ export const replayWebhook = (runtime: Runtime) => {
         if (typeof counted === 'string') throw notSendable(counted);
         return c.json({ replay: viewReplay(counted) }, 202);
       }
-      const replay = await createReplay(database, request);
+      const replay = await createReplay(database, request, (sql, { statuses }) =>
+        recordChange(sql, caller, {
+          action: 'replay',
+          subject: `webhook ${id}`,
+          detail: `${statuses.join(' and ')}, stored since ${since} UTC`,
+        }),
+      );
       if (typeof replay === 'string') throw notSendable(replay);
       if (replay.matched !== 0) await wakeChangedWebhook(runtime, id);
       return c.json({ replay: viewReplay(replay) }, 202);

@@ -26,10 +26,12 @@ export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendabl
 /**
  * Requests that a delivery is sent again. A delivered or failed one becomes pending, one that waits for its next attempt is due
  * now, and one that was never attempted is due already. The caller wakes the webhook afterwards.
+ * @param record runs in the same transaction, if the delivery can be sent again.
  */
 export function redeliver(
   database: DataSource,
   { webhookId, transactionId }: DeliveryKey,
+  record: (sql: Sql) => Promise<void>,
 ): Promise<Sendable> {
   return inTransaction(database, async (sql) => {
     const sendable = await lockSendable(sql, webhookId);
@@ -37,6 +39,7 @@ export function redeliver(
     await lockCursor(sql, webhookId);
     const again = await makePendingAgain(sql, webhookId, [transactionId]);
     if (again === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
+    await record(sql);
     return sendable;
   });
 }

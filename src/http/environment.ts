@@ -2,6 +2,12 @@ import type { HttpBindings } from '@hono/node-server';
 import { createFactory } from 'hono/factory';
 import type { Scope } from './scopes.ts';
 
+/** Who acts for a customer without an API key: the name that the person has on the command line or at the console. */
+export interface Operator {
+  source: 'console' | 'command line';
+  name: string;
+}
+
 /** The customer and the API key that a request is made with. */
 export interface Caller {
   customerId: string;
@@ -9,6 +15,8 @@ export interface Caller {
   /** The accounts that the key may see. */
   accountIds: 'all' | readonly string[];
   scopes: readonly Scope[];
+  /** Set where no API key is used. */
+  operator?: Operator;
 }
 
 /** What middleware provides to the handlers. */

@@ -27,9 +27,18 @@ export type ImportRetry =
 /**
  * Queues a failed import again. It continues at its checkpoint, and may crash ten more times before it is quarantined again. The
  * caller adds the job.
+ * @param record runs in the same transaction, if the import is queued.
  */
-export function retryFailedImport(database: DataSource, importId: string): Promise<ImportRetry> {
-  return inTransaction(database, async (sql) => retry(sql, importId));
+export function retryFailedImport(
+  database: DataSource,
+  importId: string,
+  record: (sql: Sql) => Promise<void>,
+): Promise<ImportRetry> {
+  return inTransaction(database, async (sql) => {
+    const result = await retry(sql, importId);
+    if (result.outcome === 'queued') await record(sql);
+    return result;
+  });
 }
 
 async function retry(sql: Sql, importId: string): Promise<ImportRetry> {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { recordChange } from '../http/audit.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { Problem } from '../http/problem.ts';
@@ -30,7 +31,10 @@ export const retryImport = ({ database, queues, log }: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       const { id } = await findImport(database, caller, readId(c, 'import'));
-      requireQueued(await retryFailedImport(database, id));
+      const retried = await retryFailedImport(database, id, (sql) =>
+        recordChange(sql, caller, { action: 'retry', subject: `import ${id}` }),
+      );
+      requireQueued(retried);
       // Redis may be unreachable. The reconciler then queues the import within 10 s.
       await queueImports(queues, [id]).catch((err: unknown) =>
         log.warn({ err, importId: id }, 'import not queued yet'),

@@ -4,6 +4,7 @@ import type { AddressGuard } from '../addresses/address-guard.ts';
 import { KINDS, kindOf, type SourcePlace } from '../collecting/connectors/kinds.ts';
 import { customerFolder } from '../collecting/customer-folder.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import { recordChange } from '../http/audit.ts';
 import { readId, readJson } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
@@ -43,7 +44,15 @@ export const changeSource = (runtime: Runtime, guard: AddressGuard) =>
       await requireSourceAccount(database, caller, change.account_id ?? null);
       const place = { guard, folder: customerFolder(config.sourcesDir, caller.customerId) };
       const plan = await planChange(change, source, { database, secrets, place });
-      if (!(await updateSource(database, source.id, plan))) throw notFound('source');
+      const { status, ...others } = change;
+      const isChanged = await updateSource(database, source.id, plan, (sql) =>
+        recordChange(sql, caller, {
+          action: 'change',
+          subject: `source ${source.id}`,
+          detail: [...(status === undefined ? [] : [`status: ${status}`]), ...Object.keys(others)].join(', '),
+        }),
+      );
+      if (!isChanged) throw notFound('source');
       const changed = await findSource(database, caller, source.id);
       await wakeSource(runtime, changed);
       return c.json({ source: viewSource(runtime, changed) });

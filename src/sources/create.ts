@@ -3,6 +3,7 @@ import type { AddressGuard } from '../addresses/address-guard.ts';
 import { KINDS } from '../collecting/connectors/kinds.ts';
 import { customerFolder } from '../collecting/customer-folder.ts';
 import { SEALED } from '../database/secret-box.ts';
+import { recordChange } from '../http/audit.ts';
 import { readJson } from '../http/input.ts';
 import { createRoute } from '../http/route.ts';
 import { requireWholeKey } from '../http/whole-key.ts';
@@ -57,6 +58,8 @@ export const createSource = (runtime: Runtime, guard: AddressGuard) =>
         schedule: body.schedule,
         seal: (sourceId) =>
           credentials === null ? null : secrets.seal(credentials, SEALED.sourceCredentials(sourceId)),
+        record: (sql, sourceId) =>
+          recordChange(sql, caller, { action: 'create', subject: `source ${sourceId}`, detail: body.kind }),
       });
       const source = await findSource(database, caller, id);
       await wakeSource(runtime, source);

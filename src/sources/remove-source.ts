@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { unscheduleSource } from '../collecting/source-jobs.ts';
+import { recordChange } from '../http/audit.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
@@ -26,7 +27,10 @@ export const removeSource = ({ database, queues, log }: Runtime) =>
       const caller = c.get('caller');
       requireWholeKey(caller, 'Delete sources with a key for all accounts.');
       const { id } = await findSource(database, caller, readId(c, 'source'));
-      if (!(await deleteSource(database, id))) throw notFound('source');
+      const deleted = await deleteSource(database, id, (sql) =>
+        recordChange(sql, caller, { action: 'delete', subject: `source ${id}` }),
+      );
+      if (!deleted) throw notFound('source');
       // Redis may be unreachable. The next job of its scheduler then removes it.
       await unscheduleSource(queues, id).catch((err: unknown) =>
         log.warn({ err, sourceId: id }, 'source not unscheduled yet'),

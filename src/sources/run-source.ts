@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { queueSources } from '../collecting/source-jobs.ts';
+import { inTransaction } from '../database/transaction.ts';
+import { recordChange } from '../http/audit.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { createRoute } from '../http/route.ts';
@@ -27,8 +29,12 @@ export const runSource = (runtime: Runtime) =>
     },
     async (c) => {
       const { database, queues, log } = runtime;
-      const source = await findSource(database, c.get('caller'), readId(c, 'source'));
-      await requestRun(database, source.id);
+      const caller = c.get('caller');
+      const source = await findSource(database, caller, readId(c, 'source'));
+      await inTransaction(database, async (sql) => {
+        await requestRun(sql, source.id);
+        await recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` });
+      });
       // Redis may be unreachable. The reconciler then queues the source within 10 s.
       await queueSources(queues, [source.id]).catch((err: unknown) =>
         log.warn({ err, sourceId: source.id }, 'source not queued yet'),

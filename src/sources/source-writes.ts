@@ -15,6 +15,7 @@ const COMPLETE = 'UPDATE sources SET credentials = ?, next_run_at = ? WHERE id =
 /**
  * Stores a new source.
  * @param seal returns the sealed credentials. They are bound to the row, whose id is known only after the INSERT.
+ * @param record runs in the same transaction.
  * @returns its id.
  */
 export function insertSource(
@@ -23,13 +24,20 @@ export function insertSource(
     columns,
     schedule,
     seal,
-  }: { columns: SourceColumns; schedule: SourceSchedule; seal: (sourceId: string) => string | null },
+    record,
+  }: {
+    columns: SourceColumns;
+    schedule: SourceSchedule;
+    seal: (sourceId: string) => string | null;
+    record: (sql: Sql, sourceId: string) => Promise<void>;
+  },
 ): Promise<string> {
   return inTransaction(database, async (sql) => {
     const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), Object.values(columns));
     const id = String(insertId);
     const createdAt = await readCreated(sql, id);
     await sql.query(COMPLETE, [seal(id), firstRun(schedule, createdAt), id]);
+    await record(sql, id);
     return id;
   });
 }
@@ -64,11 +72,12 @@ const RESTART = 'UPDATE sources SET next_run_at = ?, consecutive_failures = 0 WH
 const STOP = 'UPDATE sources SET next_run_at = NULL, is_requested = 0 WHERE id = ?';
 const FORGET_ACCOUNTS = 'DELETE FROM source_accounts WHERE source_id = ?';
 
-/** Changes a source. @returns false when it does not exist any more. */
+/** Changes a source. @param record runs in the same transaction. @returns false when it does not exist any more. */
 export async function updateSource(
   database: DataSource,
   id: string,
   plan: SourceChangePlan,
+  record: (sql: Sql) => Promise<void>,
 ): Promise<boolean> {
   const { columns, schedule, isElsewhere, isForgotten, isRescheduled, status } = plan;
   const names = Object.keys(columns);
@@ -90,6 +99,7 @@ export async function updateSource(
       await sql.query(RESTART, [isElsewhere ? now : next, id]);
     }
     await refreshAccounts(sql, [...accountsBefore, ...(await findSourceAccounts(sql, id))], false);
+    await record(sql);
     return true;
   });
 }
@@ -98,12 +108,21 @@ const DELETE = `
   UPDATE sources SET status = 'deleted', credentials = NULL, next_run_at = NULL, is_requested = 0, error = NULL
   WHERE id = ? AND status <> 'deleted'`;
 
-/** Deletes a source. Its imports, its runs and its movements stay. @returns false when it was deleted before. */
-export async function deleteSource(database: DataSource, id: string): Promise<boolean> {
+/**
+ * Deletes a source. Its imports, its runs and its movements stay.
+ * @param record runs in the same transaction, if the source is deleted.
+ * @returns false when it was deleted before.
+ */
+export async function deleteSource(
+  database: DataSource,
+  id: string,
+  record: (sql: Sql) => Promise<void>,
+): Promise<boolean> {
   return inTransaction(database, async (sql) => {
     await revokeRun(sql, id, 'The source was deleted during the run.');
     const { affectedRows } = await sql.query<WriteResult>(DELETE, [id]);
     await refreshAccounts(sql, await findSourceAccounts(sql, id), false);
+    if (affectedRows === 1) await record(sql);
     return affectedRows === 1;
   });
 }

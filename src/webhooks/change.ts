@@ -4,6 +4,7 @@ import type { AddressGuard } from '../addresses/address-guard.ts';
 import { Webhook } from '../database/entities/webhook.ts';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
+import { recordChange } from '../http/audit.ts';
 import type { Caller } from '../http/environment.ts';
 import { readId, readJson } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
@@ -44,6 +45,11 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
         { id, customerId: caller.customerId, columns },
         async (sql) => {
           if (redirects) await refuseForeignBacklog(sql, caller, id);
+          await recordChange(sql, caller, {
+            action: 'change',
+            subject: `webhook ${id}`,
+            detail: describeChange(change),
+          });
         },
       );
       if (!changed) throw notFound('webhook');
@@ -72,6 +78,10 @@ async function toColumns(
     ...(status === undefined ? {} : { status, status_reason: null }),
   };
 }
+
+/** The names of the changed fields. Values may be secrets, such as those of headers; a status is none. */
+const describeChange = ({ status, ...others }: WebhookChange): string =>
+  [...(status === undefined ? [] : [`status: ${status}`]), ...Object.keys(others)].join(', ');
 
 /**
  * A webhook may have matched other accounts before, and still have their movements pending. A key that is limited to accounts must

@@ -3,6 +3,7 @@ import type { AddressGuard } from '../addresses/address-guard.ts';
 import { Webhook } from '../database/entities/webhook.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { createWebhookSecret } from '../delivering/posting/signature.ts';
+import { recordChange } from '../http/audit.ts';
 import { readJson } from '../http/input.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
@@ -45,6 +46,12 @@ export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
           secret: secrets.seal(secret, SEALED.webhookSecret(webhookId)),
           headers: sealHeaders(secrets, webhookId, headers),
         }),
+        record: (sql, webhookId) =>
+          recordChange(sql, caller, {
+            action: 'create',
+            subject: `webhook ${webhookId}`,
+            detail: `${event} to ${new URL(endpoint).host}`,
+          }),
       });
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
       return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { recordChange } from '../http/audit.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
@@ -22,9 +23,13 @@ export const removeWebhook = (runtime: Runtime) =>
     },
     async (c) => {
       const { database } = runtime;
-      const { customerId } = c.get('caller');
-      const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
-      if (!(await deleteWebhook(database, { id, customerId }))) throw notFound('webhook');
+      const caller = c.get('caller');
+      const { customerId } = caller;
+      const { id } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const deleted = await deleteWebhook(database, { id, customerId }, (sql) =>
+        recordChange(sql, caller, { action: 'delete', subject: `webhook ${id}` }),
+      );
+      if (!deleted) throw notFound('webhook');
       await wakeChangedWebhook(runtime, id);
       return c.json({ status: 'success' });
     },

@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 import { Webhook } from '../database/entities/webhook.ts';
 import { SEALED } from '../database/secret-box.ts';
+import { inTransaction } from '../database/transaction.ts';
 import { createWebhookSecret } from '../delivering/posting/signature.ts';
+import { recordChange } from '../http/audit.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
@@ -31,10 +33,14 @@ export const rotateWebhookSecret = (runtime: Runtime) =>
     },
     async (c) => {
       const { database, secrets } = runtime;
-      const { id } = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
+      const caller = c.get('caller');
+      const { id } = await findWebhook(database, caller, readId(c, 'webhook'));
       const secret = createWebhookSecret();
       const sealed = secrets.seal(secret, SEALED.webhookSecret(id));
-      if (!(await replaceSecret(database, id, sealed))) throw notFound('webhook');
+      await inTransaction(database, async (sql) => {
+        if (!(await replaceSecret(sql, id, sealed))) throw notFound('webhook');
+        await recordChange(sql, caller, { action: 'rotate secret', subject: `webhook ${id}` });
+      });
       // Makes an active delivery run sign with the new secret.
       await wakeChangedWebhook(runtime, id);
       const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });

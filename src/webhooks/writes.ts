@@ -15,6 +15,7 @@ const SEAL = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
 /**
  * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
  * @param seal returns the sealed columns. They are bound to the row, whose id is known only after the INSERT.
+ * @param record runs in the same transaction.
  * @returns its id.
  */
 export function insertWebhook(
@@ -24,11 +25,13 @@ export function insertWebhook(
     filter,
     columns,
     seal,
+    record,
   }: {
     customerId: string;
     filter: Filter;
     columns: WebhookColumns;
     seal: (webhookId: string) => { secret: string; headers: string | null };
+    record: (sql: Sql, webhookId: string) => Promise<void>;
   },
 ): Promise<string> {
   return inTransaction(database, async (sql) => {
@@ -44,6 +47,7 @@ export function insertWebhook(
     const { secret, headers } = seal(id);
     await sql.query(SEAL, [secret, headers, id]);
     await createProgress(sql, { id, customerId }, filter);
+    await record(sql, id);
     return id;
   });
 }
@@ -107,17 +111,20 @@ const DELETE = `
 
 /**
  * Deletes a webhook, however much is pending. It matches nothing any more, and no delivery run sends for it. Its log stays.
+ * @param record runs in the same transaction, if the webhook is deleted.
  * @returns false when it was deleted before.
  */
 export function deleteWebhook(
   database: DataSource,
   webhook: { id: string; customerId: string },
+  record: (sql: Sql) => Promise<void>,
 ): Promise<boolean> {
   return inTransaction(database, async (sql) => {
     await lockImports(sql, webhook.customerId);
     const { affectedRows } = await sql.query<WriteResult>(DELETE, [webhook.id]);
     if (affectedRows === 0) return false;
     await setFilter(sql, webhook, null);
+    await record(sql);
     return true;
   });
 }

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { createCustomer } from '../../customers/customers.ts';
 import type { CommandContext } from '../context.ts';
 import { withInstallation } from '../open-service.ts';
+import { operatorName } from '../operator-name.ts';
 import { readOptions } from '../values.ts';
 
 const Options = v.object({
@@ -23,7 +24,10 @@ export const createCustomerCommand = (context: CommandContext) =>
     .action(async (options: { name: string; json?: boolean }) => {
       const { name } = readOptions(Options, options);
       await withInstallation(context, async (installation) => {
-        const made = await createCustomer(installation, name);
+        const made = await createCustomer(installation, name, {
+          source: 'command line',
+          name: operatorName(),
+        });
         const lines = [
           `Customer ${made.customer.id}, ${made.customer.name}`,
           `  API key     ${made.api_key}  (shown only now; sent in the header Authentication)`,

@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream';
+import { createAddressGuard } from '../addresses/address-guard.ts';
+import { type ApiEnv, type Caller, createMiddleware, type Operator } from '../http/environment.ts';
+import { Problem } from '../http/problem.ts';
+import { SCOPES } from '../http/scopes.ts';
+import { createStatementFormats } from '../importing/statements/formats.ts';
+import type { Runtime } from '../runtime.ts';
+import { createApp } from './app.ts';
+
+/** A request to the API that an operator makes for a customer. */
+export interface OperatorRequest {
+  customerId: string;
+  operator: Operator;
+  method: string;
+  /** With the query string. */
+  path: string;
+  headers?: Record<string, string>;
+  body?: Readable | Buffer;
+}
+
+/** What an operator may do for a customer: all that a key for all accounts with every scope may do. No key has the id 0. */
+export const actFor = (customerId: string, operator: Operator): Caller => ({
+  customerId,
+  apiKeyId: '0',
+  accountIds: 'all',
+  scopes: SCOPES,
+  operator,
+});
+
+/**
+ * Creates a function that sends a request to the API's own routes within this process, so that their rules hold for operators too.
+ * No API key is needed, and no listener.
+ */
+export function createOperatorApi(runtime: Runtime): (request: OperatorRequest) => Promise<Response> {
+  const { config } = runtime;
+  const callers = new WeakMap<object, Caller>();
+  const identify = createMiddleware(async (c, next) => {
+    const caller = callers.get(c.env.incoming);
+    if (caller === undefined) throw new Problem('unauthenticated', 'This request has no operator.');
+    c.set('caller', caller);
+    c.set('requireKey', async () => {});
+    await next();
+  });
+  const guard = createAddressGuard({ allow: config.allowPrivateEndpoints });
+  // Files are only imported with an API key, so none is read here.
+  const formats = createStatementFormats([]);
+  const app = createApp({ ...runtime, config: { ...config, rateLimit: 0 } }, guard, { formats, identify });
+  return async function request({ customerId, operator, method, path, headers = {}, body }) {
+    // Routes read the body from Node's request, which is given to them here.
+    const parts = body === undefined ? [] : Buffer.isBuffer(body) ? [body] : body;
+    const incoming = Object.assign(Readable.from(parts), { socket: {}, headers: {} });
+    callers.set(incoming, actFor(customerId, operator));
+    const bindings = { incoming, outgoing: {} } as unknown as ApiEnv['Bindings'];
+    return app.request(path, { method, headers }, bindings);
+  };
+}
