@@ -20,6 +20,8 @@ export interface InstallationOptions {
 /** The service as in production: a process for each role, on servers with production durability. */
 export interface Installation {
   url: string;
+  /** The operators' listener of the process with the role api. */
+  opsUrl: string;
   databaseUrl: string;
   /** The database server's name and version: 'MariaDB 10.11.14'. */
   server: string;
@@ -88,10 +90,12 @@ export async function startInstallation({
     ...(await serverPids(servers, givenUrl)),
   };
   const url = await announced(() => /API\s+(http:\S+)\/v1/.exec(said)?.[1]);
+  const opsUrl = await announced(() => /Console\s+(http:\S+)\/ops/.exec(said)?.[1]);
   await answering(`${url}/readyz`);
 
   return {
     url,
+    opsUrl,
     databaseUrl: env.DATABASE_URL,
     server: nameServer(version?.version ?? ''),
     runtime,

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Figure, Scale, Start } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
+import { consolePages } from './figures/console.ts';
 import { deliveries } from './figures/deliveries.ts';
 import { fileMemory } from './figures/file-memory.ts';
 import { formats } from './figures/formats.ts';
@@ -30,6 +31,7 @@ const FIGURES: Record<string, Figure> = {
   backlog,
   latency,
   listing,
+  console: consolePages,
   replay,
   memory,
   'file-memory': fileMemory,
