@@ -12,6 +12,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/examples ./examples
+COPY --from=build /app/public ./public
 USER node
 EXPOSE 3000 3001
 STOPSIGNAL SIGTERM

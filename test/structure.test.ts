@@ -59,7 +59,7 @@ interface File {
 
 function readFiles(folder: string): File[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((it) => it.isFile() && it.name.endsWith('.ts'))
+    .filter((it) => it.isFile() && /\.tsx?$/.test(it.name))
     .map(({ parentPath, name }) => {
       const text = readFileSync(join(parentPath, name), 'utf8');
       const imported = [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)].map(

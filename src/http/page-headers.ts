@@ -11,6 +11,8 @@ export const pageHeaders = (policy: Policy) =>
       formAction: ["'self'"],
       ...policy,
     },
+    // With the default, no-referrer, browsers send `Origin: null` with a page's own forms, which are then refused.
+    referrerPolicy: 'same-origin',
     // The proxy that terminates TLS decides about this for the whole host.
     strictTransportSecurity: false,
   });

@@ -5,12 +5,17 @@ import { answerUnrouted, createBaseApp } from '../http/base-app.ts';
 import type { ApiEnv } from '../http/environment.ts';
 import type { Runtime } from '../runtime.ts';
 import { refuseForeignPages, requireOperator } from './access.ts';
+import type { Now } from './console/now-reader.ts';
+import type { Poller } from './console/poller.ts';
 import { opsConsole } from './console.ts';
 import { DASHBOARD_PATH, queueDashboard } from './dashboard.ts';
 import { metricsPage } from './metrics/metrics-page.ts';
 
-/** Creates the app of the operators' listener. Only the health checks and the explanations of errors are open to everybody. */
-export function createOpsApp(runtime: Runtime): Hono<ApiEnv> {
+/**
+ * Creates the app of the operators' listener. Only the health checks and the explanations of errors are open to everybody.
+ * @param watched reads the installation for the page Now.
+ */
+export function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
   const { config, queues } = runtime;
   const app = createBaseApp(runtime);
   app.get('/healthz', ...getHealth());
@@ -23,7 +28,7 @@ export function createOpsApp(runtime: Runtime): Hono<ApiEnv> {
   app.get('/ops/', (c) => c.redirect('/ops'));
   app.get(`${DASHBOARD_PATH}/`, (c) => c.redirect(DASHBOARD_PATH));
   app.route(DASHBOARD_PATH, queueDashboard(queues, { readOnly: config.queueDashboard === 'read-only' }));
-  app.route('/ops', opsConsole(runtime));
+  app.route('/ops', opsConsole(runtime, watched));
   app.route('/metrics', metricsPage(runtime));
 
   answerUnrouted(app);

@@ -3,6 +3,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
+import * as v from 'valibot';
 import type { ApiEnv } from '../http/environment.ts';
 import { pageHeaders } from '../http/page-headers.ts';
 import type { Queues } from '../queues/queues.ts';
@@ -18,11 +19,17 @@ export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean
   const server = new HonoAdapter(serveStatic);
   server.setBasePath(DASHBOARD_PATH);
   createBullBoard({
-    queues: [queues.imports, queues.deliveries, queues.sources, queues.maintenance].map(
-      (queue) => new BullMQAdapter(queue, { readOnlyMode: readOnly }),
+    queues: [queues.imports, queues.deliveries, queues.sources, queues.maintenance].map((queue) =>
+      describe(queue, readOnly),
     ),
     serverAdapter: server,
-    options: { uiConfig: { boardTitle: 'Ledgerbell' } },
+    options: {
+      uiConfig: {
+        boardTitle: 'Ledgerbell',
+        miscLinks: [{ text: 'Console', url: '/ops' }],
+        hideDocsLink: true,
+      },
+    },
   });
   return new Hono<ApiEnv>()
     .use(
@@ -43,4 +50,40 @@ export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean
       }
     })
     .route('/', server.registerPlugin());
+}
+
+/** What the jobs of a queue are about: the member of their data that has its id, its name, and its page in the console. */
+const SUBJECTS = [
+  { member: 'webhookId', name: 'webhook', path: '/ops/webhooks' },
+  { member: 'importId', name: 'import', path: '/ops/imports' },
+  { member: 'sourceId', name: 'source', path: '/ops/sources' },
+] as const;
+
+const Data = v.record(v.string(), v.unknown());
+
+/** What a job is about; null: nothing that has a page. */
+function subjectOf(data: unknown): { name: string; href: string } | null {
+  const fields = v.safeParse(Data, data);
+  if (!fields.success) return null;
+  for (const { member, name, path } of SUBJECTS) {
+    const id = fields.output[member];
+    if (typeof id === 'string') return { name: `${name} ${id}`, href: `${path}/${encodeURIComponent(id)}` };
+  }
+  return null;
+}
+
+/** Names each job by what it is about ("webhook 12 · deliver"), and links it with the page in the console. */
+function describe(queue: Queues[keyof Omit<Queues, 'close'>], readOnly: boolean): BullMQAdapter {
+  const adapter = new BullMQAdapter(queue, {
+    readOnlyMode: readOnly,
+    externalJobUrl: ({ data }) => {
+      const subject = subjectOf(data);
+      return { displayText: subject?.name ?? 'Console', href: subject?.href ?? '/ops' };
+    },
+  });
+  adapter.setFormatter('name', ({ name, data }: { name: string; data: unknown }) => {
+    const subject = subjectOf(data);
+    return subject === null ? name : `${subject.name} · ${name}`;
+  });
+  return adapter;
 }

@@ -1,6 +1,7 @@
 import { PortTakenError, startServer } from '../http/server.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { createOpsApp } from './app.ts';
+import { watchInstallation } from './console/now-routes.tsx';
 
 const LAST_PORT = 65_535;
 
@@ -11,9 +12,19 @@ const LAST_PORT = 65_535;
  */
 export async function startOps(runtime: Runtime): Promise<Role & { url: string }> {
   const { opsHost, opsPort, port } = runtime.config;
-  const { fetch } = createOpsApp(runtime);
-  const listen = (on: number) =>
-    startServer(fetch, { name: 'ops', variable: 'OPS_PORT', host: opsHost, port: on });
+  const watched = watchInstallation(runtime);
+  const { fetch } = createOpsApp(runtime, watched);
+  const listen = async (on: number) => {
+    const server = await startServer(fetch, { name: 'ops', variable: 'OPS_PORT', host: opsHost, port: on });
+    return {
+      ...server,
+      stop() {
+        // Pages that are being kept up to date would hold their connections open.
+        watched.close();
+        return server.stop();
+      },
+    };
+  };
   if (opsPort !== undefined) return listen(opsPort);
   if (port === 0 || port === LAST_PORT) return listen(0);
   try {

@@ -8,6 +8,8 @@ export interface Totals {
   /** Pending deliveries of paused and disabled webhooks. */
   held: number;
   circuitsOpen: number;
+  /** Active webhooks whose last attempts failed. */
+  failing: number;
   /** Webhooks that are failing, paused or disabled. */
   needingAttention: number;
   /** Webhooks that the service has paused, because their delivery runs kept crashing. */
@@ -20,6 +22,7 @@ const WEBHOOKS = `
   SELECT COALESCE(SUM(IF(w.status = 'active', ${PENDING}, 0)), 0) AS pending,
     COALESCE(SUM(IF(w.status <> 'active', ${PENDING}, 0)), 0) AS held,
     COALESCE(SUM(w.status = 'active' AND c.circuit_open_until > NOW(6)), 0) AS circuits_open,
+    COALESCE(SUM(w.status = 'active' AND c.failing_since IS NOT NULL), 0) AS failing,
     COALESCE(SUM(w.status <> 'active' OR c.failing_since IS NOT NULL), 0) AS needing_attention,
     COALESCE(SUM(w.status = 'paused' AND w.status_reason IS NOT NULL), 0) AS quarantined
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
@@ -38,6 +41,7 @@ export async function readTotals(sql: Sql): Promise<Totals> {
     pending: Number(webhooks?.pending),
     held: Number(webhooks?.held),
     circuitsOpen: Number(webhooks?.circuits_open),
+    failing: Number(webhooks?.failing),
     needingAttention: Number(webhooks?.needing_attention),
     quarantined: Number(webhooks?.quarantined),
     imports: { queued: count('queued'), running: count('running'), failed: count('failed') },

@@ -49,7 +49,7 @@ export const WebhookView = v.object({
   created_at: Timestamp,
 });
 
-type WebhookView = v.InferOutput<typeof WebhookView>;
+export type WebhookView = v.InferOutput<typeof WebhookView>;
 
 /** Webhooks with how they stand now, in their order. */
 export async function viewWebhooks(

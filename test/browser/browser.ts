@@ -32,8 +32,8 @@ export interface Visit {
 }
 
 export interface Browser {
-  /** Opens a page and waits until nothing more is being loaded. */
-  visit(url: string, options?: { dark?: boolean }): Promise<Visit>;
+  /** Opens a page and waits until nothing more is being loaded. @param options.live the page never stops loading. */
+  visit(url: string, options?: { dark?: boolean; live?: boolean }): Promise<Visit>;
 }
 
 /** A real Chromium with an empty profile for this test file. Installed with apt-get where it is missing. */
@@ -60,7 +60,7 @@ export function useBrowser(): Browser {
   });
 
   return {
-    async visit(url, { dark = false } = {}) {
+    async visit(url, { dark = false, live = false } = {}) {
       const page = await context.newPage();
       await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
       const faults: string[] = [];
@@ -70,7 +70,7 @@ export function useBrowser(): Browser {
       });
       page.on('pageerror', (error) => faults.push(error.message));
       page.on('request', (request) => requests.push(request.url()));
-      await page.goto(url, { waitUntil: 'networkidle' });
+      await page.goto(url, { waitUntil: live ? 'load' : 'networkidle' });
       return { page, faults, requests };
     },
   };

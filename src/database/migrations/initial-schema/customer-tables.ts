@@ -14,7 +14,8 @@ export const CUSTOMER_TABLES = [
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(200) NOT NULL,
     api_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    KEY customers_name (name)
   ) ${TABLE}`,
 
   // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in

@@ -25,6 +25,7 @@ export const WEBHOOK_TABLES = [
     revision INT UNSIGNED NOT NULL DEFAULT 1,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     KEY webhooks_customer (customer_id, status),
+    KEY webhooks_status (status, id),
     CONSTRAINT webhooks_owner FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
@@ -78,6 +79,7 @@ export const WEBHOOK_TABLES = [
     recovery_successes SMALLINT UNSIGNED NULL DEFAULT 0,
     rate_next_at DATETIME(6) NULL,
     last_error VARCHAR(255) NULL,
+    KEY webhook_cursors_failing (failing_since),
     CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 

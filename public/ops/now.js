@@ -1,0 +1,129 @@
+/* global uPlot */
+// Draws the charts of the page Now, and keeps the page up to date with server-sent events.
+
+const live = document.querySelector('[data-live]');
+
+const seconds = (value) => {
+  if (value < 60) return `${Math.floor(value)} s`;
+  if (value < 3600) return `${Math.floor(value / 60)} min`;
+  if (value < 86400) return `${Math.floor(value / 3600)} h`;
+  return `${Math.floor(value / 86400)} d`;
+};
+const count = (value) => Math.round(value).toLocaleString('en-US');
+const rate = (value) => (value < 10 ? value.toFixed(1) : count(value));
+const share = (value) => `${Math.floor(value * 1000) / 10} %`;
+
+/** Each chart: its id in the page, the fields of a sample that it shows, how a value is written, and its largest value if fixed. */
+const CHARTS = [
+  { id: 'pending', fields: ['pending'], write: count },
+  { id: 'oldest', fields: ['oldestSeconds'], write: seconds },
+  { id: 'deliveries', fields: ['deliveriesPerSecond'], write: rate },
+  { id: 'imports', fields: ['importsPerSecond'], write: rate },
+  { id: 'success', fields: ['successShare'], write: share, most: 1 },
+  { id: 'latency', fields: ['p50', 'p95', 'p99'], write: count },
+];
+
+const SERIES = ['--series-1', '--series-2', '--series-3'];
+const HEIGHT = 110;
+
+/** As many samples as the service keeps. */
+const KEPT = 300;
+
+let samples = [];
+let plots = [];
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const dataOf = ({ fields }) => [
+  samples.map(({ at }) => at),
+  ...fields.map((field) => samples.map((sample) => sample[field])),
+];
+
+function createPlot(chart) {
+  const holder = document.getElementById(`chart-${chart.id}`);
+  const axis = {
+    stroke: colour('--calm'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  const options = {
+    width: holder.clientWidth,
+    height: HEIGHT,
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: { y: { range: (_plot, _least, most) => [0, chart.most ?? Math.max(most ?? 0, 1) * 1.1] } },
+    axes: [
+      { ...axis, size: 22, space: 70 },
+      { ...axis, size: 52, space: 30, values: (_plot, ticks) => ticks.map(chart.write) },
+    ],
+    series: [
+      {},
+      ...chart.fields.map((field, index) => ({
+        label: field,
+        stroke: colour(SERIES[index]),
+        width: 1.5,
+        points: { show: false },
+        ...(chart.fields.length === 1 ? { fill: colour('--series-fill') } : {}),
+      })),
+    ],
+  };
+  return { chart, holder, plot: new uPlot(options, dataOf(chart), holder) };
+}
+
+function drawAll() {
+  for (const { plot } of plots) plot.destroy();
+  plots = CHARTS.map(createPlot);
+}
+
+function update() {
+  for (const { chart, plot } of plots) plot.setData(dataOf(chart));
+  const newest = samples.at(-1);
+  for (const { id, fields, write } of CHARTS) {
+    const values = fields.map((field) => newest?.[field]);
+    document.getElementById(`value-${id}`).textContent = values
+      .map((value) => (value === null || value === undefined ? '–' : write(value)))
+      .join(' · ');
+  }
+}
+
+/** Replaces a part of the page, unless the reader has the focus there or is selecting a text. */
+function replace(id, html) {
+  const part = document.getElementById(id);
+  const selection = getSelection();
+  const isSelected = selection !== null && !selection.isCollapsed && part.contains(selection.anchorNode);
+  if (!part.contains(document.activeElement) && !isSelected) part.innerHTML = html;
+}
+
+let announced = document.title;
+
+/** The title of the tab, and what a screen reader says, change only when the state does. */
+function announce({ severity, title, announcement }) {
+  document.title = title;
+  if (announced !== title) document.getElementById('now-announcement').textContent = announcement;
+  announced = title;
+  document.documentElement.dataset.severity = severity;
+}
+
+function receive(event) {
+  const now = JSON.parse(event.data);
+  samples = now.history ?? [...samples, now.sample].slice(-KEPT);
+  update();
+  replace('now-headline', now.headline);
+  replace('now-rest', now.rest);
+  announce(now);
+  document.documentElement.dataset.live = 'yes';
+}
+
+if (live !== null) {
+  drawAll();
+  const source = new EventSource(live.dataset.live);
+  source.onmessage = receive;
+  source.onerror = () => {
+    document.documentElement.dataset.live = 'no';
+  };
+  new ResizeObserver(() => {
+    for (const { plot, holder } of plots) plot.setSize({ width: holder.clientWidth, height: HEIGHT });
+  }).observe(live);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
+}

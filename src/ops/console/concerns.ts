@@ -1,0 +1,178 @@
+import { countRunning } from '../processes.ts';
+import type { Now, Work } from './now-reader.ts';
+import type { WebhookRow } from './webhook-rows.ts';
+import { countOf, formatDuration } from './wording.ts';
+
+/** The worst first. stopped: nothing works until somebody acts. failing: something does not work. attention: somebody should look. */
+const SEVERITIES = ['stopped', 'failing', 'attention'] as const;
+
+/** Something that is wrong, as one sentence for the person on duty. */
+export interface Concern {
+  severity: (typeof SEVERITIES)[number];
+  sentence: string;
+  /** Where to look, or what to press. */
+  link: { text: string; href: string } | null;
+}
+
+/** A backlog that grows old although nothing fails needs somebody to look. */
+const OLD_PENDING_SECONDS = 300;
+
+/** What is wrong now, the worst first. Empty: all is well. */
+export function findConcerns({ mysql, redis, work, at }: Now): Concern[] {
+  if (!mysql.reachable || work === null) {
+    return [
+      {
+        severity: 'stopped',
+        sentence:
+          'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
+        link: { text: 'What does not answer', href: '/readyz' },
+      },
+      ...(redis.reachable ? [] : [redisConcern]),
+    ];
+  }
+  const concerns = [
+    ...missingRoles(work),
+    ...(redis.reachable ? [] : [redisConcern]),
+    ...failingWebhooks(work, at),
+    ...stoppedWebhooks(work),
+    ...failedImports(work),
+    ...oldBacklog(work, at),
+  ];
+  return SEVERITIES.flatMap((severity) => concerns.filter((it) => it.severity === severity));
+}
+
+const redisConcern: Concern = {
+  severity: 'stopped',
+  sentence:
+    'Redis cannot be reached. Imports are still accepted. What has no run yet waits until Redis is back, and nothing is lost.',
+  link: { text: 'What does not answer', href: '/readyz' },
+};
+
+/** What is missing while no process has a role. */
+const WITHOUT_ROLE = {
+  delivery: 'No delivery process is running',
+  api: 'No API process is running',
+  importer: 'No importer is running',
+  maintenance: 'No maintenance process is running',
+} as const;
+
+function missingRoles({ processes, totals }: Work): Concern[] {
+  const waiting = {
+    delivery: `${countOf(totals.pending, 'delivery', 'deliveries')} pending.`,
+    api: 'No request is answered.',
+    importer: `${countOf(totals.imports.queued + totals.imports.running, 'import')} waiting.`,
+    maintenance: 'What Redis forgets is not queued again.',
+  };
+  return (Object.keys(WITHOUT_ROLE) as (keyof typeof WITHOUT_ROLE)[])
+    .filter((role) => countRunning(processes, role) === 0)
+    .map((role) => ({
+      severity: 'stopped' as const,
+      sentence: `${WITHOUT_ROLE[role]}. ${waiting[role]}`,
+      link: { text: 'Processes', href: '/ops#processes' },
+    }));
+}
+
+/** The first failing webhooks are named. The others are counted. */
+const NAMED = 3;
+
+const isFailing = ({ status, failing_since }: WebhookRow) => status === 'active' && failing_since !== null;
+
+function failingWebhooks({ trouble, totals }: Work, at: Date): Concern[] {
+  const failing = trouble.filter(isFailing);
+  const named = failing.slice(0, NAMED).map(
+    (it): Concern => ({
+      severity: 'failing',
+      sentence: [
+        `${it.customer}: webhook ${it.id} “${it.title}” has been failing for ${formatDuration(
+          at.getTime() - (it.failing_since ?? at).getTime(),
+        )}, ${countOf(Number(it.pending), 'delivery', 'deliveries')} pending.`,
+        ...(it.last_error === null ? [] : [`Last error: ${it.last_error}.`.replace('..', '.')]),
+      ].join(' '),
+      link: { text: `Webhook ${it.id}`, href: `/ops/webhooks/${it.id}` },
+    }),
+  );
+  if (failing.length <= NAMED) return named;
+  const others = Math.max(totals.failing, failing.length) - NAMED;
+  return [
+    ...named,
+    {
+      severity: 'failing',
+      sentence: `${countOf(others, 'more webhook is', 'more webhooks are')} failing.`,
+      link: { text: 'Webhooks', href: '/ops/webhooks' },
+    },
+  ];
+}
+
+function stoppedWebhooks({ trouble, totals }: Work): Concern[] {
+  const quarantined = trouble.filter(({ status }) => status === 'paused');
+  const disabled = trouble.filter(({ status }) => status === 'disabled');
+  const one = (rows: readonly WebhookRow[]) =>
+    rows.length === 1 && rows[0]
+      ? { text: `Webhook ${rows[0].id}`, href: `/ops/webhooks/${rows[0].id}` }
+      : { text: 'Webhooks', href: '/ops/webhooks' };
+  return [
+    ...(totals.quarantined === 0
+      ? []
+      : [
+          {
+            severity: 'failing' as const,
+            sentence: `${countOf(totals.quarantined, 'webhook was', 'webhooks were')} paused, because delivery runs kept crashing.`,
+            link: one(quarantined),
+          },
+        ]),
+    ...(disabled.length === 0
+      ? []
+      : [
+          {
+            severity: 'attention' as const,
+            sentence: `${countOf(disabled.length, 'webhook is', 'webhooks are')} disabled, because the endpoint was gone or failed for five days.`,
+            link: one(disabled),
+          },
+        ]),
+  ];
+}
+
+function failedImports({ totals: { imports }, imports: listed }: Work): Concern[] {
+  if (imports.failed === 0) return [];
+  const failed = listed.filter(({ status }) => status === 'failed');
+  const [only] = imports.failed === 1 ? failed : [];
+  return [
+    {
+      severity: 'failing',
+      sentence:
+        only === undefined
+          ? `${countOf(imports.failed, 'import has', 'imports have')} failed.`
+          : `Import ${only.id} of ${only.customer} has failed. ${only.error ?? ''}`.trimEnd(),
+      link:
+        only === undefined
+          ? { text: 'Failed imports', href: '/ops/imports?status=failed' }
+          : { text: `Import ${only.id}`, href: `/ops/imports/${only.id}` },
+    },
+  ];
+}
+
+/** Only where no failing webhook explains the backlog. */
+function oldBacklog({ trouble, oldestPending, totals }: Work, at: Date): Concern[] {
+  const seconds = (at.getTime() - (oldestPending ?? at).getTime()) / 1_000;
+  if (seconds < OLD_PENDING_SECONDS || trouble.some(isFailing)) return [];
+  return [
+    {
+      severity: 'attention',
+      sentence: `The oldest pending delivery has been waiting for ${formatDuration(seconds * 1_000)}, and ${countOf(totals.pending, 'delivery is', 'deliveries are')} pending.`,
+      link: { text: 'Pending deliveries', href: '/ops/deliveries?status=pending' },
+    },
+  ];
+}
+
+/** The sentence on top of the page Now. */
+export function headlineOf(concerns: readonly Concern[]): string {
+  const [first] = concerns;
+  if (first === undefined) return 'All is well.';
+  if (first.severity === 'stopped') return first.sentence;
+  const failing = concerns.filter(({ severity }) => severity === 'failing').length;
+  if (failing > 0)
+    return concerns.length === 1
+      ? first.sentence
+      : `${countOf(concerns.length, 'thing is', 'things are')} wrong.`;
+  return 'Everything works. Somebody should look at this:';
+}

@@ -1,0 +1,65 @@
+import type { Sql } from '../../database/transaction.ts';
+import { parseDeliveryId } from '../../delivering/delivery-id.ts';
+
+/** Finds what a person means by an id, a unique_id or a customer's name. */
+
+/** Something that was found. */
+export interface Hit {
+  kind: 'movement' | 'delivery' | 'webhook' | 'import' | 'customer';
+  id: string;
+  /** What else is known about it. */
+  text: string;
+  href: string;
+}
+
+const MOST = 20;
+
+/** Index of each: the primary key. */
+const BY_ID = {
+  movement:
+    'SELECT t.id, u.name AS text FROM transactions t JOIN customers u ON u.id = t.customer_id WHERE t.id = ?',
+  webhook: `SELECT w.id, CONCAT(w.title, ', ', u.name) AS text FROM webhooks w JOIN customers u ON u.id = w.customer_id WHERE w.id = ?`,
+  import: `SELECT i.id, CONCAT(i.status, ', ', u.name) AS text FROM imports i JOIN customers u ON u.id = i.customer_id WHERE i.id = ?`,
+  customer: 'SELECT id, name AS text FROM customers WHERE id = ?',
+} as const;
+
+const DELIVERY = `
+  SELECT CONCAT(w.id, '-', t.id) AS id, CONCAT(w.title, ', ', u.name) AS text
+  FROM webhooks w JOIN transactions t ON t.id = ? AND t.customer_id = w.customer_id JOIN customers u ON u.id = w.customer_id
+  WHERE w.id = ?`;
+
+/** One entry of transactions_unique_id for each account. */
+const BY_UNIQUE_ID = `
+  SELECT STRAIGHT_JOIN t.id, CONCAT(a.title, ', ', u.name) AS text
+  FROM accounts a JOIN transactions t FORCE INDEX (transactions_unique_id) ON t.account_id = a.id AND t.unique_id = ?
+  JOIN customers u ON u.id = a.customer_id LIMIT ${MOST}`;
+
+/** Index: customers_name. */
+const BY_NAME = `SELECT id, name AS text FROM customers FORCE INDEX (customers_name) WHERE name LIKE ? ORDER BY name LIMIT ${MOST}`;
+
+const HREF: Record<Hit['kind'], (id: string) => string> = {
+  movement: (id) => `/ops/trace?movement=${id}`,
+  delivery: (id) => `/ops/deliveries/${id}`,
+  webhook: (id) => `/ops/webhooks/${id}`,
+  import: (id) => `/ops/imports/${id}`,
+  customer: (id) => `/ops/webhooks?customer=${id}`,
+};
+
+/** Finds everything that a text may mean. A number may be the id of several things, and a unique_id too. */
+export async function search(sql: Sql, text: string): Promise<Hit[]> {
+  const find = async (kind: Hit['kind'], statement: string, values: unknown[]): Promise<Hit[]> => {
+    const rows = await sql.query<{ id: string; text: string }[]>(statement, values);
+    return rows.map((row) => ({ kind, ...row, href: HREF[kind](row.id) }));
+  };
+  const key = parseDeliveryId(text.replace(/^msg_/, ''));
+  const isId = /^[1-9]\d{0,17}$/.test(text);
+  const kinds = ['movement', 'webhook', 'import', 'customer'] as const;
+  const found = await Promise.all([
+    key === null ? [] : find('delivery', DELIVERY, [key.transactionId, key.webhookId]),
+    ...kinds.map((kind) => (isId ? find(kind, BY_ID[kind], [text]) : [])),
+    find('movement', BY_UNIQUE_ID, [Buffer.from(text, 'utf8')]),
+    isId ? [] : find('customer', BY_NAME, [`${text.replaceAll(/[\\%_]/g, '\\$&')}%`]),
+  ]);
+  // A movement may be found by its id and by its unique_id.
+  return [...new Map(found.flat().map((hit) => [hit.href, hit])).values()];
+}

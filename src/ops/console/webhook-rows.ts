@@ -1,0 +1,83 @@
+import type { Sql } from '../../database/transaction.ts';
+import { PENDING } from '../../webhooks/pending.ts';
+
+/** Reads webhooks of all customers, as the console shows them. */
+
+export interface WebhookRow {
+  id: string;
+  title: string;
+  endpoint: string;
+  customer_id: string;
+  customer: string;
+  status: 'active' | 'paused' | 'disabled' | 'deleted';
+  /** Why the service has paused or disabled it. A webhook that its owner has paused has none. */
+  status_reason: string | null;
+  failing_since: Date | null;
+  consecutive_failures: number;
+  circuit_openings: number;
+  /** Null when the circuit is not open. */
+  open_until: Date | null;
+  last_error: string | null;
+  delivered: string;
+  failed: string;
+  pending: string;
+}
+
+/** Indexes: the primary keys. */
+const ROWS = `
+  SELECT w.id, w.title, w.endpoint, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
+    c.consecutive_failures, c.circuit_openings, IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL) AS open_until,
+    c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+    JOIN customers u ON u.id = w.customer_id
+  WHERE w.id IN (?)`;
+
+/** Reads webhooks, in the order of the ids. */
+export async function readWebhookRows(sql: Sql, ids: readonly string[]): Promise<WebhookRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await sql.query<WebhookRow[]>(ROWS, [ids]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** Active webhooks whose last attempts failed, the longest failing first. Index: webhook_cursors_failing. */
+const FAILING = `
+  SELECT c.webhook_id AS id FROM webhook_cursors c FORCE INDEX (webhook_cursors_failing)
+    STRAIGHT_JOIN webhooks w ON w.id = c.webhook_id AND w.status = 'active'
+  WHERE c.failing_since IS NOT NULL ORDER BY c.failing_since LIMIT ?`;
+
+/** Webhooks that the service has disabled, or paused because their runs kept crashing. Index: webhooks_status. */
+const STOPPED = `
+  SELECT id FROM webhooks FORCE INDEX (webhooks_status)
+  WHERE status = ? AND status_reason IS NOT NULL ORDER BY id DESC LIMIT ?`;
+
+/** Ids of the webhooks in trouble: failing ones first, then those that the service has disabled or quarantined. */
+export async function findWebhooksInTrouble(sql: Sql, most: number): Promise<string[]> {
+  const found: { id: string }[] = await sql.query(FAILING, [most]);
+  for (const status of ['paused', 'disabled']) {
+    if (found.length < most) {
+      found.push(...(await sql.query<{ id: string }[]>(STOPPED, [status, most - found.length])));
+    }
+  }
+  return found.map(({ id }) => id);
+}
+
+/** Index: the primary key. */
+const ALL = `SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id > ? AND status <> 'deleted' ORDER BY id LIMIT ?`;
+
+/** Index: webhooks_customer. */
+const OF_CUSTOMER = `
+  SELECT id FROM webhooks FORCE INDEX (webhooks_customer)
+  WHERE customer_id = ? AND status <> 'deleted' AND id > ? ORDER BY id LIMIT ?`;
+
+/** Ids of webhooks, the oldest first. @param customerId null: of all customers. */
+export async function findWebhookIds(
+  sql: Sql,
+  { customerId, after, limit }: { customerId: string | null; after: string; limit: number },
+): Promise<string[]> {
+  const rows =
+    customerId === null
+      ? await sql.query<{ id: string }[]>(ALL, [after, limit])
+      : await sql.query<{ id: string }[]>(OF_CUSTOMER, [customerId, after, limit]);
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,83 @@
+import { Hono } from 'hono';
+import * as v from 'valibot';
+import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import type { Runtime } from '../../runtime.ts';
+import { Id } from '../../validation.ts';
+import { Field, More, Table } from './elements.tsx';
+import { sendPage } from './layout.tsx';
+import { pathWith, readFilters } from './read-filters.ts';
+import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from './recent-attempts.ts';
+import { webhookColumnsWithAttempts } from './webhook-columns.tsx';
+import { findWebhookIds, findWebhooksInTrouble, readWebhookRows } from './webhook-rows.ts';
+
+const PER_PAGE = 50;
+
+/** From how many attempts of each webhook p95 and the success rate are taken. */
+const ATTEMPTS = 100;
+
+const Query = v.object({ customer: v.optional(Id), after: v.optional(Id) });
+
+/** GET /ops/webhooks: those in trouble first, then all. */
+export const webhooksPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv> =>
+  new Hono<ApiEnv>().get('/', async (c) => {
+    const { customer, after } = readFilters(c, Query);
+    const now = new Date();
+    const isFirst = customer === undefined && after === undefined;
+    const [troubleIds, found] = await Promise.all([
+      isFirst ? findWebhooksInTrouble(database, PER_PAGE) : [],
+      findWebhookIds(database, { customerId: customer ?? null, after: after ?? '0', limit: PER_PAGE + 1 }),
+    ]);
+    const ids = found.slice(0, PER_PAGE);
+    const [trouble, all, recent] = await Promise.all([
+      readWebhookRows(database, troubleIds),
+      readWebhookRows(database, ids),
+      summarizeRecent(database, [...new Set([...troubleIds, ...ids])]),
+    ]);
+    const columns = webhookColumnsWithAttempts(now, recent);
+    const last = ids.at(-1);
+    const next = found.length > PER_PAGE && last !== undefined ? last : null;
+    const owner = customer === undefined ? undefined : all[0]?.customer;
+    return sendPage(
+      c,
+      { title: 'Webhooks', section: 'Webhooks' },
+      <>
+        <h1>Webhooks{owner === undefined ? '' : ` of ${owner}`}</h1>
+        <form class="filters">
+          <Field label="Customer id" name="customer" value={customer} />
+          <button type="submit">Show</button>
+        </form>
+        {isFirst ? (
+          <section>
+            <h2>In trouble</h2>
+            <Table
+              caption="Webhooks in trouble"
+              columns={columns}
+              rows={trouble}
+              empty="None: every endpoint has answered its last notification."
+            />
+          </section>
+        ) : null}
+        <section>
+          <h2>All</h2>
+          <Table caption="All webhooks" columns={columns} rows={all} empty="There are none." />
+          <More
+            label="More webhooks"
+            href={next === null ? null : pathWith('/ops/webhooks', { customer, after: next })}
+          />
+          <p class="calm">p95 and success are those of the last {ATTEMPTS} deliveries of each webhook.</p>
+        </section>
+      </>,
+    );
+  });
+
+/** How the endpoints have been answering, by the id of the webhook. */
+async function summarizeRecent(
+  sql: Sql,
+  webhookIds: readonly string[],
+): Promise<ReadonlyMap<string, AttemptSummary>> {
+  const attempts = await readRecentAttempts(sql, webhookIds, ATTEMPTS);
+  return new Map(
+    webhookIds.map((id) => [id, summarizeAttempts(attempts.filter(({ webhook_id }) => webhook_id === id))]),
+  );
+}

@@ -1,0 +1,248 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { CUSTOMER, createTrouble, DEAD_TITLE, type Trouble } from '../support/trouble.ts';
+import { until } from '../support/until.ts';
+import { useBrowser, type Visit } from './browser.ts';
+
+const receiver = useReceiver();
+const service = useService();
+const browser = useBrowser();
+let trouble: Trouble;
+
+beforeAll(async () => {
+  trouble = await createTrouble(service, receiver);
+});
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds on a page and calls serious or critical. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(`axe.run().then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => id + ': ' + nodes.map((it) => it.html).join(' | ')))`);
+}
+
+const foreign = ({ page, requests }: Visit) =>
+  requests.filter((url) => !url.startsWith(`${new URL(page.url()).origin}/`) && !url.startsWith('data:'));
+
+const visit = async (path: string, options: { dark?: boolean } = {}) => {
+  const visited = await browser.visit(service.opsUrl + path, { ...options, live: path === '/ops' });
+  if (path === '/ops') await visited.page.waitForSelector('html[data-live=yes]');
+  return visited;
+};
+
+const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
+  [
+    'now',
+    () => '/ops',
+    () => [CUSTOMER, DEAD_TITLE, 'Webhooks in trouble', 'api, importer, delivery, maintenance'],
+  ],
+  ['webhooks', () => '/ops/webhooks', () => [DEAD_TITLE, 'circuit open', 'Depo']],
+  [
+    'a webhook',
+    () => `/ops/webhooks/${trouble.webhooks.dead}`,
+    () => ['Probe now', 'no healthy upstream <script>'],
+  ],
+  ['deliveries', () => '/ops/deliveries', () => ['delivered', 'pending']],
+  [
+    'a delivery',
+    () => `/ops/deliveries/${trouble.webhooks.dead}-${trouble.movementIds[0]}`,
+    () => ['Redeliver', 'webhook-signature: •••'],
+  ],
+  ['imports', () => '/ops/imports', () => ['failed', 'ndjson']],
+  ['an import', () => `/ops/imports/${trouble.imports.rejected}`, () => ['rejected', 'amount']],
+  ['sources', () => '/ops/sources', () => ['Günlük ekstre', 'failing']],
+  ['trace', () => '/ops/trace', () => ['unique_id']],
+  [
+    'a movement',
+    () => `/ops/trace?movement=${trouble.movementIds[0]}`,
+    () => ['Whom it concerned', 'failed 503'],
+  ],
+  ['audit', () => '/ops/audit', () => ['create', 'First key']],
+  ['a question', () => `/ops/webhooks/${trouble.webhooks.dead}/pause`, () => ['Pause the webhook', 'Back']],
+  ['a range', () => `/ops/webhooks/${trouble.webhooks.dead}/replay`, () => ['Count them']],
+];
+
+describe('the console in a browser', () => {
+  it.each(PAGES)('shows its data, breaks no rule, and asks no other host: %s', async (_name, path, shows) => {
+    for (const dark of [false, true]) {
+      const visited = await visit(path(), { dark });
+      const { page, faults } = visited;
+      const text = await page.locator('body').textContent();
+      for (const shown of shows()) expect(text).toContain(shown);
+      expect(await seriousFindings(page)).toEqual([]);
+      expect(faults).toEqual([]);
+      expect(foreign(visited)).toEqual([]);
+      await page.close();
+    }
+  });
+
+  it.each(PAGES)('fits a screen of 360 pixels: %s', async (_name, path) => {
+    const { page } = await visit(path());
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    await page.close();
+  });
+
+  it('draws its charts, and keeps them moving', async () => {
+    const { page, faults } = await visit('/ops');
+    const value = page.locator('#value-pending');
+    await until('the number of pending deliveries', async () => /\d/.test((await value.textContent()) ?? ''));
+    expect(await page.locator('.plot canvas').count()).toBe(6);
+    const samples = () => page.evaluate('samples.length') as Promise<number>;
+    const before = await samples();
+    await until('two more samples', async () => (await samples()) >= before + 2);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it('says in the title of the tab that something is wrong, and changes it when that changes', async () => {
+    const { page } = await visit('/ops');
+    expect(await page.title()).toMatch(/^\(\d\) Not well/);
+    await page.close();
+  });
+
+  it('leads to the queues, whose jobs are named and lead back', async () => {
+    const { dead } = trouble.webhooks;
+    const { page, faults } = await visit(`/ops/webhooks/${dead}`);
+    await page.getByRole('link', { name: 'in the queue' }).click();
+    await page.waitForURL('**/ops/queues/queue/deliveries/**');
+    await page.getByText(`webhook ${dead} · deliver`).first().waitFor();
+    const back = page.locator(`a[href$="/ops/webhooks/${dead}"]`).first();
+    await back.waitFor();
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('a person with a keyboard', () => {
+  /** Presses Tab until the element with this text has the focus. */
+  async function tabTo(page: Page, text: string): Promise<void> {
+    await until(`${text} has the focus`, async () => {
+      await page.keyboard.press('Tab');
+      return (await page.evaluate('document.activeElement?.textContent?.trim()')) === text;
+    });
+  }
+
+  it('gets from the first page to a paused webhook', async () => {
+    const { healthy } = trouble.webhooks;
+    const { page } = await visit('/ops/webhooks');
+    await tabTo(page, 'Skip to the content');
+    await page.keyboard.press('Enter');
+    await tabTo(page, `${healthy} Depo`);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/ops/webhooks/${healthy}`);
+    await tabTo(page, 'Pause');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/pause');
+    await tabTo(page, 'Pause the webhook');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**?done=pause');
+    expect(await page.locator('[role=status]').textContent()).toBe(
+      'The webhook is paused. Nothing more is sent.',
+    );
+    await tabTo(page, 'Enable');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Enable the webhook');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**?done=enable');
+    await page.close();
+  });
+
+  it('finds a movement by its unique_id from any page', async () => {
+    const { page } = await visit('/ops/imports');
+    await page.locator('#find').focus();
+    await page.keyboard.type(trouble.uniqueId);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/ops/trace?movement=${trouble.movementIds[0]}`);
+    await page.close();
+  });
+});
+
+describe('a person with a mouse', () => {
+  /** Clicks the link, and then the button of the page that asks. */
+  async function confirm(page: Page, link: string, button: string): Promise<void> {
+    await page.getByRole('link', { name: link, exact: true }).first().click();
+    await page.getByRole('button', { name: button, exact: true }).click();
+    await page.waitForLoadState();
+  }
+
+  it('gets from the sentence on top to the failing webhook, and probes it', async () => {
+    const { dead } = trouble.webhooks;
+    const { page, faults } = await visit('/ops');
+    await page
+      .getByRole('link', { name: `Webhook ${dead}`, exact: true })
+      .first()
+      .click();
+    await page.waitForURL(`**/ops/webhooks/${dead}`);
+    const before = receiver.at('/dead').length;
+    await confirm(page, 'Probe now', 'Probe now');
+    await page.waitForURL('**?done=probe');
+    await until('the probe has arrived', () => receiver.at('/dead').length > before);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it('rotates a secret, and sees the new one', async () => {
+    const { page } = await visit(`/ops/webhooks/${trouble.webhooks.healthy}`);
+    await confirm(page, 'Rotate the secret', 'Replace the secret');
+    expect(await page.locator('.secret').textContent()).toMatch(/^whsec_/);
+    await page.close();
+  });
+
+  it('sends a test, replays, redelivers, and retries an import', async () => {
+    const { healthy } = trouble.webhooks;
+    const { page, faults } = await visit(`/ops/webhooks/${healthy}`);
+    await confirm(page, 'Send a test', 'Send a test');
+    expect(await page.locator('h1').textContent()).toBe('The endpoint answered 200.');
+    await page.goto(`${service.opsUrl}/ops/webhooks/${healthy}`);
+    await page.getByRole('link', { name: 'Replay', exact: true }).click();
+    await page.getByLabel('Status').selectOption('delivered');
+    await page.getByRole('button', { name: 'Count them' }).click();
+    await page.getByRole('button', { name: 'Send them again' }).click();
+    await page.waitForURL('**?done=replay');
+    await page.goto(`${service.opsUrl}/ops/deliveries/${healthy}-${trouble.movementIds[0]}`);
+    await confirm(page, 'Redeliver', 'Send it again');
+    await page.waitForURL('**?done=redeliver');
+    await page.goto(`${service.opsUrl}/ops/imports/${trouble.imports.failed}`);
+    await confirm(page, 'Retry', 'Retry the import');
+    await page.waitForURL('**?done=retry');
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it('uses the filters', async () => {
+    const { page } = await visit('/ops/deliveries');
+    await page.getByLabel('Webhook id').fill(trouble.webhooks.dead);
+    await page.getByLabel('Status').selectOption('pending');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**status=pending**');
+    expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
+    await page.close();
+  });
+});
+
+describe('a page of another site in the same browser', () => {
+  it('can send a form here, which changes nothing', async () => {
+    const { dead } = trouble.webhooks;
+    receiver.answer('/evil', (_received, response) => {
+      response
+        .setHeader('content-type', 'text/html')
+        .end(
+          `<form method="post" action="${service.opsUrl}/ops/webhooks/${dead}/pause"><button>Win</button></form>`,
+        );
+    });
+    const { page } = await browser.visit(`${receiver.url}/evil`);
+    const answered = page.waitForResponse('**/pause');
+    await page.getByRole('button').click();
+    expect((await answered).status()).toBe(403);
+    const { body } = await service.call('GET', `/v1/webhooks/${dead}`, { key: trouble.key });
+    expect(body.webhook.status).toBe('active');
+    await page.close();
+  });
+});

@@ -1,0 +1,72 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, it } from 'vitest';
+import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { createTrouble, type Trouble } from '../support/trouble.ts';
+import { until } from '../support/until.ts';
+import { subscribe } from '../support/webhooks.ts';
+import { useBrowser } from './browser.ts';
+
+/** Makes the pictures of docs/console.md: `npm run screenshots`. They are no test, so that a test run changes no file. */
+const FOLDER = join(import.meta.dirname, '../../docs/images');
+
+describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
+  const receiver = useReceiver();
+  const service = useService();
+  const browser = useBrowser();
+  let trouble: Trouble;
+
+  beforeAll(async () => {
+    mkdirSync(FOLDER, { recursive: true });
+    trouble = await createTrouble(service, receiver);
+  });
+
+  const PAGES: [name: string, path: () => string][] = [
+    ['webhooks', () => '/ops/webhooks'],
+    ['webhook', () => `/ops/webhooks/${trouble.webhooks.dead}`],
+    ['delivery', () => `/ops/deliveries/${trouble.webhooks.dead}-${trouble.movementIds[0]}`],
+    ['trace', () => `/ops/trace?movement=${trouble.movementIds[0]}`],
+    ['import', () => `/ops/imports/${trouble.imports.rejected}`],
+    ['audit', () => '/ops/audit'],
+  ];
+
+  it.each(PAGES)('%s', async (name, path) => {
+    const { page } = await browser.visit(service.opsUrl + path());
+    await page.screenshot({ path: join(FOLDER, `console-${name}.png`), fullPage: true });
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.screenshot({ path: join('/tmp', `console-${name}-360.png`), fullPage: true });
+    await page.close();
+  });
+
+  it.each([false, true])('now (dark: %s)', async (dark) => {
+    // Something to see in the charts: movements of a second customer, whose endpoint takes its time.
+    const { api_key: key } = await service.customer('Yıldız Lojistik');
+    const { id } = await createAccount(service, key);
+    receiver.answer('/slow', (_received, response) => {
+      setTimeout(() => response.end('ok'), 20 + Math.random() * 200);
+    });
+    await subscribe(service, key, `${receiver.url}/slow`, { title: 'ERP' });
+    const { page } = await browser.visit(`${service.opsUrl}/ops`, { dark, live: true });
+    const samples = () => page.evaluate('samples.length') as Promise<number>;
+    for (let made = 0; (await samples()) < 16; made += 1) {
+      const wanted = await samples();
+      await importMovements(
+        service,
+        key,
+        Array.from({ length: 10 + ((made * 7) % 30) }, () =>
+          movement(id, { unique_id: crypto.randomUUID() }),
+        ),
+      );
+      await until('the next sample', async () => (await samples()) > wanted);
+    }
+    await page.screenshot({ path: join(FOLDER, `console-now${dark ? '-dark' : ''}.png`), fullPage: true });
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.screenshot({
+      path: join('/tmp', `console-now${dark ? '-dark' : ''}-360.png`),
+      fullPage: true,
+    });
+    await page.close();
+  });
+});

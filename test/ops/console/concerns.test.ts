@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { findConcerns, headlineOf } from '../../../src/ops/console/concerns.ts';
+import type { Now, Work } from '../../../src/ops/console/now-reader.ts';
+import type { WebhookRow } from '../../../src/ops/console/webhook-rows.ts';
+import type { ProcessSeen } from '../../../src/ops/processes.ts';
+
+const AT = new Date('2026-03-01T03:00:00Z');
+const minutesAgo = (minutes: number) => new Date(AT.getTime() - minutes * 60_000);
+
+const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSeen => ({
+  roles,
+  version: '0.1.0',
+  host: 'ev',
+  pid: 1,
+  cpuPercent: 1,
+  loopDelayMs: 1,
+  memoryMib: 100,
+  startedAt: minutesAgo(60),
+  seenSecondsAgo: 1,
+  running: true,
+  ...fields,
+});
+
+const failing = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow => ({
+  id,
+  title: 'Depo',
+  endpoint: 'https://a.example/',
+  customer_id: '1',
+  customer: 'Acme',
+  status: 'active',
+  status_reason: null,
+  failing_since: minutesAgo(12),
+  consecutive_failures: 5,
+  circuit_openings: 1,
+  open_until: null,
+  last_error: 'answered 503',
+  delivered: '0',
+  failed: '0',
+  pending: '4711',
+  ...fields,
+});
+
+const TOTALS: Work['totals'] = {
+  pending: 0,
+  held: 0,
+  circuitsOpen: 0,
+  failing: 0,
+  needingAttention: 0,
+  quarantined: 0,
+  imports: { queued: 0, running: 0, failed: 0 },
+};
+
+const ALL = ['api', 'importer', 'delivery', 'maintenance'];
+
+function now({
+  totals = {},
+  ...work
+}: Omit<Partial<Work>, 'totals'> & { totals?: Partial<Work['totals']> } = {}): Now {
+  return {
+    at: AT,
+    mysql: { reachable: true, roundTrip: 1 },
+    redis: { reachable: true, roundTrip: 1 },
+    sample: {} as Now['sample'],
+    work: {
+      oldestPending: null,
+      processes: [running(ALL)],
+      trouble: [],
+      imports: [],
+      ...work,
+      totals: { ...TOTALS, ...totals },
+    },
+  };
+}
+
+const sentences = (it: Now) => findConcerns(it).map(({ sentence }) => sentence);
+const headline = (it: Now) => headlineOf(findConcerns(it));
+
+describe('the sentence on top of the console', () => {
+  it('says that all is well', () => {
+    expect(headline(now())).toBe('All is well.');
+  });
+
+  it('names the one webhook that fails, its customer, since when, and what is pending', () => {
+    const it = now({ trouble: [failing('12')], totals: { failing: 1, pending: 4711 } });
+    expect(headline(it)).toBe(
+      'Acme: webhook 12 “Depo” has been failing for 12 min, 4,711 deliveries pending. Last error: answered 503.',
+    );
+    expect(findConcerns(it)[0]?.link).toEqual({ text: 'Webhook 12', href: '/ops/webhooks/12' });
+  });
+
+  it('counts what is wrong when it is more than one thing', () => {
+    const it = now({
+      trouble: [failing('12'), failing('13')],
+      totals: { failing: 2, imports: { queued: 0, running: 0, failed: 2 } },
+    });
+    expect(headline(it)).toBe('3 things are wrong.');
+  });
+
+  it('names three failing webhooks and counts the others', () => {
+    const trouble = ['1', '2', '3', '4', '5'].map((id) => failing(id));
+    const found = sentences(now({ trouble, totals: { failing: 40 } }));
+    expect(found).toHaveLength(4);
+    expect(found.at(-1)).toBe('37 more webhooks are failing.');
+  });
+
+  it('says first that no delivery process is running, with what is pending', () => {
+    const processes = [
+      running(['api', 'importer', 'maintenance']),
+      running(['delivery'], { running: false }),
+    ];
+    const it = now({ processes, trouble: [failing('12')], totals: { failing: 1, pending: 1 } });
+    expect(headline(it)).toBe('No delivery process is running. 1 delivery pending.');
+    expect(sentences(it)).toHaveLength(2);
+  });
+
+  it.each([
+    ['api', 'No API process is running. No request is answered.'],
+    ['importer', 'No importer is running. 3 imports waiting.'],
+    ['maintenance', 'No maintenance process is running. What Redis forgets is not queued again.'],
+  ])('says that no process has the role %s', (role, sentence) => {
+    const processes = [running(ALL.filter((it) => it !== role))];
+    expect(headline(now({ processes, totals: { imports: { queued: 2, running: 1, failed: 0 } } }))).toBe(
+      sentence,
+    );
+  });
+
+  it('says that MySQL cannot be reached, and what that means', () => {
+    const it = { ...now(), mysql: { reachable: false, roundTrip: null }, work: null };
+    expect(headline(it)).toMatch(/^MySQL cannot be reached\. Nothing is accepted/);
+    expect(sentences({ ...it, redis: { reachable: false, roundTrip: null } })).toHaveLength(2);
+  });
+
+  it('says that Redis cannot be reached, and that nothing is lost', () => {
+    expect(headline({ ...now(), redis: { reachable: false, roundTrip: null } })).toMatch(
+      /^Redis cannot be reached\. .*nothing is lost\.$/,
+    );
+  });
+
+  it('names a failed import with its error', () => {
+    const imports = [
+      {
+        id: '7',
+        customer: 'Acme',
+        status: 'failed',
+        checkpoint: 0,
+        error: 'Row 3 crashed.',
+        received_at: AT,
+      },
+    ];
+    const it = now({ imports, totals: { imports: { queued: 0, running: 0, failed: 1 } } });
+    expect(headline(it)).toBe('Import 7 of Acme has failed. Row 3 crashed.');
+  });
+
+  it('asks for attention where nothing fails: a disabled webhook, an old backlog', () => {
+    const disabled = failing('9', { status: 'disabled', failing_since: null });
+    expect(headline(now({ trouble: [disabled] }))).toBe('Everything works. Somebody should look at this:');
+    const old = now({ oldestPending: minutesAgo(30), totals: { pending: 2 } });
+    expect(sentences(old)).toEqual([
+      'The oldest pending delivery has been waiting for 30 min, and 2 deliveries are pending.',
+    ]);
+    expect(sentences(now({ oldestPending: minutesAgo(1), totals: { pending: 2 } }))).toEqual([]);
+  });
+
+  it('says that a webhook was taken aside', () => {
+    const trouble = [failing('9', { status: 'paused', status_reason: 'crashed', failing_since: null })];
+    expect(headline(now({ trouble, totals: { quarantined: 1 } }))).toBe(
+      '1 webhook was paused, because delivery runs kept crashing.',
+    );
+  });
+});
