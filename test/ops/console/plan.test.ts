@@ -57,7 +57,7 @@ beforeAll(async () => {
   await database.query(
     `INSERT INTO imports (customer_id, api_key_id, format, status, received_at, started_at, finished_at)
      SELECT ?, 1, 'json', IF(n % 1000 = 0, 'failed', 'done'), '2026-01-01' + INTERVAL n SECOND, '2026-01-01' + INTERVAL n SECOND,
-       '2026-01-01' + INTERVAL n SECOND FROM ${numbers(IMPORTS)} it`,
+       '2026-01-01' + INTERVAL n SECOND FROM ${numbers(IMPORTS)} it ORDER BY n`,
     [customerId],
   );
   const [first] = await database.query<{ id: string }[]>('SELECT MIN(id) AS id FROM imports');
@@ -65,7 +65,7 @@ beforeAll(async () => {
   await database.query(
     `INSERT INTO transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed)
      SELECT ?, ?, ? + n % ${IMPORTS}, CONCAT('m', n), 'Credit', '1.00', '2026-01-15', '2026-01-01' + INTERVAL n SECOND
-     FROM ${numbers(MOVEMENTS)} it`,
+     FROM ${numbers(MOVEMENTS)} it ORDER BY n`,
     [customerId, accountId, firstImport],
   );
   const [last] = await database.query<{ id: string }[]>('SELECT MAX(id) AS id FROM transactions');
