@@ -1,5 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
-import type { Caller } from './environment.ts';
+import type { Caller, Operator } from './environment.ts';
 
 /** Records who has changed what. */
 
@@ -19,10 +19,16 @@ const NAME_KEY = `SELECT CONCAT(prefix, '… ', title) AS name FROM api_keys WHE
 const INSERT = `
   INSERT INTO audit_events (customer_id, source, actor, action, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`;
 
+/** Who has made a change. `customerId` is null for what belongs to no customer, such as a queue. */
+type Author = Pick<Caller, 'apiKeyId' | 'operator'> & { customerId: string | null };
+
+/** An operator who changes what belongs to no customer. */
+export const forNobody = (operator: Operator): Author => ({ customerId: null, apiKeyId: '0', operator });
+
 /** Records a change. @param sql the transaction of the change, so that neither is committed without the other. */
 export async function recordChange(
   sql: Sql,
-  { customerId, apiKeyId, operator }: Pick<Caller, 'customerId' | 'apiKeyId' | 'operator'>,
+  { customerId, apiKeyId, operator }: Author,
   { action, subject, detail = '' }: Change,
 ): Promise<void> {
   const [source, actor] =

@@ -16,7 +16,6 @@ import { metricsPage } from './metrics/metrics-page.ts';
  * @param watched reads the installation for the page Now.
  */
 export function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
-  const { config, queues } = runtime;
   const app = createBaseApp(runtime);
   app.get('/healthz', ...getHealth());
   app.get('/readyz', ...getReadiness(runtime));
@@ -27,7 +26,7 @@ export function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEn
   app.get('/', (c) => c.redirect('/ops'));
   app.get('/ops/', (c) => c.redirect('/ops'));
   app.get(`${DASHBOARD_PATH}/`, (c) => c.redirect(DASHBOARD_PATH));
-  app.route(DASHBOARD_PATH, queueDashboard(queues, { readOnly: config.queueDashboard === 'read-only' }));
+  app.route(DASHBOARD_PATH, queueDashboard(runtime));
   app.route('/ops', opsConsole(runtime, watched));
   app.route('/metrics', metricsPage(runtime));
 

@@ -4,9 +4,12 @@ import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../http/environment.ts';
+import { forNobody, recordChange } from '../http/audit.ts';
+import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import { pageHeaders } from '../http/page-headers.ts';
 import type { Queues } from '../queues/queues.ts';
+import type { Runtime } from '../runtime.ts';
+import { operatorOf } from './console/operator.ts';
 
 /** Path of the dashboard. bull-board writes it into its page. */
 export const DASHBOARD_PATH = '/ops/queues';
@@ -15,7 +18,9 @@ export const DASHBOARD_PATH = '/ops/queues';
 const WEB_FONTS = /<link href="https:[^>]*>/g;
 
 /** The bull-board dashboard of all queues. */
-export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean }): Hono<ApiEnv> {
+export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
+  const { config, queues } = runtime;
+  const readOnly = config.queueDashboard === 'read-only';
   const server = new HonoAdapter(serveStatic);
   server.setBasePath(DASHBOARD_PATH);
   createBullBoard({
@@ -49,8 +54,27 @@ export function queueDashboard(queues: Queues, { readOnly }: { readOnly: boolean
         c.res = new Response((await c.res.text()).replace(WEB_FONTS, ''), c.res);
       }
     })
+    .use(recordJobChanges(runtime))
     .route('/', server.registerPlugin());
 }
+
+/** The requests with which bull-board changes a queue, or all of them: `/api/queues/imports/job-1/retry/failed`. */
+const CHANGE = /\/api\/queues(?:\/(imports|deliveries|sources|maintenance))?(?:\/(.+))?$/;
+
+/** Records a change of jobs before it is made, because Redis and MySQL have no transaction in common. */
+const recordJobChanges = (runtime: Runtime) =>
+  createMiddleware(async (c, next) => {
+    const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD';
+    if (isChange && runtime.config.queueDashboard === 'writable') {
+      const [, queue, what = ''] = CHANGE.exec(c.req.path) ?? [];
+      await recordChange(runtime.database, forNobody(operatorOf(c, runtime)), {
+        action: 'change jobs',
+        subject: queue === undefined ? 'all queues' : `queue ${queue}`,
+        detail: what,
+      });
+    }
+    await next();
+  });
 
 /** What the jobs of a queue are about: the member of their data that has its id, its name, and its page in the console. */
 const SUBJECTS = [

@@ -1,25 +1,179 @@
+import { readdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { useSourcesDir } from '../collecting/folder-source.ts';
+import { documentOf } from './command.ts';
 import { useRunningService } from './running-service.ts';
 
-const running = useRunningService(13);
+const running = useRunningService(13, { SOURCES_DIR: useSourcesDir() });
+const { asOperator } = running;
+
+interface Event {
+  source: string;
+  actor: string;
+  action: string;
+  subject: string;
+  detail: string;
+}
+
+const readEvents = () =>
+  running.database.query<Event[]>(
+    'SELECT source, actor, action, subject, detail FROM audit_events ORDER BY id',
+  );
+
+const BY = { source: 'command line', actor: userInfo().username };
 
 it('records what is done by the command line, with the name of the user', async () => {
   const webhook = await running.createWebhook('/audited');
-  await running.asOperator('webhooks', 'pause', webhook);
-  const events = await running.database.query<{ action: string; subject: string }[]>(
-    'SELECT source, actor, action, subject, detail FROM audit_events ORDER BY id',
-  );
-  const by = { source: 'command line', actor: userInfo().username };
-  expect(events).toEqual([
-    { ...by, action: 'create', subject: `customer ${running.customer.id}`, detail: 'Örnek' },
-    { ...by, action: 'create', subject: 'account 1', detail: 'Ana, TRY' },
+  await asOperator('webhooks', 'pause', webhook);
+  expect(await readEvents()).toEqual([
+    { ...BY, action: 'create', subject: `customer ${running.customer.id}`, detail: 'Örnek' },
+    { ...BY, action: 'create', subject: 'account 1', detail: 'Ana, TRY' },
     {
-      ...by,
+      ...BY,
       action: 'create',
       subject: `webhook ${webhook}`,
       detail: expect.stringMatching(/^NEW_TRANSACTION to /),
     },
-    { ...by, action: 'change', subject: `webhook ${webhook}`, detail: 'status: paused' },
+    { ...BY, action: 'change', subject: `webhook ${webhook}`, detail: 'status: paused' },
   ]);
 });
+
+/** Files of commands that change nothing of a customer, or whose change is recorded in another way. */
+const NO_CHANGES = [
+  'accounts-list.ts',
+  'banks-list.ts',
+  'completion.ts',
+  'customers-list.ts',
+  'deliveries-list.ts',
+  'deliveries-show.ts',
+  'deliveries-view.ts',
+  'formats.ts',
+  // The import itself says who has sent what, and when.
+  'import.ts',
+  'imports-errors.ts',
+  'imports-list.ts',
+  'imports-show.ts',
+  'imports-view.ts',
+  'keys-list.ts',
+  'listen.ts',
+  // Tables, not what is in them. There may be no audit log yet.
+  'migrate.ts',
+  'movements-show.ts',
+  // Recorded if a secret is sealed with another key: see secrets-reseal.test.ts.
+  'secrets-reseal.ts',
+  'sources-list.ts',
+  'sources-runs.ts',
+  'sources-show.ts',
+  'sources-view.ts',
+  'status.ts',
+  'webhooks-list.ts',
+  'webhooks-show.ts',
+  // Nothing is stored.
+  'webhooks-test.ts',
+  'webhooks-view.ts',
+];
+
+/** What the commands are about. */
+interface Subjects {
+  customer: string;
+  webhook: string;
+  delivery: string;
+  import: string;
+  key: string;
+  source: string;
+}
+
+const ANYTHING = ['--title', 'x', '--currency', 'TRY'];
+
+/** Each other file, with the commands that it has and what they are recorded as, in an order in which all of them succeed. */
+const CHANGES: [file: string, action: string, command: (it: Subjects) => string[]][] = [
+  ['customers-create.ts', 'create', () => ['customers', 'create', '--name', 'Yeni']],
+  [
+    'accounts-create.ts',
+    'create',
+    ({ customer }) => ['accounts', 'create', '--customer', customer, '--bank', 'Ziraat', ...ANYTHING],
+  ],
+  ['keys-create.ts', 'create', ({ customer }) => ['keys', 'create', '--customer', customer]],
+  ['keys-delete.ts', 'delete', ({ key }) => ['keys', 'delete', key, '--yes']],
+  [
+    'webhooks-create.ts',
+    'create',
+    ({ customer }) => [
+      ...['webhooks', 'create', '--customer', customer, '--title', 'x', '--event', 'NEW_DEBIT'],
+      ...['--endpoint', running.receiver.url],
+    ],
+  ],
+  ['webhooks-status.ts', 'change', ({ webhook }) => ['webhooks', 'pause', webhook]],
+  ['webhooks-status.ts', 'change', ({ webhook }) => ['webhooks', 'enable', webhook]],
+  ['webhooks-rotate-secret.ts', 'rotate secret', ({ webhook }) => ['webhooks', 'rotate-secret', webhook]],
+  ['deliveries-redeliver.ts', 'redeliver', ({ delivery }) => ['deliveries', 'redeliver', delivery]],
+  ['replay.ts', 'replay', ({ webhook }) => ['replay', '--webhook', webhook, '--since', '2001-01-01']],
+  ['imports-retry.ts', 'retry', (it) => ['imports', 'retry', it.import]],
+  [
+    'sources-create.ts',
+    'create',
+    ({ customer }) => [
+      ...['sources', 'create', '--customer', customer, '--title', 'x', '--kind', 'folder', '--path', 'x'],
+    ],
+  ],
+  ['sources-run.ts', 'run', ({ source }) => ['sources', 'run', source]],
+  ['sources-status.ts', 'change', ({ source }) => ['sources', 'pause', source]],
+  ['sources-status.ts', 'change', ({ source }) => ['sources', 'enable', source]],
+  ['sources-delete.ts', 'delete', ({ source }) => ['sources', 'delete', source, '--yes']],
+  ['webhooks-delete.ts', 'delete', ({ webhook }) => ['webhooks', 'delete', webhook, '--yes']],
+];
+
+it('every command is known here, as one that is recorded or as one that changes nothing', async () => {
+  const files = await readdir(join(import.meta.dirname, '../../src/cli/commands'));
+  const recorded = new Set(CHANGES.map(([file]) => file));
+  expect(files.sort()).toEqual([...recorded, ...NO_CHANGES].sort());
+});
+
+it('every command that changes something is recorded once', async () => {
+  const subjects = await createSubjects();
+  for (const [, action, command] of CHANGES) {
+    const args = command(subjects);
+    const before = (await readEvents()).length;
+    const { code, stderr } = await asOperator(...args);
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+    const events = (await readEvents()).slice(before);
+    expect(events, args.join(' ')).toEqual([
+      { ...BY, action, subject: expect.any(String), detail: expect.any(String) },
+    ]);
+  }
+});
+
+async function createSubjects(): Promise<Subjects> {
+  const { id: customer, account } = running.customer;
+  const create = async (...args: string[]) =>
+    documentOf(await asOperator(...args, '--customer', customer, '--json'));
+  const webhook = await running.createWebhook('/every');
+  await running.importMovements(1);
+  const [movement] = await running.database.query<{ id: string }[]>(
+    'SELECT MAX(id) AS id FROM transactions WHERE account_id = ?',
+    [account],
+  );
+  const at = ['--kind', 'folder', '--path', 'all', '--cron', '0 0 1 1 *'];
+  const { source } = await create('sources', 'create', '--title', 'x', ...at);
+  const { apikey } = await create('keys', 'create', '--title', 'x');
+  return {
+    customer,
+    webhook,
+    delivery: `${webhook}-${movement?.id}`,
+    import: await insertFailedImport(customer),
+    key: String(apikey.id),
+    source: String(source.id),
+  };
+}
+
+async function insertFailedImport(customer: string): Promise<string> {
+  const { insertId } = await running.database.query<{ insertId: number }>(
+    `INSERT INTO imports (customer_id, api_key_id, format, status)
+     SELECT customer_id, id, 'ndjson', 'failed' FROM api_keys WHERE customer_id = ? ORDER BY id LIMIT 1`,
+    [customer],
+  );
+  await running.database.query('INSERT INTO import_parts VALUES (?, 0, ?)', [insertId, Buffer.from('')]);
+  return String(insertId);
+}

@@ -139,6 +139,9 @@ it('SECRET_KEY is changed while the service runs, and nothing fails or is lost',
   await changing;
   expect(documentOf(resealed)).toEqual({ resealed: expect.any(Number), remaining: 0, unreadable: [] });
   expect(JSON.parse(resealed.stdout).resealed).toBeGreaterThanOrEqual(5);
+  const recorded = "SELECT customer_id, source, subject FROM audit_events WHERE action = 'reseal'";
+  const event = { customer_id: null, source: 'command line', subject: 'secrets' };
+  expect(await database.query(recorded)).toEqual([event]);
   expect(documentOf(await runHere(['secrets', 'reseal', '--json'], environment(NEW, OLD)))).toEqual({
     resealed: 0,
     remaining: 0,

@@ -83,6 +83,21 @@ describe('the dashboard of the queues', () => {
     await until('the queue paused', () => writable.runtime.queues.imports.isPaused());
   });
 
+  it('records who has changed what', async () => {
+    await writable.callOps('PUT', '/ops/queues/api/queues/sources/pause');
+    await writable.callOps('PUT', '/ops/queues/api/queues/resume');
+    await readOnly.callOps('PUT', '/ops/queues/api/queues/sources/pause');
+    const by = { customer_id: null, source: 'console', actor: '127.0.0.1', action: 'change jobs' };
+    const read = ({ runtime }: typeof writable) =>
+      runtime.database.query('SELECT customer_id, source, actor, action, subject, detail FROM audit_events');
+    const events = await read(writable);
+    expect(events).toContainEqual({ ...by, subject: 'queue sources', detail: 'pause' });
+    expect(events).toContainEqual({ ...by, subject: 'all queues', detail: 'resume' });
+    expect(await read(readOnly)).toEqual([]);
+    const page = await writable.callOps('GET', '/ops/audit', { headers: { Accept: 'text/html' } });
+    expect(page.body).toContain('queue sources');
+  });
+
   it('changes nothing for a page of another site, which a browser on this machine may be showing', async () => {
     const path = '/ops/queues/api/queues/deliveries/pause';
     const { host } = new URL(writable.opsUrl);

@@ -1,9 +1,12 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import { countForeign, type Resealed, resealAll } from '../../database/reseal.ts';
+import type { Sql } from '../../database/transaction.ts';
+import { forNobody, recordChange } from '../../http/audit.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';
+import { operatorName } from '../operator-name.ts';
 import { formatCount } from '../terminal.ts';
 
 /** Values that cannot be opened are named up to this number. */
@@ -23,12 +26,21 @@ export const resealSecretsCommand = (context: CommandContext) =>
         const result = await resealAll(database, secrets, (values) => bar.increment(values)).finally(() =>
           bar.stop(),
         );
+        if (result.resealed > 0) await record(database, result.resealed);
         const answer = { ...result, unreadable: result.unreadable.slice(0, NAMED) };
         context.terminal.answer(json, answer, describe(result));
         const reason = reasonToFail(result);
         if (reason !== null) throw new Failure(reason);
       }),
     );
+
+/** The values are written in many transactions, so this comes after the last one. */
+const record = (database: Sql, values: number) =>
+  recordChange(database, forNobody({ source: 'command line', name: operatorName() }), {
+    action: 'reseal',
+    subject: 'secrets',
+    detail: `${formatCount(values)} values`,
+  });
 
 const describe = ({ resealed, remaining }: Resealed): string =>
   `${formatCount(resealed)} secrets were sealed with SECRET_KEY. ${formatCount(remaining)} remain with another key.`;

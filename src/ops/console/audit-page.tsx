@@ -65,7 +65,7 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
 
 /** What has a page of its own in the console. */
 function linkOf(subject: string): string | null {
-  const [, kind, id] = /^(webhook|delivery|import) ([\d-]+)$/.exec(subject) ?? [];
+  const [, kind, id] = /^(webhook|delivery|import|source) ([\d-]+)$/.exec(subject) ?? [];
   switch (kind) {
     case 'webhook':
       return `/ops/webhooks/${id}`;
@@ -73,6 +73,8 @@ function linkOf(subject: string): string | null {
       return `/ops/deliveries/${id}`;
     case 'import':
       return `/ops/imports/${id}`;
+    case 'source':
+      return `/ops/sources/${id}`;
     default:
       return null;
   }
@@ -93,9 +95,12 @@ const columns = (now: Date): Column<AuditEvent>[] => [
   {
     label: 'Customer',
     kind: 'wide',
-    cell: ({ customer_id, customer }) => (
-      <a href={`/ops/audit?customer=${customer_id}`}>{customer ?? `customer ${customer_id}`}</a>
-    ),
+    cell: ({ customer_id, customer }) =>
+      customer_id === null ? (
+        '–'
+      ) : (
+        <a href={`/ops/audit?customer=${customer_id}`}>{customer ?? `customer ${customer_id}`}</a>
+      ),
   },
   { label: 'How', kind: 'wide', cell: ({ detail }) => detail },
 ];

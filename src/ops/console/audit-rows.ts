@@ -8,8 +8,9 @@ export type AuditSource = (typeof AUDIT_SOURCES)[number];
 export interface AuditEvent {
   id: string;
   at: Date;
-  customer_id: string;
-  /** Null: the customer does not exist any more. */
+  /** Null: what was changed belongs to no customer. */
+  customer_id: string | null;
+  /** Null: there is no customer, or it does not exist any more. */
   customer: string | null;
   source: AuditSource;
   actor: string;

@@ -35,10 +35,11 @@ const ROWS: Record<string, string> = {
   retries: 'SELECT * FROM retries WHERE customer_id = ? ORDER BY 1, 2',
   attempts: 'SELECT * FROM attempts WHERE customer_id = ? ORDER BY 1, 2, 3',
   replays: 'SELECT * FROM replays WHERE customer_id = ? ORDER BY id',
+  audit_events: 'SELECT * FROM audit_events WHERE customer_id = ? ORDER BY id',
 };
 
 /** Tables whose rows belong to no customer. */
-const NOBODYS = ['installation', 'migrations'];
+const NOBODYS = ['installation', 'migrations', 'processes'];
 
 /**
  * All that the database holds of a customer: the rows of each table, as one text and in numbers. Fails when there is a table

@@ -18,11 +18,11 @@ export const OPERATION_TABLES = [
   ) ${TABLE}`,
 
   // Every change by an API key, in the console or by the command line, written in the transaction of the change. subject is what was
-  // changed, such as "webhook 12". detail never holds a secret.
+  // changed, such as "webhook 12". detail never holds a secret. customer_id is NULL for what belongs to no customer, such as a queue.
   `CREATE TABLE audit_events (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-    customer_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NULL,
     source ENUM('api','console','command line') NOT NULL,
     actor VARCHAR(255) NOT NULL,
     action VARCHAR(64) NOT NULL,

@@ -1,0 +1,77 @@
+import { beforeAll, expect, it } from 'vitest';
+import { useSourcesDir } from '../collecting/folder-source.ts';
+import { type Operation, readOperations } from '../support/operations.ts';
+import { useService } from '../support/service.ts';
+import { createWorld, idsOf, type World } from '../support/world.ts';
+import { fill, leastBody } from './tenants/requests.ts';
+
+/** POST requests of which no change is recorded, and why. */
+const NO_CHANGES: Record<string, string> = {
+  'POST /v1/imports': 'the import itself says who has sent what, and when',
+  'POST /v1/webhooks/{id}/test': 'nothing is stored',
+};
+
+const service = useService({
+  roles: ['api', 'importer'],
+  config: { sourcesDir: useSourcesDir() },
+});
+
+let world: World;
+let changes: Operation[];
+
+/** The key that is deleted is not the one that asks, and what is deleted is not needed any more. */
+const newest = (collection: string) => idsOf(world.all, collection).at(-1) ?? '';
+
+beforeAll(async () => {
+  world = await createWorld(service, {
+    mark: 'İz',
+    accounts: 2,
+    movements: 1,
+    issues: 1,
+    webhooks: [],
+    outcomes: ['failed'],
+  });
+  const operations = await readOperations(service);
+  changes = operations
+    .filter(({ method, name }) => method !== 'GET' && !(name in NO_CHANGES))
+    .sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'));
+  await failNewestImport();
+});
+
+async function failNewestImport(): Promise<void> {
+  const { database } = service.runtime;
+  const id = newest('imports');
+  await database.query("UPDATE imports SET status = 'failed' WHERE id = ?", [id]);
+  await database.query('DELETE FROM import_parts WHERE import_id = ?', [id]);
+  await database.query('INSERT INTO import_parts VALUES (?, 0, ?)', [id, Buffer.from('')]);
+}
+
+function bodyOf({ method, bodies }: Operation): object | undefined {
+  const schema = bodies.get('application/json') ?? null;
+  // A change must change something.
+  return schema === null ? undefined : leastBody(schema, method === 'PATCH' ? { title: 'Başka' } : {});
+}
+
+const countEvents = async () => {
+  const [row] = await service.runtime.database.query<{ events: string }[]>(
+    'SELECT COUNT(*) AS events FROM audit_events',
+  );
+  return Number(row?.events);
+};
+
+// A route that is added later is asked for too, because the operations are those of the document.
+it('every request that changes something is recorded once', async () => {
+  const recorded: Record<string, number> = {};
+  for (const operation of changes) {
+    const body = bodyOf(operation);
+    const before = await countEvents();
+    const answer = await service.call(operation.method, fill(operation, newest), {
+      key: world.key,
+      ...(body === undefined ? {} : { body }),
+    });
+    expect([200, 202], `${operation.name}: ${JSON.stringify(answer.body)}`).toContain(answer.status);
+    recorded[operation.name] = (await countEvents()) - before;
+  }
+  expect(changes.length).toBeGreaterThan(14);
+  expect(recorded).toEqual(Object.fromEntries(changes.map(({ name }) => [name, 1])));
+});
