@@ -42,6 +42,24 @@ export async function scheduleSource(
   });
 }
 
+/**
+ * The id of the source's next job: one that was asked for, or that of its scheduler.
+ * @returns null when there is none, or Redis cannot be reached.
+ */
+export async function findSourceJob(
+  { sources }: Pick<Queues, 'sources'>,
+  sourceId: string,
+): Promise<string | null> {
+  const name = nameOf(sourceId);
+  try {
+    if ((await sources.getJob(name)) !== undefined) return name;
+    const next = (await sources.getJobScheduler(name))?.next;
+    return next === undefined ? null : `repeat:${name}:${next}`;
+  } catch {
+    return null;
+  }
+}
+
 export async function unscheduleSource(queues: Queues, sourceId: string): Promise<void> {
   await queues.sources.removeJobScheduler(nameOf(sourceId));
 }

@@ -14,6 +14,7 @@ import { nowRoutes } from './console/now-routes.tsx';
 import { createConsoleContext } from './console/operator.ts';
 import type { Poller } from './console/poller.ts';
 import { replayRoutes } from './console/replay-routes.tsx';
+import { sourceRoutes } from './console/source-routes.tsx';
 import { sourcesPage } from './console/sources-page.tsx';
 import { tracePage } from './console/trace-page.tsx';
 import { webhookRoutes } from './console/webhook-routes.tsx';
@@ -44,6 +45,7 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
     .route('/imports', importsPage(runtime))
     .route('/imports', importRoutes(context))
     .route('/sources', sourcesPage(runtime))
+    .route('/sources', sourceRoutes(context))
     .route('/trace', tracePage(context))
     .route('/audit', auditPage(runtime));
 }

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
 import { CUSTOMER, createTrouble, DEAD_TITLE, type Trouble } from '../support/trouble.ts';
+import { WRONG_FILE } from '../support/trouble-sources.ts';
 import { until } from '../support/until.ts';
 import { useBrowser, type Visit } from './browser.ts';
 
@@ -56,7 +57,13 @@ const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
   ],
   ['imports', () => '/ops/imports', () => ['failed', 'ndjson']],
   ['an import', () => `/ops/imports/${trouble.imports.rejected}`, () => ['rejected', 'amount']],
-  ['sources', () => '/ops/sources', () => ['Günlük ekstre', 'failing']],
+  ['sources', () => '/ops/sources', () => ['Günlük ekstre', 'failing', 'wrong file']],
+  [
+    'a source',
+    () => `/ops/sources/${trouble.sources.failing}`,
+    () => ['Run now', 'has failed 3 times in a row', 'refused the password'],
+  ],
+  ['a source with a wrong file', () => `/ops/sources/${trouble.sources.wrongFile}`, () => [WRONG_FILE]],
   ['trace', () => '/ops/trace', () => ['unique_id']],
   [
     'a movement',
@@ -160,89 +167,6 @@ describe('a person with a keyboard', () => {
     await page.keyboard.type(trouble.uniqueId);
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/ops/trace?movement=${trouble.movementIds[0]}`);
-    await page.close();
-  });
-});
-
-describe('a person with a mouse', () => {
-  /** Clicks the link, and then the button of the page that asks. */
-  async function confirm(page: Page, link: string, button: string): Promise<void> {
-    await page.getByRole('link', { name: link, exact: true }).first().click();
-    await page.getByRole('button', { name: button, exact: true }).click();
-    await page.waitForLoadState();
-  }
-
-  it('gets from the sentence on top to the failing webhook, and probes it', async () => {
-    const { dead } = trouble.webhooks;
-    const { page, faults } = await visit('/ops');
-    await page
-      .getByRole('link', { name: `Webhook ${dead}`, exact: true })
-      .first()
-      .click();
-    await page.waitForURL(`**/ops/webhooks/${dead}`);
-    const before = receiver.at('/dead').length;
-    await confirm(page, 'Probe now', 'Probe now');
-    await page.waitForURL('**?done=probe');
-    await until('the probe has arrived', () => receiver.at('/dead').length > before);
-    expect(faults).toEqual([]);
-    await page.close();
-  });
-
-  it('rotates a secret, and sees the new one', async () => {
-    const { page } = await visit(`/ops/webhooks/${trouble.webhooks.healthy}`);
-    await confirm(page, 'Rotate the secret', 'Replace the secret');
-    expect(await page.locator('.secret').textContent()).toMatch(/^whsec_/);
-    await page.close();
-  });
-
-  it('sends a test, replays, redelivers, and retries an import', async () => {
-    const { healthy } = trouble.webhooks;
-    const { page, faults } = await visit(`/ops/webhooks/${healthy}`);
-    await confirm(page, 'Send a test', 'Send a test');
-    expect(await page.locator('h1').textContent()).toBe('The endpoint answered 200.');
-    await page.goto(`${service.opsUrl}/ops/webhooks/${healthy}`);
-    await page.getByRole('link', { name: 'Replay', exact: true }).click();
-    await page.getByLabel('Status').selectOption('delivered');
-    await page.getByRole('button', { name: 'Count them' }).click();
-    await page.getByRole('button', { name: 'Send them again' }).click();
-    await page.waitForURL('**?done=replay');
-    await page.goto(`${service.opsUrl}/ops/deliveries/${healthy}-${trouble.movementIds[0]}`);
-    await confirm(page, 'Redeliver', 'Send it again');
-    await page.waitForURL('**?done=redeliver');
-    await page.goto(`${service.opsUrl}/ops/imports/${trouble.imports.failed}`);
-    await confirm(page, 'Retry', 'Retry the import');
-    await page.waitForURL('**?done=retry');
-    expect(faults).toEqual([]);
-    await page.close();
-  });
-
-  it('uses the filters', async () => {
-    const { page } = await visit('/ops/deliveries');
-    await page.getByLabel('Webhook id').fill(trouble.webhooks.dead);
-    await page.getByLabel('Status').selectOption('pending');
-    await page.getByRole('button', { name: 'Show' }).click();
-    await page.waitForURL('**status=pending**');
-    expect(await page.locator('tbody tr').count()).toBeGreaterThan(0);
-    await page.close();
-  });
-});
-
-describe('a page of another site in the same browser', () => {
-  it('can send a form here, which changes nothing', async () => {
-    const { dead } = trouble.webhooks;
-    receiver.answer('/evil', (_received, response) => {
-      response
-        .setHeader('content-type', 'text/html')
-        .end(
-          `<form method="post" action="${service.opsUrl}/ops/webhooks/${dead}/pause"><button>Win</button></form>`,
-        );
-    });
-    const { page } = await browser.visit(`${receiver.url}/evil`);
-    const answered = page.waitForResponse('**/pause');
-    await page.getByRole('button').click();
-    expect((await answered).status()).toBe(403);
-    const { body } = await service.call('GET', `/v1/webhooks/${dead}`, { key: trouble.key });
-    expect(body.webhook.status).toBe('active');
     await page.close();
   });
 });

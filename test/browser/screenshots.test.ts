@@ -28,6 +28,7 @@ describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
     ['webhook', () => `/ops/webhooks/${trouble.webhooks.dead}`],
     ['delivery', () => `/ops/deliveries/${trouble.webhooks.dead}-${trouble.movementIds[0]}`],
     ['trace', () => `/ops/trace?movement=${trouble.movementIds[0]}`],
+    ['source', () => `/ops/sources/${trouble.sources.failing}`],
     ['import', () => `/ops/imports/${trouble.imports.rejected}`],
     ['audit', () => '/ops/audit'],
   ];

@@ -1,6 +1,7 @@
 import { createAccount, importMovements, movement } from './movements.ts';
 import type { Receiver } from './receiver.ts';
 import type { TestService } from './service.ts';
+import { insertTroubleSources, SOURCE_SECRETS, type TroubleSources } from './trouble-sources.ts';
 import { until } from './until.ts';
 import { subscribe } from './webhooks.ts';
 
@@ -11,6 +12,7 @@ export interface Trouble {
   accountId: string;
   webhooks: { healthy: string; dead: string; paused: string; disabled: string };
   imports: { done: string; rejected: string; failed: string };
+  sources: TroubleSources;
   /** The ids of the movements that were imported first, the oldest first. */
   movementIds: string[];
   /** The unique_id of the first movement. */
@@ -79,7 +81,7 @@ export async function createTrouble(service: TestService, receiver: Receiver): P
       circuit_open_until = NOW(6) + INTERVAL 10 MINUTE WHERE webhook_id = ?`,
     [dead.id],
   );
-  await insertFailingSource(service, customer.id);
+  const sources = await insertTroubleSources(service, customer.id, rejected);
   const movements = await database.query<{ id: string }[]>(
     'SELECT id FROM transactions ORDER BY id LIMIT ?',
     [MOVEMENTS],
@@ -90,9 +92,13 @@ export async function createTrouble(service: TestService, receiver: Receiver): P
     accountId,
     webhooks: { healthy: healthy.id, dead: dead.id, paused: paused.id, disabled: disabled.id },
     imports: { done: String(done.id), rejected, failed },
+    sources,
     movementIds: movements.map(({ id }) => id),
     uniqueId,
-    secrets: [key, apiSecret, HEADER_SECRET, 'gizli-anahtar', ...[healthy, dead].map(({ secret }) => secret)],
+    secrets: [
+      ...[key, apiSecret, HEADER_SECRET, 'gizli-anahtar', ...SOURCE_SECRETS],
+      ...[healthy, dead].map(({ secret }) => secret),
+    ],
   };
 }
 
@@ -111,14 +117,6 @@ async function importRejected(service: TestService, key: string, accountId: stri
   });
   return String(id);
 }
-
-/** A source whose last runs failed. It has no next run, so that nothing changes what is being looked at. */
-const insertFailingSource = ({ runtime: { database } }: TestService, customerId: string) =>
-  database.query(
-    `INSERT INTO sources (customer_id, title, kind, settings, schedule, format, create_accounts, consecutive_failures, error)
-     VALUES (?, 'Günlük ekstre', 'folder', '{}', '{"every":"5m"}', 'auto', 0, 3, 'The folder does not exist.')`,
-    [customerId],
-  );
 
 /** The state of an import that was quarantined before its first row was stored. */
 async function insertFailedImport(

@@ -1,5 +1,6 @@
 import { countRunning } from '../processes.ts';
 import type { Now, Work } from './now-reader.ts';
+import { sourceConcerns } from './source-concerns.ts';
 import type { WebhookRow } from './webhook-rows.ts';
 import { countOf, formatDuration } from './wording.ts';
 
@@ -36,6 +37,7 @@ export function findConcerns({ mysql, redis, work, at }: Now): Concern[] {
     ...failingWebhooks(work, at),
     ...stoppedWebhooks(work),
     ...failedImports(work),
+    ...sourceConcerns(work),
     ...oldBacklog(work, at),
   ];
   return SEVERITIES.flatMap((severity) => concerns.filter((it) => it.severity === severity));

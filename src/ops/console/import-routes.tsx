@@ -118,7 +118,11 @@ function ImportPage({
           ['Statements', formatCount(it.statements)],
           [
             'Sent with',
-            it.source_id === null ? (it.api_key ?? 'an API key that was deleted') : `source ${it.source_id}`,
+            it.source_id === null ? (
+              (it.api_key ?? 'an API key that was deleted')
+            ) : (
+              <a href={`/ops/sources/${it.source_id}`}>source {it.source_id}</a>
+            ),
           ],
           ['Received', <Moment at={it.received_at} now={now} />],
           ['Finished', <Moment at={it.finished_at} now={now} />],

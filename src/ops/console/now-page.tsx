@@ -4,6 +4,7 @@ import type { ProcessSeen } from '../processes.ts';
 import { type Concern, findConcerns, headlineOf } from './concerns.ts';
 import { type Column, Moment, Table, Tag } from './elements.tsx';
 import type { Now, ServerSeen } from './now-reader.ts';
+import { sourceColumns } from './source-columns.tsx';
 import { webhookColumns } from './webhook-columns.tsx';
 import { formatCount, formatDuration } from './wording.ts';
 
@@ -105,6 +106,17 @@ export const Rest = ({ now: { at, mysql, redis, work } }: { now: Now }) => (
             columns={importColumns(at)}
             rows={work.imports}
             empty="None: every accepted import is stored."
+          />
+        </section>
+        <section>
+          <h2>
+            <a href="/ops/sources">Sources in trouble</a>
+          </h2>
+          <Table
+            caption="Sources in trouble"
+            columns={sourceColumns(at)}
+            rows={work.sources}
+            empty="None: the last run of every source was done, and all of its files were imported."
           />
         </section>
       </>

@@ -4,6 +4,12 @@ import { readUnfinishedImports, type UnfinishedImport } from '../console-queries
 import { type ProcessSeen, readProcesses } from '../processes.ts';
 import { readOldestPending, readTotals, type Totals } from '../totals.ts';
 import { readRecentAttempts, summarizeAttempts } from './recent-attempts.ts';
+import {
+  type ConsoleSource,
+  countSourcesInTrouble,
+  findSourcesInTrouble,
+  type SourcesInTrouble,
+} from './source-rows.ts';
 import { findWebhooksInTrouble, readWebhookRows, type WebhookRow } from './webhook-rows.ts';
 
 /** How a server answered. */
@@ -20,6 +26,9 @@ export interface Work {
   processes: ProcessSeen[];
   trouble: WebhookRow[];
   imports: UnfinishedImport[];
+  /** The first of the sources in trouble, and how many there are. */
+  sources: ConsoleSource[];
+  sourcesInTrouble: SourcesInTrouble;
 }
 
 /** One point of the charts. null: not known. */
@@ -115,15 +124,25 @@ async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | null> {
 }
 
 async function readWork(sql: Sql): Promise<Work> {
-  const [totals, oldestPending, processes, ids, imports] = await Promise.all([
+  const [totals, oldestPending, processes, ids, imports, sources, sourcesInTrouble] = await Promise.all([
     readTotals(sql),
     readOldestPending(sql),
     readProcesses(sql),
     findWebhooksInTrouble(sql, LISTED),
     readUnfinishedImports(sql),
+    findSourcesInTrouble(sql, LISTED),
+    countSourcesInTrouble(sql),
   ]);
   const trouble = await readWebhookRows(sql, ids);
-  return { totals, oldestPending, processes, trouble, imports: imports.slice(0, LISTED) };
+  return {
+    totals,
+    oldestPending,
+    processes,
+    trouble,
+    imports: imports.slice(0, LISTED),
+    sources,
+    sourcesInTrouble,
+  };
 }
 
 async function readCounters(sql: Sql): Promise<Counters> {

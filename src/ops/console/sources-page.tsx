@@ -3,56 +3,84 @@ import * as v from 'valibot';
 import type { ApiEnv } from '../../http/environment.ts';
 import type { Runtime } from '../../runtime.ts';
 import { Id } from '../../validation.ts';
-import { type Column, Moment, More, Table, Tag } from './elements.tsx';
+import { Choice, Field, More, Table } from './elements.tsx';
 import { sendPage } from './layout.tsx';
 import { pathWith, readFilters } from './read-filters.ts';
-import { listSources, type SourceListRow } from './source-rows.ts';
+import { sourceColumns } from './source-columns.tsx';
+import { findSourcesInTrouble, listSources } from './source-rows.ts';
 
 const PER_PAGE = 50;
 
-const Query = v.object({ after: v.optional(Id) });
+const Query = v.object({
+  id: v.optional(Id),
+  customer: v.optional(Id),
+  account: v.optional(Id),
+  status: v.optional(v.picklist(['active', 'paused'])),
+  after: v.optional(Id),
+});
 
-/** GET /ops/sources: the sources of all customers, and how their last run went. */
+/** GET /ops/sources: those in trouble first, then all. */
 export const sourcesPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv> =>
-  new Hono<ApiEnv>()
-    .get('/', async (c) => {
-      const { after } = readFilters(c, Query);
-      const found = await listSources(database, after ?? '0', PER_PAGE + 1);
-      const rows = found.slice(0, PER_PAGE);
-      const last = found.length > PER_PAGE ? rows.at(-1)?.id : undefined;
-      return sendPage(
-        c,
-        { title: 'Sources', section: 'Sources' },
-        <>
-          <h1>Sources</h1>
-          <Table caption="Sources" columns={columns(new Date())} rows={rows} empty="There are none." />
+  new Hono<ApiEnv>().get('/', async (c) => {
+    const { id, customer, account, status, after } = readFilters(c, Query);
+    if (id !== undefined) return c.redirect(`/ops/sources/${id}`);
+    const filters = {
+      status: status ?? null,
+      customerId: customer ?? null,
+      accountId: account ?? null,
+      after: after ?? '0',
+    };
+    const isFirst = Object.keys(c.req.query()).length === 0;
+    const [trouble, { rows, next }] = await Promise.all([
+      isFirst ? findSourcesInTrouble(database, PER_PAGE) : [],
+      listSources(database, filters, PER_PAGE),
+    ]);
+    const columns = sourceColumns(new Date());
+    return sendPage(
+      c,
+      { title: 'Sources', section: 'Sources' },
+      <>
+        <h1>Sources</h1>
+        <form class="filters">
+          <Field label="Source id" name="id" value="" />
+          <Field label="Customer id" name="customer" value={customer} />
+          <Field label="Account id" name="account" value={account} />
+          <Choice
+            label="Status"
+            name="status"
+            value={status}
+            choices={[
+              ['', 'all'],
+              ['active', 'active'],
+              ['paused', 'paused'],
+            ]}
+          />
+          <button type="submit">Show</button>
+        </form>
+        {isFirst ? (
+          <section>
+            <h2>In trouble</h2>
+            <Table
+              caption="Sources in trouble"
+              columns={columns}
+              rows={trouble}
+              empty="None: the last run of every source was done, and all of its files were imported."
+            />
+          </section>
+        ) : null}
+        <section>
+          <h2>{isFirst ? 'All' : 'Found'}</h2>
+          <Table
+            caption="Sources"
+            columns={columns}
+            rows={rows}
+            empty={next === null ? 'There are none.' : 'None among these. There may be newer ones.'}
+          />
           <More
             label="More sources"
-            href={last === undefined ? null : pathWith('/ops/sources', { after: last })}
+            href={next === null ? null : pathWith('/ops/sources', { ...c.req.query(), after: next })}
           />
-        </>,
-      );
-    })
-    // Jobs on the dashboard lead here.
-    .get('/:id', (c) => c.redirect('/ops/sources'));
-
-const columns = (now: Date): Column<SourceListRow>[] => [
-  { label: 'Source', kind: 'wide', cell: ({ id, title }) => `${id} ${title}` },
-  { label: 'Customer', kind: 'wide', cell: ({ customer }) => customer },
-  { label: 'Kind', cell: ({ kind }) => kind },
-  { label: 'State', cell: (it) => <SourceState it={it} /> },
-  { label: 'Last run', cell: ({ last_run_at }) => <Moment at={last_run_at} now={now} /> },
-  { label: 'Next run', cell: ({ next_run_at }) => <Moment at={next_run_at} now={now} /> },
-  {
-    label: 'Failed runs',
-    kind: 'number',
-    cell: ({ consecutive_failures }) => consecutive_failures,
-  },
-  { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
-];
-
-function SourceState({ it }: { it: SourceListRow }) {
-  if (it.consecutive_failures > 0) return <Tag tone="bad">failing</Tag>;
-  if (it.status === 'paused') return <Tag tone="calm">paused</Tag>;
-  return Number(it.is_running) === 1 ? <Tag tone="good">running</Tag> : <Tag tone="good">active</Tag>;
-}
+        </section>
+      </>,
+    );
+  });

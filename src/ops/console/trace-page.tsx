@@ -40,8 +40,8 @@ const showHits = (c: Context, q: string, hits: readonly Hit[]) =>
       <h1>Trace</h1>
       <p>
         Enter the id or unique_id of a movement, to see when it came in and who was told of it. The ids of
-        deliveries (17-4711 or msg_17-4711), webhooks, imports and customers are found too, and the beginning
-        of a customer’s name.
+        deliveries (17-4711 or msg_17-4711), webhooks, imports, sources and customers are found too, and the
+        beginning of a customer’s name.
       </p>
       <form class="filters">
         <label>
@@ -108,8 +108,8 @@ function Trace({
       <p class="lead">
         It came in <Moment at={it.date_readed} now={now} /> with{' '}
         <a href={`/ops/imports/${it.import_id}`}>import {it.import_id}</a>
-        {it.api_key === null ? '' : `, sent with ${it.api_key}`}. It concerns{' '}
-        {countOf(deliveries.length, 'webhook')}, and {told === 1 ? '1 has' : `${told} have`} been told.
+        <SentBy it={it} />. It concerns {countOf(deliveries.length, 'webhook')}, and{' '}
+        {told === 1 ? '1 has' : `${told} have`} been told.
       </p>
       <Facts
         facts={[
@@ -140,6 +140,15 @@ function Trace({
     </>
   );
 }
+
+const SentBy = ({ it: { api_key, source_id } }: { it: TracedMovement }) => {
+  if (source_id === null) return <>{api_key === null ? '' : `, sent with ${api_key}`}</>;
+  return (
+    <>
+      , collected from <a href={`/ops/sources/${source_id}`}>source {source_id}</a>
+    </>
+  );
+};
 
 const deliveryColumns = (now: Date, titles: ReadonlyMap<string, string>): Column<FoundDelivery>[] => [
   {

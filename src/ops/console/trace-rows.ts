@@ -20,7 +20,9 @@ export interface TracedMovement {
   date_readed: Date;
   import_received_at: Date | null;
   import_format: string | null;
-  /** The name of the API key that sent it; null: the key or the import was deleted. */
+  /** The source that has collected it; null: it was sent over the API, or the import was deleted. */
+  source_id: string | null;
+  /** The name of the API key that sent it; null: a source has collected it, or the key or the import was deleted. */
   api_key: string | null;
 }
 
@@ -28,7 +30,7 @@ export interface TracedMovement {
 const MOVEMENT = `
   SELECT t.id, t.customer_id, u.name AS customer, t.account_id, a.title AS account, b.name AS bank, a.currency, t.import_id,
     CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.dc, t.amount, t.description, t.date_issue, t.date_readed,
-    i.received_at AS import_received_at, i.format AS import_format, CONCAT(k.prefix, '… ', k.title) AS api_key
+    i.received_at AS import_received_at, i.format AS import_format, i.source_id, CONCAT(k.prefix, '… ', k.title) AS api_key
   FROM transactions t JOIN customers u ON u.id = t.customer_id JOIN accounts a ON a.id = t.account_id
     JOIN banks b ON b.id = a.bank_id LEFT JOIN imports i ON i.id = t.import_id LEFT JOIN api_keys k ON k.id = i.api_key_id
   WHERE t.id = ?`;

@@ -5,7 +5,7 @@ import { parseDeliveryId } from '../../delivering/delivery-id.ts';
 
 /** Something that was found. */
 export interface Hit {
-  kind: 'movement' | 'delivery' | 'webhook' | 'import' | 'customer';
+  kind: 'movement' | 'delivery' | 'webhook' | 'import' | 'source' | 'customer';
   id: string;
   /** What else is known about it. */
   text: string;
@@ -20,6 +20,7 @@ const BY_ID = {
     'SELECT t.id, u.name AS text FROM transactions t JOIN customers u ON u.id = t.customer_id WHERE t.id = ?',
   webhook: `SELECT w.id, CONCAT(w.title, ', ', u.name) AS text FROM webhooks w JOIN customers u ON u.id = w.customer_id WHERE w.id = ?`,
   import: `SELECT i.id, CONCAT(i.status, ', ', u.name) AS text FROM imports i JOIN customers u ON u.id = i.customer_id WHERE i.id = ?`,
+  source: `SELECT s.id, CONCAT(s.title, ', ', u.name) AS text FROM sources s JOIN customers u ON u.id = s.customer_id WHERE s.id = ?`,
   customer: 'SELECT id, name AS text FROM customers WHERE id = ?',
 } as const;
 
@@ -42,6 +43,7 @@ const HREF: Record<Hit['kind'], (id: string) => string> = {
   delivery: (id) => `/ops/deliveries/${id}`,
   webhook: (id) => `/ops/webhooks/${id}`,
   import: (id) => `/ops/imports/${id}`,
+  source: (id) => `/ops/sources/${id}`,
   customer: (id) => `/ops/webhooks?customer=${id}`,
 };
 
@@ -53,7 +55,7 @@ export async function search(sql: Sql, text: string): Promise<Hit[]> {
   };
   const key = parseDeliveryId(text.replace(/^msg_/, ''));
   const isId = /^[1-9]\d{0,17}$/.test(text);
-  const kinds = ['movement', 'webhook', 'import', 'customer'] as const;
+  const kinds = ['movement', 'webhook', 'import', 'source', 'customer'] as const;
   const found = await Promise.all([
     key === null ? [] : find('delivery', DELIVERY, [key.transactionId, key.webhookId]),
     ...kinds.map((kind) => (isId ? find(kind, BY_ID[kind], [text]) : [])),

@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectProblem } from '../../support/problem.ts';
-import { send } from '../../support/raw-http.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { useService } from '../../support/service.ts';
 import { createTrouble, MATCHED, type Trouble } from '../../support/trouble.ts';
@@ -154,36 +152,5 @@ describe('a change in the console', () => {
     const own = await get(`/ops/audit?subject=${encodeURIComponent(subject)}&customer=${trouble.customerId}`);
     const actions = [...own.matchAll(/data-label="Did">([^<]*)</g)].map(([, action]) => action);
     expect(actions).toEqual(['replay', 'rotate secret', 'change', 'change', 'create']);
-  });
-});
-
-describe('a page of another site', () => {
-  const paths = () => [
-    `/ops/webhooks/${trouble.webhooks.dead}/pause`,
-    `/ops/webhooks/${trouble.webhooks.dead}/rotate-secret`,
-    `/ops/webhooks/${trouble.webhooks.dead}/replay`,
-    `/ops/imports/${trouble.imports.failed}/retry`,
-    `/ops/deliveries/${trouble.webhooks.dead}-${trouble.movementIds[0]}/redeliver`,
-  ];
-
-  it.each([{ Origin: 'https://evil.example' }, { Origin: 'null' }, { Origin: 'http://127.0.0.1:1' }])(
-    'changes nothing: %j',
-    async (headers) => {
-      const before = await newestEvent();
-      for (const path of paths()) {
-        const { host } = new URL(service.opsUrl);
-        const answer = await send(service.opsUrl + path, {
-          method: 'POST',
-          headers: { Host: host, ...headers },
-        });
-        expectProblem(answer, 403);
-      }
-      expect(await newestEvent()).toEqual(before);
-    },
-  );
-
-  it('has no form sent with `Origin: null`, which would be refused: browsers are told to send the origin', async () => {
-    const { headers } = await service.callOps('GET', `/ops/webhooks/${trouble.webhooks.dead}/pause`);
-    expect(headers.get('referrer-policy')).toBe('same-origin');
   });
 });

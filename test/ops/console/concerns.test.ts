@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findConcerns, headlineOf } from '../../../src/ops/console/concerns.ts';
 import type { Now, Work } from '../../../src/ops/console/now-reader.ts';
+import type { ConsoleSource } from '../../../src/ops/console/source-rows.ts';
 import type { WebhookRow } from '../../../src/ops/console/webhook-rows.ts';
 import type { ProcessSeen } from '../../../src/ops/processes.ts';
 
@@ -40,6 +41,21 @@ const failing = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow => ({
   ...fields,
 });
 
+const source = (id: string, fields: Partial<ConsoleSource> = {}): ConsoleSource => ({
+  id,
+  customer_id: '1',
+  customer: 'Acme',
+  title: 'Ekstre',
+  kind: 'sftp',
+  status: 'active',
+  is_running: 0,
+  last_run_at: minutesAgo(5),
+  next_run_at: null,
+  consecutive_failures: 3,
+  error: 'The server refused the password.',
+  ...fields,
+});
+
 const TOTALS: Work['totals'] = {
   pending: 0,
   held: 0,
@@ -66,6 +82,8 @@ function now({
       processes: [running(ALL)],
       trouble: [],
       imports: [],
+      sources: [],
+      sourcesInTrouble: { failing: 0, withWrongFile: 0 },
       ...work,
       totals: { ...TOTALS, ...totals },
     },
@@ -159,6 +177,34 @@ describe('the sentence on top of the console', () => {
       'The oldest pending delivery has been waiting for 30 min, and 2 deliveries are pending.',
     ]);
     expect(sentences(now({ oldestPending: minutesAgo(1), totals: { pending: 2 } }))).toEqual([]);
+  });
+
+  it('names the source that fails, and how often it has', () => {
+    const it = now({ sources: [source('4')], sourcesInTrouble: { failing: 1, withWrongFile: 0 } });
+    expect(headline(it)).toBe(
+      'Acme: source 4 “Ekstre” has failed 3 times in a row. Last error: The server refused the password.',
+    );
+    expect(findConcerns(it)[0]?.link).toEqual({ text: 'Source 4', href: '/ops/sources/4' });
+  });
+
+  it('names three failing sources and counts the others', () => {
+    const sources = ['1', '2', '3', '4'].map((id) => source(id));
+    const found = sentences(now({ sources, sourcesInTrouble: { failing: 12, withWrongFile: 0 } }));
+    expect(found).toHaveLength(4);
+    expect(found.at(-1)).toBe('9 more sources are failing.');
+  });
+
+  it('asks for attention where a source has brought a wrong file', () => {
+    const wrong = source('5', { consecutive_failures: 0, error: 'march.sta: 1 row was rejected.' });
+    const one = now({ sources: [wrong], sourcesInTrouble: { failing: 0, withWrongFile: 1 } });
+    expect(headline(one)).toBe('Everything works. Somebody should look at this:');
+    expect(sentences(one)).toEqual([
+      'Acme: source 5 “Ekstre” has brought a file that could not be imported, or not all of it. march.sta: 1 row was rejected.',
+    ]);
+    const many = now({ sources: [wrong], sourcesInTrouble: { failing: 0, withWrongFile: 20 } });
+    expect(sentences(many)).toEqual([
+      '20 sources have brought a file that could not be imported, or not all of it.',
+    ]);
   });
 
   it('says that a webhook was taken aside', () => {

@@ -12,7 +12,6 @@ import {
   readStored,
 } from '../../../src/ops/console/import-rows.ts';
 import { readRecentAttempts } from '../../../src/ops/console/recent-attempts.ts';
-import { listSources } from '../../../src/ops/console/source-rows.ts';
 import { readAttemptsOf, readMovement } from '../../../src/ops/console/trace-rows.ts';
 import { search } from '../../../src/ops/console/trace-search.ts';
 import {
@@ -96,11 +95,6 @@ beforeAll(async () => {
   );
   await database.query('UPDATE webhook_cursors SET failing_since = NOW(6) WHERE webhook_id = ?', [webhookId]);
   await database.query(
-    `INSERT INTO sources (customer_id, title, kind, settings, schedule, format, create_accounts)
-     SELECT ?, 'x', 'folder', '{}', '{"every":"5m"}', 'auto', 0 FROM ${numbers(5_000)} it`,
-    [customerId],
-  );
-  await database.query(
     `INSERT INTO audit_events (customer_id, source, actor, action, subject)
      SELECT ?, 'api', 'lb_abc… k', 'change', CONCAT('webhook ', n % 50) FROM ${numbers(CHANGES)} it`,
     [customerId],
@@ -183,7 +177,6 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
     },
     FEW,
   ],
-  ['sources', (sql) => listSources(sql, '0', 50), FEW],
   ['a movement', async (sql) => [await readMovement(sql, newest)], FEW],
   ['the attempts of a movement', (sql) => readAttemptsOf(sql, firstMovement(), subscriber.webhookIds), FEW],
   ['a search for an id', (sql) => search(sql, newest), FEW],

@@ -5,7 +5,7 @@ export const SOURCE_TABLES = [
   // settings and schedule are JSON objects, credentials is a sealed one. next_run_at: when the next run is due; NULL while the source
   // is paused. is_requested: a run was asked for. run_id: the run in progress, whose process renews lease_until. position: where the
   // next run starts. revision changes with the settings: files that were collected with other settings are not known with these.
-  // A deleted source keeps its row, which its imports refer to.
+  // A deleted source keeps its row, which its imports refer to. sources_status finds the active sources that have an error.
   `CREATE TABLE sources (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -30,6 +30,8 @@ export const SOURCE_TABLES = [
     error VARCHAR(500) NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     KEY sources_page (customer_id, id),
+    KEY sources_account (account_id),
+    KEY sources_status (status, error(1)),
     CONSTRAINT sources_customer FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT sources_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
@@ -71,6 +73,7 @@ export const SOURCE_TABLES = [
     source_id BIGINT UNSIGNED NOT NULL,
     account_id BIGINT UNSIGNED NOT NULL,
     PRIMARY KEY (source_id, account_id),
+    KEY source_accounts_account (account_id),
     CONSTRAINT source_accounts_source FOREIGN KEY (source_id) REFERENCES sources (id),
     CONSTRAINT source_accounts_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
