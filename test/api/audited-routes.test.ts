@@ -24,7 +24,7 @@ const newest = (collection: string) => idsOf(world.all, collection).at(-1) ?? ''
 
 beforeAll(async () => {
   world = await createWorld(service, {
-    mark: 'İz',
+    mark: 'audited',
     accounts: 2,
     movements: 1,
     issues: 1,
