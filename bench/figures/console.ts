@@ -1,3 +1,4 @@
+import type { DataSource } from 'typeorm';
 import { Client } from 'undici';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import type { Installation } from '../installation.ts';
@@ -8,6 +9,8 @@ import { storeDelivered, storeReadHistory } from '../surroundings.ts';
 const WANTED = 200;
 
 const WEBHOOKS = 2;
+const SOURCES = 5_000;
+const RUNS = 1_000;
 
 /** The first byte of each page of the console, with a million deliveries. Baseline: none. */
 export const consolePages: Figure = {
@@ -45,6 +48,7 @@ async function fill(installation: Installation, movements: number): Promise<Reco
   );
   requireEqual({ expected: movements * WEBHOOKS, deliveries: Number(stored?.deliveries) });
   const [id] = ids;
+  const source = await storeSources(database, customer.id);
   const newest = stored?.newest;
   return {
     now: '/ops',
@@ -54,10 +58,41 @@ async function fill(installation: Installation, movements: number): Promise<Reco
     'failed deliveries of a webhook': `/ops/deliveries?webhook=${id}&status=failed`,
     'a delivery': `/ops/deliveries/${id}-${newest}`,
     imports: '/ops/imports',
+    sources: '/ops/sources',
+    'a source': `/ops/sources/${source}`,
     'the trace of a movement': `/ops/trace?movement=${newest}`,
     'a search for a unique_id': '/ops/trace?q=nothing-has-this-id',
     audit: '/ops/audit',
   };
+}
+
+/** Sources of which one in a hundred is failing. The newest has as many runs as are kept. @returns its id. */
+async function storeSources(database: DataSource, customerId: string): Promise<string> {
+  const values = Array.from({ length: SOURCES }, (_, i) =>
+    i % 100 === 0 ? [3, 'The server refused the password.'] : [0, null],
+  );
+  await database.query(
+    `INSERT INTO sources (customer_id, title, kind, settings, schedule, format, create_accounts, consecutive_failures, error)
+     VALUES ?`,
+    [
+      values.map((failures) => [
+        customerId,
+        'Statements',
+        'folder',
+        '{"path":"inbox"}',
+        '{"every":"31d"}',
+        'auto',
+        0,
+        ...failures,
+      ]),
+    ],
+  );
+  const [newest] = await database.query<{ id: string }[]>('SELECT MAX(id) AS id FROM sources');
+  const id = newest?.id ?? '';
+  await database.query('INSERT INTO source_runs (source_id, customer_id, status) VALUES ?', [
+    Array.from({ length: RUNS }, () => [id, customerId, 'failed']),
+  ]);
+  return id;
 }
 
 async function round(client: Client, pages: Record<string, string>, requests: number): Promise<Round> {

@@ -30,7 +30,7 @@ export const sourcesPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
       accountId: account ?? null,
       after: after ?? '0',
     };
-    const isFirst = Object.keys(c.req.query()).length === 0;
+    const isFirst = [customer, account, status, after].every((it) => it === undefined);
     const [trouble, { rows, next }] = await Promise.all([
       isFirst ? findSourcesInTrouble(database, PER_PAGE) : [],
       listSources(database, filters, PER_PAGE),

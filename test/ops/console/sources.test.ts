@@ -50,7 +50,9 @@ const readSource = async (id: string) =>
 describe('the list of sources', () => {
   it('has those in trouble first: failing ones, then those with a wrong file', async () => {
     const { failing, wrongFile, paused } = trouble.sources;
-    expect(await listed()).toEqual([failing, wrongFile, failing, wrongFile, paused]);
+    const all = [failing, wrongFile, failing, wrongFile, paused];
+    expect(await listed()).toEqual(all);
+    expect(await listed('?id=&customer=&account=&status=')).toEqual(all);
     const text = await textOf('/ops/sources');
     for (const shown of [CUSTOMER, 'Günlük ekstre', 'failing', 'wrong file', 'refused the password']) {
       expect(text).toContain(shown);
