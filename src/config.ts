@@ -3,10 +3,11 @@ import { isLoopback, parseCidrs } from './cidrs.ts';
 import { ConfigError } from './config/config-error.ts';
 import { parseMysqlUrl } from './config/mysql-url.ts';
 import { parseRedisUrl } from './config/redis-url.ts';
+import { RETENTION_VARIABLES, type Retention, readRetention } from './config/retention-days.ts';
 import { nameSource, readSecretFiles } from './config/secret-files.ts';
 import { parseOffset, type ZoneOffset } from './zone-offset.ts';
 
-export { ConfigError };
+export { ConfigError, type Retention };
 
 /** All settings from the environment, read once and passed down. A URL that is `undefined` means an embedded server. */
 export interface Config {
@@ -35,6 +36,7 @@ export interface Config {
   profilesDir: string | undefined;
   /** The folder below which each customer has one for its folder sources, named by the customer's id. */
   sourcesDir: string | undefined;
+  retention: Retention;
   logLevel: (typeof LOG_LEVELS)[number];
   /** Whether jobs can be retried and removed on the dashboard. */
   queueDashboard: 'read-only' | 'writable';
@@ -118,6 +120,7 @@ const Environment = v.object({
   ),
   PROFILES_DIR: v.optional(v.string()),
   SOURCES_DIR: v.optional(v.string()),
+  ...RETENTION_VARIABLES,
   LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
   QUEUE_DASHBOARD: v.optional(
     v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
@@ -181,6 +184,7 @@ export function readConfig(
     rateLimit: e.RATE_LIMIT,
     profilesDir: e.PROFILES_DIR,
     sourcesDir: e.SOURCES_DIR,
+    retention: readRetention(e),
     logLevel: e.LOG_LEVEL,
     queueDashboard: e.QUEUE_DASHBOARD,
     embedded: e.EMBEDDED ?? (separateRoles || present.NODE_ENV === 'production' ? 'never' : 'auto'),

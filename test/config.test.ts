@@ -36,6 +36,7 @@ describe('the configuration', () => {
       rateLimit: 1000,
       profilesDir: undefined,
       sourcesDir: undefined,
+      retention: { deliveries: 90, attempts: 90, imports: 90, movements: null },
       logLevel: 'info',
       queueDashboard: 'read-only',
       embedded: 'auto',
