@@ -51,6 +51,13 @@ export const STATE_PROBLEMS = {
     remedy: 'Create a new webhook, and read past movements with GET /v1/transactions.',
     retry: NOT_UNCHANGED,
   },
+  'account-deleting': {
+    status: 409,
+    title: 'Account being deleted',
+    cause: 'The account of the movement is being deleted, so nothing of it is sent any more.',
+    remedy: 'Nothing. The movement and its deliveries will be gone soon.',
+    retry: NOT_UNCHANGED,
+  },
   'rate-limited': {
     status: 429,
     title: 'Rate limit exceeded',

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { toValidationIssue, type ValidationIssue } from '../validation.ts';
 import type { Row } from './formats/format.ts';
 import { Movement } from './movement.ts';
+import { isOfRemovedTime, type RemovedTime, removedTimeIssue } from './removed-time.ts';
 import { createOrdinals } from './statements/ordinals.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
 import type { Chunk } from './store-chunk.ts';
@@ -24,6 +25,7 @@ export interface ChunkedImport {
   accounts: ReadonlySet<string> | null;
   /** Whether a statement file may go back to any day. See createOrdinals. */
   isUnordered?: boolean;
+  removedTime: RemovedTime;
 }
 
 /**
@@ -59,7 +61,14 @@ const isEntry = (row: Row): row is EntryRow => 'value' in row || 'issue' in row;
 type OpenChunk = { -readonly [K in keyof Chunk]: Chunk[K] extends readonly (infer T)[] ? T[] : Chunk[K] };
 
 /** Collects rows until they are taken as a chunk. */
-function createChunkBuilder({ id, customerId, checkpoint, accounts, isUnordered = false }: ChunkedImport) {
+function createChunkBuilder({
+  id,
+  customerId,
+  checkpoint,
+  accounts,
+  isUnordered = false,
+  removedTime,
+}: ChunkedImport) {
   const uniqueIdOf = createUniqueIds();
   const ordinalOf = createOrdinals({ keepAll: isUnordered });
   let position = 0;
@@ -78,6 +87,7 @@ function createChunkBuilder({ id, customerId, checkpoint, accounts, isUnordered 
     warned: 0,
     rejected: 0,
     statements: 0,
+    removals: removedTime.removals,
   });
   let chunk = start(checkpoint);
 
@@ -100,7 +110,7 @@ function createChunkBuilder({ id, customerId, checkpoint, accounts, isUnordered 
       position += 1;
       const isStored = position <= checkpoint;
       if (!isStored) chunk.to = position;
-      const checked = checkRow(row, accounts);
+      const checked = checkRow(row, accounts, removedTime);
       if ('issues' in checked) {
         reject(row.line, checked.issues, isStored);
         return;
@@ -133,6 +143,7 @@ function createChunkBuilder({ id, customerId, checkpoint, accounts, isUnordered 
 function checkRow(
   row: EntryRow,
   accounts: ReadonlySet<string> | null,
+  removedTime: RemovedTime,
 ): { movement: Movement } | { issues: ValidationIssue[] } {
   if ('issue' in row) {
     return { issues: row.issue === null ? [] : [{ path: row.path ?? '', message: row.issue }] };
@@ -140,6 +151,7 @@ function checkRow(
   const result = v.safeParse(Movement, row.value, { abortPipeEarly: true });
   if (!result.success) return { issues: result.issues.map(toValidationIssue) };
   if (accounts !== null && !accounts.has(result.output.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
+  if (isOfRemovedTime(result.output, removedTime)) return { issues: [removedTimeIssue(removedTime)] };
   return { movement: result.output };
 }
 

@@ -5,6 +5,7 @@ import { cutIntoChunks } from './chunks.ts';
 import type { BegunStatement, Row, StatementTotals } from './formats/format.ts';
 import { createKnownMovements } from './known-movements.ts';
 import type { Movement } from './movement.ts';
+import type { RemovedTime } from './removed-time.ts';
 import { createEntryIdentifier, type UnstoredEntries } from './statements/identify-entries.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
 import type { Chunk } from './store-chunk.ts';
@@ -46,7 +47,11 @@ const NOTHING_LOCKED = '0';
 export async function runDry(
   sql: Sql,
   rows: AsyncIterable<Row[]>,
-  { customerId, accounts }: { customerId: string; accounts: ReadonlySet<string> | null },
+  {
+    customerId,
+    accounts,
+    removedTime,
+  }: { customerId: string; accounts: ReadonlySet<string> | null; removedTime: RemovedTime },
 ): Promise<DryRun> {
   const result: DryRun = {
     error: null,
@@ -69,6 +74,7 @@ export async function runDry(
     accounts,
     // A file is read once.
     isUnordered: true,
+    removedTime,
   });
   try {
     for await (const chunk of chunks) addChunk(result, chunk, await findKnown(chunk));

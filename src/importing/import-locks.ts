@@ -9,6 +9,8 @@ export interface ImportLock {
   dateReaded: string;
   /** Changes whenever one of the customer's webhooks starts to match something else. */
   filtersVersion: number;
+  /** Changes whenever rows that were valid become invalid; see RemovedTime. */
+  removals: number;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface ImportLock {
  * movements. Locks in primary key order.
  */
 const LOCK = `
-  SELECT customer_id, last_transaction_id, filters_version,
+  SELECT customer_id, last_transaction_id, filters_version, removals,
     DATE_FORMAT(GREATEST(SYSDATE(6), last_date_readed), '%Y-%m-%d %H:%i:%s.%f') AS date_readed
   FROM import_locks WHERE customer_id IN (?) ORDER BY customer_id FOR UPDATE`;
 
@@ -40,7 +42,13 @@ export async function lockCustomers(
   { skipLocked = false } = {},
 ): Promise<Map<string, ImportLock>> {
   const rows = await sql.query<
-    { customer_id: string; last_transaction_id: string; filters_version: number; date_readed: string }[]
+    {
+      customer_id: string;
+      last_transaction_id: string;
+      filters_version: number;
+      removals: number;
+      date_readed: string;
+    }[]
   >(skipLocked ? `${LOCK} SKIP LOCKED` : LOCK, [customerIds]);
   return new Map(
     rows.map((row) => [
@@ -49,6 +57,7 @@ export async function lockCustomers(
         newest: row.last_transaction_id,
         dateReaded: row.date_readed,
         filtersVersion: row.filters_version,
+        removals: row.removals,
       },
     ]),
   );

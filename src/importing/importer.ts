@@ -15,7 +15,13 @@ import { createEntryIdentifier } from './statements/identify-entries.ts';
 import { UnorderedFileError } from './statements/ordinals.ts';
 import { readStatementFile } from './statements/read-file.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
-import { type Chunk, countRows, ImportTakenOverError, storeChunk } from './store-chunk.ts';
+import {
+  type Chunk,
+  countRows,
+  ImportTakenOverError,
+  RemovalsChangedError,
+  storeChunk,
+} from './store-chunk.ts';
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 
@@ -40,6 +46,8 @@ interface Unfinished {
   create_accounts: number;
   checkpoint: number;
   crash_count: number;
+  removals: number;
+  removed_before: string | null;
 }
 
 /** An import fails after this many runs in a row that stored no chunk: it crashes its process, or cannot be read. */
@@ -47,7 +55,9 @@ const MAX_CRASHES = 10;
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
-  SELECT id, customer_id, source_id, format, account_id, profile, create_accounts, checkpoint, crash_count FROM imports WHERE id = ? AND status IN ('queued', 'running')`;
+  SELECT i.id, i.customer_id, i.source_id, i.format, i.account_id, i.profile, i.create_accounts, i.checkpoint, i.crash_count, l.removals,
+    l.removed_before
+  FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 /** The staged parts are kept, so that the import can be queued again once the cause is fixed. */
 const GIVE_UP = `
   UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', checkpoint + 1,
@@ -167,6 +177,11 @@ export function createImporter(options: {
       checkpoint: unfinished.checkpoint,
       accounts: isFormatName(format) ? new Set(accounts.map(({ id }) => id)) : null,
       isUnordered,
+      removedTime: {
+        // Of what was read at the same time, the oldest counts.
+        removals: Math.min(unfinished.removals, ...accounts.map(({ removals }) => removals)),
+        removedBefore: unfinished.removed_before,
+      },
     });
 
     try {
@@ -174,6 +189,8 @@ export function createImporter(options: {
     } catch (error) {
       // The chunks before are stored. The rest is read with all counts kept.
       if (error instanceof UnorderedFileError) return storeRest(importId, signal, { isUnordered: true });
+      // What was read of accounts and of stored movements is out of date. The rest is read and checked again.
+      if (error instanceof RemovalsChangedError) return storeRest(importId, signal, { isUnordered });
       return await endFailed(unfinished, error);
     }
   }

@@ -10,6 +10,8 @@ import type { Stored } from './store.ts';
 export interface InlineUpload extends Upload {
   body: readonly Uint8Array[];
   movements: readonly Movement[];
+  /** What the movements were checked against; see RemovedTime. */
+  removals: number;
 }
 
 /** A stored import, with the values of its row. */

@@ -82,7 +82,7 @@ export function createInlineImports(options: {
     metrics?.ended('json', 'done', imports);
   }
 
-  /** @returns one result per upload, in order. null: the customer is locked elsewhere. */
+  /** @returns one result per upload, in order. null: the customer is locked elsewhere, or the upload has to be checked again. */
   async function store(
     uploads: readonly InlineUpload[],
     { skipLocked }: { skipLocked: boolean },
@@ -91,7 +91,9 @@ export function createInlineImports(options: {
     const { imports, webhookIds } = await tryTransaction(database, async (sql) => {
       const customerIds = [...new Set(uploads.map(({ customerId }) => customerId))];
       const locks = await lockCustomers(sql, customerIds, { skipLocked });
-      const locked = uploads.filter(({ customerId }) => locks.has(customerId));
+      const locked = uploads.filter(
+        ({ customerId, removals }) => locks.get(customerId)?.removals === removals,
+      );
       return storeLocked(sql, locks, locked, idStep);
     });
     count(imports.values());

@@ -25,6 +25,8 @@ export interface Chunk extends Batch {
   rejected: number;
   /** Statements that begin in this chunk. */
   statements: number;
+  /** What the rows were checked against; see RemovedTime. */
+  removals: number;
 }
 
 export interface StoreOptions {
@@ -37,6 +39,11 @@ export interface StoreOptions {
 /** Another worker has moved the checkpoint: this worker has lost the lock on its job, and must stop. */
 export class ImportTakenOverError extends Error {
   override name = 'ImportTakenOverError';
+}
+
+/** An account is being deleted, or movements have been removed, since the rows were checked: they have to be checked again. */
+export class RemovalsChangedError extends Error {
+  override name = 'RemovalsChangedError';
 }
 
 /** An import stays `queued` until its first chunk is stored. */
@@ -58,6 +65,7 @@ const INSERT_ISSUES = `
  * @param runningFor milliseconds since the run started, for the import's `started_at`.
  * @returns what was stored, with the webhooks to wake.
  * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
+ * @throws {RemovalsChangedError} when the rows have to be checked again. Nothing was stored.
  */
 export function storeChunk(
   { database, matcher, identify }: StoreOptions,
@@ -89,10 +97,12 @@ async function storeMovements(
   { matcher, identify }: Pick<StoreOptions, 'matcher' | 'identify'>,
   chunk: Chunk,
 ): Promise<Stored> {
-  const { customerId, importId, movements, entries } = chunk;
+  const { customerId, importId, movements, entries, removals } = chunk;
   if (movements.length + entries.length === 0) return NOTHING_STORED;
   const locks = await lockCustomers(sql, [customerId]);
-  const ids = await identify(sql, locks.get(customerId)?.newest ?? '0', entries);
+  const lock = locks.get(customerId);
+  if (lock?.removals !== removals) throw new RemovalsChangedError('removals have changed');
+  const ids = await identify(sql, lock.newest, entries);
   const fresh = entries.flatMap(({ movement }, index) => {
     const uniqueId = ids[index] ?? null;
     return uniqueId === null ? [] : [{ uniqueId, movement }];

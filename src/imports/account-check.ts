@@ -2,42 +2,87 @@ import type { DataSource } from 'typeorm';
 import { type Caller, maySee } from '../http/environment.ts';
 import { UNKNOWN_ACCOUNT } from '../importing/chunks.ts';
 import type { Movement } from '../importing/movement.ts';
+import { isOfRemovedTime, type RemovedTime, removedTimeIssue } from '../importing/removed-time.ts';
 import type { ValidationIssue } from '../validation.ts';
 
-/** Customers whose accounts a process caches. An account is never removed from its customer, so the cache stays valid. */
+/** Customers whose accounts a process caches. */
 const CACHED_CUSTOMERS = 10_000;
 
-const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
-
 /**
- * Creates a function that returns an issue for each movement of an account that the caller cannot see. A customer's accounts are
- * read again only when an account is not in the cache.
+ * How long they are cached. What has changed since is noticed when the movements are stored: `removals` is then another one, and they
+ * are checked again. Milliseconds.
  */
-export function createAccountCheck(database: DataSource) {
-  const cache = new Map<string, ReadonlySet<string>>();
+const KEPT_FOR = 10_000;
 
-  async function readAccounts(customerId: string): Promise<ReadonlySet<string>> {
-    const rows = await database.query<{ id: string }[]>(ACCOUNTS, [customerId]);
-    const accounts = new Set(rows.map(({ id }) => id));
+/** Index: the foreign key of accounts. */
+const ACCOUNTS = `
+  SELECT a.id, l.removals, l.removed_before FROM import_locks l
+  LEFT JOIN accounts a ON a.customer_id = l.customer_id AND a.status <> 'deleting' WHERE l.customer_id = ?`;
+
+interface Known extends RemovedTime {
+  accounts: ReadonlySet<string>;
+  until: number;
+}
+
+/** The result of checking movements. They may be stored if `removals` has not changed by then. */
+export interface CheckedMovements {
+  issues: ValidationIssue[];
+  removals: number;
+}
+
+export interface AccountCheck {
+  /**
+   * Returns an issue for each movement of an account that the caller cannot see, and for each of a time whose movements have been
+   * removed.
+   */
+  check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
+  /** Reads the customer's accounts again at its next import. */
+  forget(customerId: string): void;
+}
+
+/** Caches the accounts of customers. They are read again after ten seconds, and when an account is not among them. */
+export function createAccountCheck(
+  database: DataSource,
+  clock: () => number = () => performance.now(),
+): AccountCheck {
+  const cache = new Map<string, Known>();
+
+  async function read(customerId: string): Promise<Known> {
+    const until = clock() + KEPT_FOR;
+    const rows = await database.query<
+      { id: string | null; removals: number; removed_before: string | null }[]
+    >(ACCOUNTS, [customerId]);
+    const known = {
+      accounts: new Set(rows.flatMap(({ id }) => (id === null ? [] : [id]))),
+      removals: rows[0]?.removals ?? 0,
+      removedBefore: rows[0]?.removed_before ?? null,
+      until,
+    };
     cache.delete(customerId);
-    cache.set(customerId, accounts);
+    cache.set(customerId, known);
     const [oldest = customerId] = cache.keys();
     if (cache.size > CACHED_CUSTOMERS) cache.delete(oldest);
-    return accounts;
+    return known;
   }
 
-  return async function findUnknownAccounts(
-    caller: Caller,
-    movements: readonly Movement[],
-  ): Promise<ValidationIssue[]> {
-    const isKnown = (accounts: ReadonlySet<string>) =>
-      movements.every(({ account_id }) => accounts.has(account_id));
-    let accounts = cache.get(caller.customerId);
-    if (accounts === undefined || !isKnown(accounts)) accounts = await readAccounts(caller.customerId);
-    return movements.flatMap(({ account_id }, index) =>
-      accounts.has(account_id) && maySee(caller, account_id)
-        ? []
-        : [{ path: `transactions.${index}.${UNKNOWN_ACCOUNT.path}`, message: UNKNOWN_ACCOUNT.message }],
-    );
-  };
+  async function check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements> {
+    const cached = cache.get(caller.customerId);
+    const isCurrent =
+      cached !== undefined &&
+      cached.until > clock() &&
+      movements.every(({ account_id }) => cached.accounts.has(account_id));
+    const known = isCurrent ? cached : await read(caller.customerId);
+    const issueOf = (movement: Movement): ValidationIssue | null => {
+      const { account_id } = movement;
+      if (!known.accounts.has(account_id) || !maySee(caller, account_id)) return UNKNOWN_ACCOUNT;
+      return isOfRemovedTime(movement, known) ? removedTimeIssue(known) : null;
+    };
+    const issues = movements.flatMap((movement, index) => {
+      const issue = issueOf(movement);
+      return issue === null ? [] : [{ ...issue, path: `transactions.${index}.${issue.path}` }];
+    });
+    return { issues, removals: known.removals };
+  }
+
+  return { check, forget: (customerId) => void cache.delete(customerId) };
 }

@@ -57,7 +57,7 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
   const { database, queues, log, metrics } = runtime;
   const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
   const storeInline = createInlineImports({ database, wake, log, metrics: metrics.imports });
-  const findUnknownAccounts = createAccountCheck(database);
+  const accounts = createAccountCheck(database);
   const answerDryRun = createDryRuns(database, formats);
 
   /** @throws {Problem} when the type or a parameter is wrong. */
@@ -72,14 +72,16 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
   }
 
   /** @throws {Problem} when the body is not JSON of movements of the caller's accounts. */
-  async function readMovements(c: Context<ApiEnv>): Promise<{ bytes: Buffer; movements: Movement[] }> {
+  async function readMovements(
+    c: Context<ApiEnv>,
+  ): Promise<{ bytes: Buffer; movements: Movement[]; removals: number }> {
     const bytes = await readBytes(c, JSON_IMPORT_BYTES);
     // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
     await c.get('requireKey')();
     const { transactions } = check(Movements, parseJson(bytes));
-    const issues = await findUnknownAccounts(c.get('caller'), transactions);
+    const { issues, removals } = await accounts.check(c.get('caller'), transactions);
     if (issues.length > 0) throw invalidIssues(issues);
-    return { bytes, movements: transactions };
+    return { bytes, movements: transactions, removals };
   }
 
   /** Calls `use` with the body as it arrives. @throws {Problem} when the beginning of a file shows that it cannot be read. */
@@ -111,10 +113,12 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
         stageImport(database, { ...upload, ...how, received: null, body }),
       );
     }
-    const { bytes, movements } = await readMovements(c);
+    const { bytes, movements, removals } = await readMovements(c);
     const received = movements.length;
     const whole = { ...upload, received, body: [bytes] };
-    const inline = received > MAX_INLINE ? null : await storeInline({ ...whole, movements });
+    const inline = received > MAX_INLINE ? null : await storeInline({ ...whole, movements, removals });
+    // It may be out of date, because an account is being deleted.
+    if (inline === null) accounts.forget(customerId);
     return inline ?? (await stageImport(database, whole));
   }
 

@@ -57,7 +57,11 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
         });
       };
       const known = isFormatName(format) ? accounts.ids() : null;
-      const run = await runDry(database, readRows(), { customerId, accounts: known });
+      const run = await runDry(database, readRows(), {
+        customerId,
+        accounts: known,
+        removedTime: accounts.removedTime,
+      });
       return viewDryRun(run, format, accounts.find);
     } finally {
       release();

@@ -28,6 +28,7 @@ function uploadOf(
     idempotencyKey: null,
     body: [Buffer.from(JSON.stringify(movements))],
     movements: movements.map((it) => parse(Movement, it)),
+    removals: 0,
     ...fields,
   };
 }

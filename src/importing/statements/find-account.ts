@@ -28,7 +28,7 @@ export interface KnownAccount {
 }
 
 const VISIBLE = `
-  SELECT a.id, a.currency, a.iban, a.number ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
+  SELECT a.id, a.currency, a.iban, a.number, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
 
 /** A shorter number may be the end of many IBANs. */
 const SHORTEST_NUMBER = 6;
@@ -47,9 +47,9 @@ export function createAccountFinder(options: AccountOptions): FindAccount {
   };
 }
 
-/** The accounts that the API key of an import can see. */
+/** The accounts that the API key of an import can see, and the `removals` at which they were read; see RemovedTime. */
 export const readAccountsOfImport = (sql: Sql, importId: string) =>
-  sql.query<KnownAccount[]>(VISIBLE, [importId]);
+  sql.query<(KnownAccount & { removals: number })[]>(VISIBLE, [importId]);
 
 function accountById(accounts: readonly KnownAccount[], id: string): FoundAccount {
   return accounts.find((account) => account.id === id) ?? { problem: 'is not one of your accounts' };

@@ -57,7 +57,10 @@ export const dayKey = ({ accountId, date }: AccountDay): string => `${accountId}
 /** @param amount with two decimals. */
 export const groupKey = (day: string, dc: string, amount: string): string => `${day} ${dc} ${amount}`;
 
-/** Keeps what was read for one import. Movements are never changed or deleted, so what was read under the lock stays true. */
+/**
+ * Keeps what was read for one run of an import. What was read under the lock stays true while the customer's `removals` are the same;
+ * see RemovedTime. When they change, the import begins another run.
+ */
 export function createStoredDays(importId: string) {
   const known = new Map<string, KnownDay>();
   let kept = 0;

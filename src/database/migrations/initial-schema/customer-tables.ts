@@ -19,13 +19,16 @@ export const CUSTOMER_TABLES = [
   ) ${TABLE}`,
 
   // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in
-  // commit order. filters_version changes with each row added to webhook_filters.
+  // commit order. filters_version changes with each row added to webhook_filters. removals changes when an account is to be deleted,
+  // and when movements issued before another day have been removed (removed_before): what an import has checked is then out of date.
   `CREATE TABLE import_locks (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_transaction_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
     last_date_readed DATETIME(6) NOT NULL DEFAULT '1970-01-01 00:00:00',
     movements BIGINT UNSIGNED NOT NULL DEFAULT 0,
-    filters_version INT UNSIGNED NOT NULL DEFAULT 0
+    filters_version INT UNSIGNED NOT NULL DEFAULT 0,
+    removals INT UNSIGNED NOT NULL DEFAULT 0,
+    removed_before DATE NULL
   ) ${TABLE}`,
 
   `CREATE TABLE api_keys (
@@ -76,5 +79,16 @@ export const CUSTOMER_TABLES = [
     PRIMARY KEY (api_key_id, account_id),
     CONSTRAINT api_key_accounts_key FOREIGN KEY (api_key_id) REFERENCES api_keys (id) ON DELETE CASCADE,
     CONSTRAINT api_key_accounts_account FOREIGN KEY (account_id) REFERENCES accounts (id)
+  ) ${TABLE}`,
+
+  // Accounts that are being deleted, and customers (account_id 0). A row goes when everything is gone. movements: how many there were
+  // when the work began; NULL: it has not begun.
+  `CREATE TABLE deletions (
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    requested_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    movements BIGINT UNSIGNED NULL,
+    movements_deleted BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    PRIMARY KEY (customer_id, account_id)
   ) ${TABLE}`,
 ];

@@ -92,7 +92,8 @@ export const MOVEMENT_TABLES = [
   ) ${TABLE}`,
 
   // A segment has some thousand movements of a customer, in the order of their ids: after the previous segment, up to last_id. It
-  // has a row for each account with movements in it, and one for all accounts, whose account_id is 0. Rows never change.
+  // has a row for each account with movements in it, and one for all accounts, whose account_id is 0. A row changes only when
+  // movements are removed: its count then falls. Its days stay, and may be too many.
   `CREATE TABLE transaction_segments (
     customer_id BIGINT UNSIGNED NOT NULL,
     account_id BIGINT UNSIGNED NOT NULL,
@@ -103,7 +104,8 @@ export const MOVEMENT_TABLES = [
     PRIMARY KEY (customer_id, account_id, last_id)
   ) ${TABLE}`,
 
-  // The end of a customer's last segment. Separate from import_locks, so that no import waits while segments are made.
+  // The end of a customer's last segment. Separate from import_locks, so that no import waits while segments are made. movements:
+  // those up to last_id, and those beyond it that were removed, so that the rest of import_locks.movements is still to be counted.
   `CREATE TABLE segment_checkpoints (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
