@@ -62,6 +62,10 @@ export async function startInstallation({
     LOG_LEVEL: 'warn',
     PORT: '0',
     NODE_ENV: 'production',
+    // The figure for retention removes what it has stored itself.
+    RETENTION_DELIVERIES: 'forever',
+    RETENTION_ATTEMPTS: 'forever',
+    RETENTION_IMPORTS: 'forever',
     ...(rateLimit === undefined ? {} : { RATE_LIMIT: String(rateLimit) }),
   };
   const runtime = await openRuntime(

@@ -12,6 +12,7 @@ import { listing } from './figures/listing.ts';
 import { memory } from './figures/memory.ts';
 import { hanging, neighbours } from './figures/neighbours.ts';
 import { replay } from './figures/replay.ts';
+import { retention } from './figures/retention.ts';
 import { scaleOut } from './figures/scale-out.ts';
 import { singleMovements } from './figures/single-movements.ts';
 import { startInstallation } from './installation.ts';
@@ -36,6 +37,7 @@ const FIGURES: Record<string, Figure> = {
   memory,
   'file-memory': fileMemory,
   growth,
+  retention,
   'scale-out': scaleOut,
 };
 

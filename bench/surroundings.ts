@@ -137,6 +137,7 @@ export async function makePending(database: DataSource, webhookIds: readonly str
 /** The result of the only attempt, as columns of `deliveries`. */
 const RESULTS = {
   delivered: "'delivered', 1, 'delivered', 200, NOW(6), 3, NULL",
+  'delivered when stored': "'delivered', 1, 'delivered', 200, date_readed, 3, NULL",
   failed: "'pending', 1, 'failed', 500, NOW(6), 3, 'HTTP 500'",
 };
 
@@ -173,15 +174,19 @@ async function storeResults(
     `UPDATE webhook_backlogs b JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
      SET b.matched_through = ?, b.matched_count = ?, c.sent_through = ?, c.highest_recorded_id = ?, c.delivered_count = ?
      WHERE b.webhook_id = ?`,
-    [newest, stored, newest, newest, result === 'delivered' ? stored : 0, webhookId],
+    [newest, stored, newest, newest, result === 'failed' ? 0 : stored, webhookId],
   );
 }
 
-/** Stores that all movements of the customer matched this new webhook and were delivered. Its filter applies to later ones. */
+/**
+ * Stores that all movements of the customer matched this new webhook and were delivered. Its filter applies to later ones.
+ * @param options.whenStored each was delivered when it was stored, and not now.
+ */
 export async function storeDelivered(
   database: DataSource,
   { id }: Pick<Subscribed, 'id'>,
   customerId: string,
+  { whenStored = false } = {},
 ): Promise<void> {
   await database.query(
     `INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event) VALUES (?, 0, ?, 'NEW_TRANSACTION')
@@ -189,7 +194,7 @@ export async function storeDelivered(
     [id, customerId],
   );
   await database.query(FILTERS_CHANGED, [[id]]);
-  await storeResults(database, id, customerId, 'delivered');
+  await storeResults(database, id, customerId, whenStored ? 'delivered when stored' : 'delivered');
 }
 
 /** Stores that the first attempt of each delivery has failed, and that the next one is due in 2 to 12 hours. */

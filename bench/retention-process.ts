@@ -1,0 +1,21 @@
+import { createDataSource } from '../src/database/data-source.ts';
+import { removeOld } from '../src/retention/retention.ts';
+import { createSteps } from '../src/retention/steps.ts';
+
+/**
+ * Removes what is old, as the maintenance role does, in a process of its own. The parent sends { databaseUrl, now }, where everything
+ * is kept for 90 days before `now`, and gets what was removed.
+ */
+const DAYS = 90;
+
+process.on('message', async ({ databaseUrl, now }: { databaseUrl: string; now: string }) => {
+  const database = await createDataSource(databaseUrl).initialize();
+  const removed = await removeOld({
+    database,
+    retention: { deliveries: DAYS, attempts: DAYS, imports: DAYS, movements: DAYS },
+    steps: createSteps(),
+    now: new Date(now),
+  });
+  await database.destroy();
+  process.send?.(removed);
+});

@@ -1,0 +1,165 @@
+import type { DataSource } from 'typeorm';
+import type { Retention } from '../config.ts';
+import { createAgeFinder, dateOf, daysBefore, readNow } from './age.ts';
+import { removeAttempts } from './remove-attempts.ts';
+import { removeDeliveries } from './remove-deliveries.ts';
+import { removeImports } from './remove-imports.ts';
+import { removeMovements } from './remove-movements.ts';
+import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
+import type { Steps } from './steps.ts';
+
+/** Removes what is older than the settings say. */
+
+/** How many of each were removed. */
+export interface Removed {
+  deliveries: number;
+  attempts: number;
+  imports: number;
+  movements: number;
+  replays: number;
+  filters: number;
+  /** Deleted webhooks of which nothing is left. */
+  webhooks: number;
+}
+
+/** Customers, or webhooks, read in one query. */
+const PAGE = 1_000;
+
+interface WebhookPage {
+  id: string;
+  customer_id: string;
+  status: string;
+  oldest_delivery: string | null;
+  oldest_attempt: string | null;
+  sent_through: string;
+  second_filter: string | null;
+  has_old_replays: number | string;
+}
+
+/** Reads one entry of an index for each of them, however many rows a webhook has. Indexes: the primary keys, and replays_open. */
+const WEBHOOKS = `
+  SELECT w.id, w.customer_id, w.status, c.sent_through,
+    (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
+      ORDER BY d.webhook_id, d.transaction_id LIMIT 1) AS oldest_delivery,
+    (SELECT a.transaction_id FROM attempts a FORCE INDEX (PRIMARY) WHERE a.webhook_id = w.id
+      ORDER BY a.webhook_id, a.transaction_id, a.number LIMIT 1) AS oldest_attempt,
+    (SELECT f.from_id FROM webhook_filters f FORCE INDEX (PRIMARY) WHERE f.webhook_id = w.id
+      ORDER BY f.webhook_id, f.from_id LIMIT 1 OFFSET 1) AS second_filter,
+    EXISTS (SELECT 1 FROM replays p FORCE INDEX (replays_open) WHERE p.webhook_id = w.id AND p.finished_at < ?) AS has_old_replays
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id WHERE w.id > ? ORDER BY w.id LIMIT ${PAGE}`;
+
+/** Index: transactions_customer_page, one entry for each customer. */
+const CUSTOMERS = `
+  SELECT l.customer_id AS id, (SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)
+    WHERE t.customer_id = l.customer_id ORDER BY t.customer_id, t.id LIMIT 1) AS oldest
+  FROM import_locks l WHERE l.customer_id > ? ORDER BY l.customer_id LIMIT ${PAGE}`;
+
+export interface RetentionRun {
+  database: DataSource;
+  retention: Retention;
+  steps: Steps;
+  /** Default: the time of MySQL's clock. */
+  now?: Date;
+}
+
+/**
+ * Removes everything that is old, in small steps. It may be stopped at any time, and run in several processes at once: the next run
+ * removes what is left.
+ * @throws what MySQL throws.
+ */
+export async function removeOld({ database, retention, steps, now: given }: RetentionRun): Promise<Removed> {
+  const now = given ?? (await readNow(database));
+  const removed: Removed = {
+    deliveries: 0,
+    attempts: 0,
+    imports: 0,
+    movements: 0,
+    replays: 0,
+    filters: 0,
+    webhooks: 0,
+  };
+  const { deliveries, attempts, imports, movements } = retention;
+  if (deliveries !== null) await removeOfDeliveries(database, steps, daysBefore(now, deliveries), removed);
+  if (attempts !== null) await removeOfAttempts(database, steps, daysBefore(now, attempts), removed);
+  if (imports !== null) removed.imports = await removeImports(database, steps, daysBefore(now, imports));
+  if (movements !== null) await removeOfMovements(database, steps, daysBefore(now, movements), removed);
+  return removed;
+}
+
+async function removeOfDeliveries(database: DataSource, steps: Steps, before: Date, removed: Removed) {
+  const newestBefore = createAgeFinder(database, before);
+  await forEachWebhook(database, steps, before, async (webhook) => {
+    const { id, customer_id, status, oldest_delivery, second_filter, has_old_replays } = webhook;
+    const through = await newestBefore(customer_id);
+    if (oldest_delivery !== null && BigInt(oldest_delivery) <= through) {
+      removed.deliveries += await removeDeliveries(database, steps, { webhookId: id, through, before });
+    }
+    if (Number(has_old_replays) === 1) removed.replays += await removeReplays(database, steps, id, before);
+    if (second_filter !== null && BigInt(second_filter) <= through) {
+      removed.filters += await removeFilters(
+        database,
+        steps,
+        id,
+        await lastUnfiltered(database, webhook, through),
+      );
+    }
+    if (status === 'deleted' && (await removeDeletedWebhook(database, id, through))) removed.webhooks += 1;
+  });
+}
+
+/** Index: the primary key. */
+const OLDEST_DELIVERY = `
+  SELECT transaction_id AS id FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id = ?
+  ORDER BY webhook_id, transaction_id LIMIT 1`;
+
+/** What a webhook matched up to this id is not needed any more: the movements are sent, and their deliveries were removed. */
+async function lastUnfiltered(
+  database: DataSource,
+  { id, sent_through }: WebhookPage,
+  through: bigint,
+): Promise<bigint> {
+  const [oldest] = await database.query<{ id: string }[]>(OLDEST_DELIVERY, [id]);
+  const ends = [through, BigInt(sent_through), ...(oldest === undefined ? [] : [BigInt(oldest.id) - 1n])];
+  return ends.reduce((least, end) => (end < least ? end : least));
+}
+
+async function removeOfAttempts(database: DataSource, steps: Steps, before: Date, removed: Removed) {
+  const newestBefore = createAgeFinder(database, before);
+  await forEachWebhook(database, steps, before, async ({ id, customer_id, oldest_attempt }) => {
+    if (oldest_attempt === null) return;
+    const through = await newestBefore(customer_id);
+    if (BigInt(oldest_attempt) > through) return;
+    removed.attempts += await removeAttempts(database, steps, { webhookId: id, through, before });
+  });
+}
+
+async function removeOfMovements(database: DataSource, steps: Steps, before: Date, removed: Removed) {
+  const newestBefore = createAgeFinder(database, before);
+  let after = '0';
+  await steps.repeat(async () => {
+    const customers = await database.query<{ id: string; oldest: string | null }[]>(CUSTOMERS, [after]);
+    for (const { id: customerId, oldest } of customers) {
+      const through = await newestBefore(customerId);
+      if (oldest === null || BigInt(oldest) > through) continue;
+      const issuedBefore = dateOf(before);
+      removed.movements += await removeMovements(database, steps, { customerId, through, issuedBefore });
+    }
+    after = customers.at(-1)?.id ?? after;
+    return customers.length === PAGE;
+  });
+}
+
+async function forEachWebhook(
+  database: DataSource,
+  steps: Steps,
+  before: Date,
+  work: (webhook: WebhookPage) => Promise<void>,
+): Promise<void> {
+  let after = '0';
+  await steps.repeat(async () => {
+    const webhooks = await database.query<WebhookPage[]>(WEBHOOKS, [before, after]);
+    for (const webhook of webhooks) await work(webhook);
+    after = webhooks.at(-1)?.id ?? after;
+    return webhooks.length === PAGE;
+  });
+}
