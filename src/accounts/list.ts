@@ -8,6 +8,7 @@ import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../http/paging.
 import { notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
+import { readDeletionProgress } from './deletion-progress.ts';
 import { AccountView, viewAccount } from './view.ts';
 
 const Query = v.strictObject(paging('a1', MAX_PER_PAGE));
@@ -43,9 +44,13 @@ export const listAccounts = ({ config, database }: Runtime) =>
     },
     async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);
-      const found = await findAccounts(database, c.get('caller'), { after: cursor, limit: per_page + 1 });
+      const caller = c.get('caller');
+      const found = await findAccounts(database, caller, { after: cursor, limit: per_page + 1 });
       const accounts = cutPage(c, 'a1', found, per_page);
-      return c.json({ accounts: accounts.map((account) => viewAccount(account, config.zone)) });
+      const progress = await readDeletionProgress(database, caller.customerId, accounts);
+      return c.json({
+        accounts: accounts.map((account) => viewAccount(account, config.zone, progress.get(account.id))),
+      });
     },
   );
 
@@ -63,13 +68,15 @@ export const getAccount = ({ config, database }: Runtime) =>
       },
     },
     async (c) => {
-      const account = await findAccount(database, c.get('caller'), readId(c, 'account'));
-      return c.json({ accounts: [viewAccount(account, config.zone)] });
+      const caller = c.get('caller');
+      const account = await findAccount(database, caller, readId(c, 'account'));
+      const progress = await readDeletionProgress(database, caller.customerId, [account]);
+      return c.json({ accounts: [viewAccount(account, config.zone, progress.get(account.id))] });
     },
   );
 
 /** @throws {Problem} 404. */
-async function findAccount(database: DataSource, caller: Caller, id: string): Promise<Account> {
+export async function findAccount(database: DataSource, caller: Caller, id: string): Promise<Account> {
   const account = maySee(caller, id)
     ? await database
         .getRepository(Account)

@@ -9,6 +9,7 @@ import { removeApiKey } from '../customers/delete-key.ts';
 import { listApiKeys } from '../customers/list-keys.ts';
 import { rotateCustomerSecret } from '../customers/rotate-api-secret.ts';
 import { getApiSettings } from '../customers/show-api-secret.ts';
+import { removeAccount } from '../deleting/remove-account.ts';
 import { getDelivery } from '../deliveries/get.ts';
 import { listDeliveries } from '../deliveries/list.ts';
 import { listDeliveriesOfMovement } from '../deliveries/of-movement.ts';
@@ -107,6 +108,7 @@ export function createApp(
   app.get('/v1/accounts', ...listAccounts(runtime));
   app.post('/v1/accounts', ...createAccount(runtime));
   app.get('/v1/accounts/:id', ...getAccount(runtime));
+  app.delete('/v1/accounts/:id', ...removeAccount(runtime));
   app.get('/v1/accounts/:account_id/transactions', ...listAccountTransactions(runtime));
   app.get('/v1/banks', ...listBanks(runtime));
   app.get('/v1/apikeys', ...listApiKeys(runtime));

@@ -5,10 +5,10 @@ import { openQueues } from '../queues/queues.ts';
 import { DEFAULT_PREFIX, type Runtime } from '../runtime.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
 import type { CommandContext } from './context.ts';
-import { type Installation, withInstallation } from './open-service.ts';
+import { withInstallation } from './open-service.ts';
 import { operatorName } from './operator-name.ts';
 import { findCustomerId, type Subject } from './owner.ts';
-import { reachRedis, withoutRedis } from './redis-access.ts';
+import { connectToService, withoutRedis } from './redis-access.ts';
 
 /** What an operator's command is about. */
 export interface Operation {
@@ -32,7 +32,9 @@ export function withOperatorApi<T>(
   return withInstallation(context, async (installation) => {
     const { database, secrets } = installation;
     const owner = await findCustomerId(database, customerId, subject);
-    const redis = wakes ? await connectToService(installation, context.terminal.note) : withoutRedis();
+    const redis = wakes
+      ? await connectToService(installation.redisUrl, context.terminal.note)
+      : withoutRedis();
     const queues = openQueues(redis, DEFAULT_PREFIX);
     try {
       const runtime = {
@@ -52,17 +54,6 @@ export function withOperatorApi<T>(
       await queues.close().catch(() => {});
     }
   });
-}
-
-async function connectToService({ redisUrl }: Installation, note: (line: string) => void) {
-  if (redisUrl === undefined) {
-    note('No service is running: this takes effect once one is started.');
-    return withoutRedis();
-  }
-  const redis = await reachRedis(redisUrl);
-  if (redis === null)
-    note('Redis cannot be reached: the service finds this by itself, within 10 s of its return.');
-  return redis ?? withoutRedis();
 }
 
 /** Sends requests to the API's routes within this process. */

@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../version.ts';
 import { createAccountCommand } from './commands/accounts-create.ts';
+import { deleteAccountCommand } from './commands/accounts-delete.ts';
 import { listAccountsCommand } from './commands/accounts-list.ts';
 import { listBanksCommand } from './commands/banks-list.ts';
 import { completionCommand } from './commands/completion.ts';
 import { createCustomerCommand } from './commands/customers-create.ts';
+import { deleteCustomerCommand } from './commands/customers-delete.ts';
 import { listCustomersCommand } from './commands/customers-list.ts';
 import { listDeliveriesCommand } from './commands/deliveries-list.ts';
 import { redeliverCommand } from './commands/deliveries-redeliver.ts';
@@ -46,9 +48,9 @@ type CommandFactory = (context: CommandContext) => Command;
 
 /** The commands that belong together, by the word that comes before them. */
 const GROUPS: readonly [name: string, description: string, commands: readonly CommandFactory[]][] = [
-  ['customers', 'manage customers', [createCustomerCommand, listCustomersCommand]],
+  ['customers', 'manage customers', [createCustomerCommand, listCustomersCommand, deleteCustomerCommand]],
   ['keys', 'manage API keys', [createKeyCommand, listKeysCommand, deleteKeyCommand]],
-  ['accounts', 'manage accounts', [createAccountCommand, listAccountsCommand]],
+  ['accounts', 'manage accounts', [createAccountCommand, listAccountsCommand, deleteAccountCommand]],
   ['banks', 'list banks', [listBanksCommand]],
   ['movements', 'show movements', [showMovementCommand]],
   [

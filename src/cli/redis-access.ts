@@ -28,3 +28,21 @@ export function withoutRedis(): Redis {
   redis.disconnect();
   return redis;
 }
+
+/**
+ * Connects to the Redis of a running service, so that it learns of a change immediately. Without one, commands of the connection fail.
+ * @param redisUrl undefined: no service is running.
+ */
+export async function connectToService(
+  redisUrl: string | undefined,
+  note: (line: string) => void,
+): Promise<Redis> {
+  if (redisUrl === undefined) {
+    note('No service is running: this takes effect once one is started.');
+    return withoutRedis();
+  }
+  const redis = await reachRedis(redisUrl);
+  if (redis === null)
+    note('Redis cannot be reached: the service finds this by itself, within 10 s of its return.');
+  return redis ?? withoutRedis();
+}

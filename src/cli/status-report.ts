@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { isConnectionError } from '../database/transaction.ts';
+import { type Deletion, readDeletions } from '../deleting/deletions.ts';
 import { findRunning } from '../embedded/servers.ts';
 import {
   readUnfinishedImports,
@@ -25,6 +26,7 @@ interface Work {
   oldestPending: Date | null;
   webhooks: WebhookNeedingAttention[];
   imports: UnfinishedImport[];
+  deletions: Deletion[];
 }
 
 /** The state of an installation, as far as it can be seen from here. */
@@ -74,6 +76,7 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
     oldestPending: await readOldestPending(database),
     webhooks: await readWebhooksNeedingAttention(database),
     imports: await readUnfinishedImports(database),
+    deletions: await readDeletions(database),
   };
   const seen = await readProcesses(database);
   const processes = Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Processes;

@@ -102,7 +102,7 @@ export async function createApiKey(
   return { id, apikey };
 }
 
-const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ? AND id IN (?)';
+const ACCOUNTS = "SELECT id FROM accounts WHERE customer_id = ? AND id IN (?) AND status <> 'deleting'";
 
 /** @returns those of the accounts that are not the customer's. */
 export async function findForeignAccounts(

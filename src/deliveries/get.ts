@@ -12,7 +12,7 @@ export const getDelivery = ({ database }: Runtime) =>
       scope: 'read',
       summary: 'Get a delivery and its attempts',
       description:
-        'The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists them.',
+        'The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists those that are still kept.',
       path: { id: DELIVERY_ID },
       answer: {
         schema: v.object({ delivery: v.object({ ...DeliveryView.entries, log: v.array(AttemptView) }) }),

@@ -18,14 +18,14 @@ export const redeliverDelivery = (runtime: Runtime) =>
       idempotent: true,
       summary: 'Send a notification again',
       description:
-        'A delivered or failed delivery becomes pending again, with the same webhook-id and a new retry schedule. A pending one becomes due now. If the webhook is paused, the delivery is sent when the webhook is active again. If the webhook is disabled or deleted, the answer is 409.',
+        'A delivered or failed delivery becomes pending again, with the same webhook-id and a new retry schedule. A pending one becomes due now. If the webhook is paused, the delivery is sent when the webhook is active again. If the webhook is disabled or deleted, or the account of the movement is being deleted, the answer is 409.',
       path: { id: DELIVERY_ID },
       answer: {
         status: 202,
         schema: v.object({ delivery: DeliveryView }),
         description: 'The delivery, now pending.',
       },
-      problems: ['webhook-disabled', 'webhook-deleted'],
+      problems: ['webhook-disabled', 'webhook-deleted', 'account-deleting'],
     },
     async (c) => {
       const { database } = runtime;

@@ -23,19 +23,26 @@ export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendabl
   return webhook.status === 'disabled' ? 'disabled' : 'accepted';
 }
 
+/** Indexes: the primary keys. */
+const IS_DELETING = `
+  SELECT 1 FROM transactions t JOIN accounts a ON a.id = t.account_id WHERE t.id = ? AND a.status = 'deleting'`;
+
 /**
  * Requests that a delivery is sent again. A delivered or failed one becomes pending, one that waits for its next attempt is due
  * now, and one that was never attempted is due already. The caller wakes the webhook afterwards.
  * @param record runs in the same transaction, if the delivery can be sent again.
+ * @returns 'account deleting' for a movement of an account that is being deleted: nothing of it is sent any more.
  */
 export function redeliver(
   database: DataSource,
   { webhookId, transactionId }: DeliveryKey,
   record: (sql: Sql) => Promise<void>,
-): Promise<Sendable> {
+): Promise<Sendable | 'account deleting'> {
   return inTransaction(database, async (sql) => {
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') return sendable;
+    const deleting = await sql.query<unknown[]>(IS_DELETING, [transactionId]);
+    if (deleting.length > 0) return 'account deleting';
     await lockCursor(sql, webhookId);
     const again = await makePendingAgain(sql, webhookId, [transactionId]);
     if (again === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);

@@ -11,6 +11,7 @@ import { readRetries } from './retries.ts';
 import { createRun, type Run } from './run/run.ts';
 import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from './run/types.ts';
 import type { Settings } from './settings.ts';
+import { toNewDelivery, withoutDeleted } from './to-deliveries.ts';
 import { hasBacklog, type WebhookState } from './webhook-state.ts';
 
 /** The I/O of a delivery run: carries out the commands of the state machine (run/run.ts) and reports to it what has happened. */
@@ -109,6 +110,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
           readRetries(database, webhookId, { ordered: start.ordered, limit: command.limit }).then((read) => ({
             type: 'retries read',
             ...read,
+            deliveries: withoutDeleted(read.deliveries, state.deletedAccounts),
           })),
         );
         return;
@@ -147,15 +149,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const reading = firstRead ?? readLog(after, highestRecordedId);
     firstRead = null;
     const { movements, through, complete, filtersVersion } = await reading;
-    const deliveries = movements.map(
-      (movement): Delivery => ({
-        transactionId: Number(movement.transaction_id),
-        source: 'log',
-        attempts: 0,
-        failures: 0,
-        movement,
-      }),
-    );
+    const deliveries = withoutDeleted(movements.map(toNewDelivery), state.deletedAccounts);
     return { type: 'log read', deliveries, through, complete, filtersVersion };
   }
 

@@ -4,10 +4,12 @@ import type { Sql } from '../database/transaction.ts';
 
 const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE';
 
-/** Index of this statement and the following ones: the primary keys. */
+/** Not those of an account that is being deleted. Index of this statement and the following ones: the primary keys. */
 const READ_ENDED = `
-  SELECT transaction_id, status FROM deliveries
-  WHERE webhook_id = ? AND transaction_id IN (?) AND status IN ('delivered', 'failed')`;
+  SELECT d.transaction_id, d.status FROM deliveries d
+  LEFT JOIN transactions t ON t.id = d.transaction_id LEFT JOIN accounts a ON a.id = t.account_id
+  WHERE d.webhook_id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
+    AND (a.status IS NULL OR a.status <> 'deleting')`;
 
 /** Changes nothing for a failed attempt, which already has its row. */
 const KEEP_LAST_ATTEMPT = `

@@ -27,6 +27,8 @@ export interface WebhookState {
   previousThrough: number;
   filters: LogFilter[];
   filtersVersion: number;
+  /** The customer's accounts that are being deleted. Nothing of them is sent any more. */
+  deletedAccounts: string[];
   /** The token of the last lease, and how many records were written under it. */
   lastToken: string;
   lastWrites: number;
@@ -60,7 +62,7 @@ const NEXT_RETRY_AT = `IF(w.ordered,
     (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.due_at LIMIT 1))`;
 
-/** Indexes: the primary key of each table, and one index entry each for the retries, the replays and the filters. */
+/** Indexes: the primary key of each table, and one index entry each for the retries, the replays, the filters and the deletions. */
 const READ = `
   SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
@@ -72,6 +74,7 @@ const READ = `
     ${millisecondsUntil(NEXT_RETRY_AT)} AS retry_in,
     EXISTS (SELECT 1 FROM replays p WHERE p.webhook_id = w.id AND p.finished_at IS NULL) AS replaying,
     EXISTS (SELECT 1 FROM webhook_filters f WHERE f.webhook_id = w.id AND f.from_id > k.sent_through) AS refiltered,
+    l.removals > 0 AND EXISTS (SELECT 1 FROM deletions x WHERE x.customer_id = w.customer_id) AS deleting,
     b.matched_through, b.matched_after, b.previous_through, l.filters_version
   FROM webhooks w
   JOIN customers c ON c.id = w.customer_id
@@ -82,6 +85,9 @@ const READ = `
 
 const READ_FILTERS = `
   SELECT webhook_id, from_id, event, account_id FROM webhook_filters WHERE webhook_id IN (?) ORDER BY webhook_id, from_id`;
+
+/** Index: the primary key. */
+const READ_DELETIONS = 'SELECT customer_id, account_id FROM deletions WHERE customer_id IN (?)';
 
 type Row = SealedSettings & {
   status: WebhookState['status'];
@@ -98,6 +104,7 @@ type Row = SealedSettings & {
   retry_in: string | null;
   replaying: string | number;
   refiltered: string | number;
+  deleting: string | number;
   matched_through: string;
   matched_after: string;
   previous_through: string;
@@ -111,17 +118,25 @@ interface FilterRow {
   account_id: string | null;
 }
 
+interface DeletionRow {
+  customer_id: string;
+  account_id: string;
+}
+
 /** Reads the states of webhooks. @returns one for each id; null for a webhook that does not exist. */
 export async function readStates(sql: Sql, webhookIds: readonly string[]): Promise<(WebhookState | null)[]> {
   const rows = await sql.query<Row[]>(READ, [webhookIds]);
   const refiltered = rows.filter((row) => Number(row.refiltered) === 1).map(({ id }) => id);
   const filters = refiltered.length === 0 ? [] : await sql.query<FilterRow[]>(READ_FILTERS, [refiltered]);
+  const deleting = rows.filter((row) => Number(row.deleting) === 1).map(({ customer_id }) => customer_id);
+  const deletions = deleting.length === 0 ? [] : await sql.query<DeletionRow[]>(READ_DELETIONS, [deleting]);
   const states = new Map(
     rows.map((row) => [
       row.id,
       toState(
         row,
         filters.filter(({ webhook_id }) => webhook_id === row.id),
+        deletions.filter(({ customer_id }) => customer_id === row.customer_id),
       ),
     ]),
   );
@@ -131,7 +146,7 @@ export async function readStates(sql: Sql, webhookIds: readonly string[]): Promi
 /** MySQL gives computed integers as strings, MariaDB as numbers. */
 const toNumber = (value: string | number | null): number | null => (value === null ? null : Number(value));
 
-function toState(row: Row, filters: readonly FilterRow[]): WebhookState {
+function toState(row: Row, filters: readonly FilterRow[], deletions: readonly DeletionRow[]): WebhookState {
   const openFor = toNumber(row.open_for);
   return {
     settings: row,
@@ -144,6 +159,7 @@ function toState(row: Row, filters: readonly FilterRow[]): WebhookState {
     previousThrough: Number(row.previous_through),
     filters: toRanges(row, filters),
     filtersVersion: row.filters_version,
+    deletedAccounts: deletions.map(({ account_id }) => account_id),
     lastToken: row.lease_token,
     lastWrites: row.lease_writes,
     leasedFor: toNumber(row.leased_for),

@@ -1,4 +1,5 @@
 import { reconcileSources } from '../collecting/reconcile.ts';
+import { runDeletions } from '../deleting/deletions.ts';
 import { reconcileDeliveries } from '../delivering/reconcile.ts';
 import { pruneIdempotencyKeys } from '../http/idempotent-requests.ts';
 import { dropDeadUploads } from '../importing/dead-uploads.ts';
@@ -12,19 +13,27 @@ import {
 } from '../queues/jobs.ts';
 import type { MaintenanceJob } from '../queues/queues.ts';
 import { startWorker } from '../queues/worker.ts';
+import { removeOld } from '../retention/retention.ts';
+import { createSteps } from '../retention/steps.ts';
 import type { Role, Runtime } from '../runtime.ts';
+import { startLockedLoop } from './locked-loop.ts';
 
 const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;
 const SCHEDULER = 'reconcile';
+const RETENTION_EVERY = 3_600 * SECOND;
+const DELETIONS_EVERY = 5 * SECOND;
 
 /**
  * Every 10 s: queues unfinished imports, due webhooks and due sources, as recorded in MySQL, drops dead uploads and expired idempotency keys, and makes
  * listing segments. A
  * BullMQ job scheduler starts this in only one of the maintenance processes each time.
+ *
+ * What takes longer does not use the queue, and goes on while Redis is unreachable: removing what is old (every hour), and deleting
+ * accounts and customers (looked for every 5 s).
  */
 export function startMaintenanceWorker(runtime: Runtime): Role {
-  const { database, queues, redis, log, metrics } = runtime;
+  const { config, database, queues, redis, log, metrics } = runtime;
   const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', async () => {
     const imports = await reconcileImports(database, async (ids) => {
       const missing = await countImportsWithoutJob(queues, redis, ids);
@@ -61,11 +70,31 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
   void keepScheduled();
   const timer = setInterval(keepScheduled, RECONCILE_EVERY);
 
+  const retention = startLockedLoop(
+    runtime,
+    { name: 'retention', every: RETENTION_EVERY },
+    async (signal) => {
+      const removed = await removeOld({
+        database,
+        retention: config.retention,
+        steps: createSteps({ signal }),
+      });
+      log.info(removed, 'retention done');
+    },
+  );
+  const deletions = startLockedLoop(
+    runtime,
+    { name: 'deletions', every: DELETIONS_EVERY },
+    async (signal) => {
+      await runDeletions(runtime, createSteps({ signal }));
+    },
+  );
+
   return {
     name: 'maintenance',
     async stop() {
       clearInterval(timer);
-      await worker.close();
+      await Promise.all([retention.stop(), deletions.stop(), worker.close()]);
     },
   };
 }

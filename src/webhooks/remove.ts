@@ -17,7 +17,7 @@ export const removeWebhook = (runtime: Runtime) =>
       scope: 'webhooks',
       summary: 'Delete a webhook',
       description:
-        'Nothing more is sent to the webhook, and its pending deliveries become cancelled. The log of its deliveries is kept.',
+        'Nothing more is sent to the webhook, and its pending deliveries become cancelled. The log of its deliveries is kept as long as that of other webhooks.',
       path: { id: idParameter('webhook') },
       answer: { schema: v.object({ status: v.literal('success') }), description: 'The webhook is deleted.' },
     },

@@ -68,9 +68,10 @@ async function expectHidden(actor: Actor, hidden: Objects): Promise<Answer[]> {
 /** The same requests by one who may: they would else have been refused for another reason. What deletes comes last. */
 async function expectOpen(owner: Actor, objects: Objects): Promise<void> {
   const requests = requestsAbout(operations, (collection) => pick(idsOf(objects, collection), 2), owner);
-  // The key that is deleted may be the one that asks.
+  // The webhooks of an account are deleted with it, and the key that is deleted may be the one that asks.
+  const last = ['/v1/accounts', '/v1/apikeys'];
   const order = ({ operation: { method, path } }: Request) =>
-    method !== 'DELETE' ? 0 : path.startsWith('/v1/apikeys') ? 2 : 1;
+    method !== 'DELETE' ? 0 : 2 + last.findIndex((it) => path.startsWith(it));
   for (const request of requests.toSorted((a, b) => order(a) - order(b))) {
     const { status, body } = await ask(owner, request);
     // 409: it is there, and an import that was just sent is in the way.

@@ -33,6 +33,7 @@ describe('how long a webhook waits', () => {
     previousThrough: 0,
     filters: [],
     filtersVersion: 1,
+    deletedAccounts: [],
     lastToken: '',
     lastWrites: 0,
     leasedFor: null,

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { Deletion } from '../../deleting/deletions.ts';
 import { formatMoment } from '../../moment.ts';
 import type { UnfinishedImport, WebhookNeedingAttention } from '../../ops/console-queries.ts';
 import type { ZoneOffset } from '../../zone-offset.ts';
@@ -32,6 +33,7 @@ const documentOf = ({ work, ...report }: StatusReport, problems: readonly string
   webhooks_needing_attention: work?.totals.needingAttention ?? null,
   webhooks: work?.webhooks.map(viewWebhook) ?? null,
   imports: work === null ? null : { ...work.totals.imports, list: work.imports.map(viewImport) },
+  deletions: work?.deletions.map(viewDeletion) ?? null,
 });
 
 const viewWebhook = (it: WebhookNeedingAttention) => ({
@@ -53,6 +55,14 @@ const viewImport = (it: UnfinishedImport) => ({
   rows_stored: it.checkpoint,
   received_at: it.received_at.toISOString(),
   error: it.error,
+});
+
+const viewDeletion = (it: Deletion) => ({
+  customer_id: Number(it.customerId),
+  account_id: it.accountId === null ? null : Number(it.accountId),
+  requested_at: it.requestedAt.toISOString(),
+  movements: it.movements,
+  movements_deleted: it.movementsDeleted,
 });
 
 function describe(report: StatusReport, problems: readonly string[], zone: ZoneOffset): string {
@@ -99,10 +109,18 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
     ['received', ({ received_at }) => time(received_at)],
     ['error', ({ error }) => error],
   ];
+  const deletions: readonly Column<Deletion>[] = [
+    ['deleting', ({ accountId }) => (accountId === null ? 'customer' : `account ${accountId}`)],
+    ['customer', ({ customerId }) => customerId, 'right'],
+    ['requested', ({ requestedAt }) => time(requestedAt)],
+    ['movements deleted', ({ movementsDeleted }) => formatCount(movementsDeleted), 'right'],
+    ['of', ({ movements }) => (movements === null ? null : formatCount(movements)), 'right'],
+  ];
   return [
     summary,
     facts,
     ...(work && work.webhooks.length > 0 ? [renderColumns(webhooks, work.webhooks)] : []),
     ...(work && work.imports.length > 0 ? [renderColumns(imports, work.imports)] : []),
+    ...(work && work.deletions.length > 0 ? [renderColumns(deletions, work.deletions)] : []),
   ].join('\n\n');
 }

@@ -32,6 +32,7 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
       previousThrough: backlog.previousThrough,
       filters: [{ from: 0, through: null, filter: webhook.filter }],
       filtersVersion: lock.filtersVersion,
+      deletedAccounts: [],
       lastToken: cursor.leaseToken,
       lastWrites: cursor.leaseWrites,
       leasedFor: leaseUntil === null || isLeaseFree(tables, now) ? null : leaseUntil - now,

@@ -1,0 +1,84 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction } from '../database/transaction.ts';
+import { lockImports } from '../delivering/filters.ts';
+import { removeDetails } from '../retention/remove-imports.ts';
+import type { Steps } from '../retention/steps.ts';
+import { deleteAccountMovements, type MatchingWebhooks } from './delete-account-movements.ts';
+import { endPending } from './end-pending.ts';
+import { stopSources } from './stop-sources.ts';
+import { stopWebhooks } from './stop-webhooks.ts';
+
+/** Indexes: webhooks_customer, and the primary key of webhook_filters. */
+const MATCHING = `
+  SELECT DISTINCT w.id, w.status = 'deleted' AS is_deleted
+  FROM webhooks w JOIN webhook_filters f ON f.webhook_id = w.id
+  WHERE w.customer_id = ? AND f.event IS NOT NULL AND (f.account_id IS NULL OR f.account_id = ?) ORDER BY w.id`;
+
+/** Their bodies are kept for a retry, in which every row would be rejected. Index: imports_status. */
+const FAILED_IMPORTS =
+  "SELECT id FROM imports WHERE status = 'failed' AND customer_id = ? AND account_id = ?";
+
+const LEFT = `
+  SELECT 1 FROM transactions FORCE INDEX (transactions_account_page) WHERE account_id = ? LIMIT 1`;
+
+/** A webhook that was deleted with the account may have matched other accounts before. Its log stays, without the account. So do sources. */
+const DELETE = [
+  'UPDATE webhooks SET account_id = NULL WHERE account_id = ?',
+  'UPDATE sources SET account_id = NULL WHERE account_id = ?',
+  'DELETE FROM source_accounts WHERE account_id = ?',
+  'DELETE FROM api_key_accounts WHERE account_id = ?',
+  'DELETE FROM accounts WHERE id = ?',
+];
+const DELETE_SEGMENTS = 'DELETE FROM transaction_segments WHERE customer_id = ? AND account_id = ?';
+const END = 'DELETE FROM deletions WHERE customer_id = ? AND account_id = ?';
+
+/** Finds the webhooks that match an account, or did before, and so may have deliveries of it. */
+export async function findMatchingWebhooks(
+  database: DataSource,
+  customerId: string,
+  accountId: string,
+): Promise<MatchingWebhooks> {
+  const rows = await database.query<{ id: string; is_deleted: number | string }[]>(MATCHING, [
+    customerId,
+    accountId,
+  ]);
+  const ids = (isDeleted: number) =>
+    rows.filter((row) => Number(row.is_deleted) === isDeleted).map(({ id }) => id);
+  return { live: ids(0), deleted: ids(1) };
+}
+
+/**
+ * Goes on deleting an account. After a crash it begins where it was, because each step leaves nothing half done.
+ * @returns false if something is left: the work was stopped, or a delivery run kept its webhook's lease.
+ */
+export async function deleteAccount(
+  database: DataSource,
+  steps: Steps,
+  { customerId, accountId }: { customerId: string; accountId: string },
+): Promise<boolean> {
+  const webhooks = await findMatchingWebhooks(database, customerId, accountId);
+  for (const webhookId of webhooks.live) {
+    if (!(await endPending(database, steps, { webhookId, accountId }))) return false;
+  }
+  const options = { customerId, accountId, countedIn: accountId, webhooks };
+  if (!(await deleteAccountMovements(database, steps, options))) return false;
+  const failed = await database.query<{ id: string }[]>(FAILED_IMPORTS, [customerId, accountId]);
+  for (const { id } of failed) if (!(await removeDetails(database, steps, id, 'any'))) return false;
+  return deleteRow(database, customerId, accountId);
+}
+
+/** Deletes the account's own row. @returns false if a movement was stored in the meantime. */
+function deleteRow(database: DataSource, customerId: string, accountId: string): Promise<boolean> {
+  return inTransaction(database, async (sql) => {
+    const newest = await lockImports(sql, customerId);
+    const left = await sql.query<unknown[]>(LEFT, [accountId]);
+    if (left.length > 0) return false;
+    // One more may have been created for the account just when its deletion was requested.
+    await stopSources(sql, { customerId, accountId });
+    await stopWebhooks(sql, { customerId, accountId, newest });
+    for (const statement of DELETE) await sql.query(statement, [accountId]);
+    await sql.query(DELETE_SEGMENTS, [customerId, accountId]);
+    await sql.query(END, [customerId, accountId]);
+    return true;
+  });
+}

@@ -1,0 +1,46 @@
+import * as v from 'valibot';
+import { readDeletionProgress } from '../accounts/deletion-progress.ts';
+import { findAccount } from '../accounts/list.ts';
+import { AccountView, viewAccount } from '../accounts/view.ts';
+import { wakeWebhooks } from '../delivering/wake.ts';
+import { readId } from '../http/input.ts';
+import { idParameter } from '../http/openapi.ts';
+import { notFound } from '../http/problem.ts';
+import { createRoute } from '../http/route.ts';
+import { requireWholeKey } from '../http/whole-key.ts';
+import type { Runtime } from '../runtime.ts';
+import { requestAccountDeletion } from './request-deletion.ts';
+
+/** DELETE /v1/accounts/:id */
+export const removeAccount = (runtime: Runtime) =>
+  createRoute(
+    {
+      tag: 'Accounts',
+      scope: 'admin',
+      summary: 'Delete an account',
+      description:
+        'Deletes the account with its movements, their deliveries and its webhooks. It cannot be undone. From the answer on, no movement of the account is stored or sent. What was pending ends as failed. The rows are deleted afterwards: until then the account is shown with the status deleting, and with how far the deletion is. Then it is gone (404). Imports keep their counts, and the body of a failed import that does not name this account stays until the import is removed.',
+      path: { id: idParameter('account') },
+      answer: {
+        status: 202,
+        schema: v.object({ account: AccountView }),
+        description: 'The account, which is being deleted.',
+      },
+      problems: ['limited-api-key'],
+    },
+    async (c) => {
+      const { config, database, log } = runtime;
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'Delete accounts with a key for all accounts.');
+      const accountId = readId(c, 'account');
+      const account = await findAccount(database, caller, accountId);
+      const running = await requestAccountDeletion(database, { customerId: caller.customerId, accountId });
+      if (running === null) throw notFound('account');
+      await wakeWebhooks(runtime, running, { reread: true }).catch((err: unknown) =>
+        log.warn({ err, accountId }, 'delivery runs not told of the deletion yet'),
+      );
+      account.status = 'deleting';
+      const progress = await readDeletionProgress(database, caller.customerId, [account]);
+      return c.json({ account: viewAccount(account, config.zone, progress.get(accountId)) }, 202);
+    },
+  );
