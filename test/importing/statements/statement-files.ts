@@ -49,13 +49,13 @@ export function mt940(
 }
 
 /** Creates a customer with the account of the statements, and imports files one after the other. */
-export async function createStatementCustomer(service: Service) {
+export async function createStatementCustomer(service: Service, formats = createStatementFormats([])) {
   const { api_key: key, customer } = await service.customer();
   const account = await createAccount(service, key, { iban: 'TR330006100519786457841326' });
   const { database, log } = service.runtime;
   const importer = createImporter({
     database,
-    formats: createStatementFormats([]),
+    formats,
     log,
     wake: async () => {},
   });
