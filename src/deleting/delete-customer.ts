@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type WriteResult } from '../database/transaction.ts';
 import { lockImports } from '../delivering/filters.ts';
 import { removeDetails } from '../retention/remove-imports.ts';
+import { removeCollected } from '../retention/remove-sources.ts';
 import { deleteWebhookRows } from '../retention/remove-webhooks.ts';
 import type { Steps } from '../retention/steps.ts';
 import { findMatchingWebhooks } from './delete-account.ts';
@@ -19,9 +20,6 @@ const DELETE_LOG = ['deliveries', 'attempts', 'retries'].map(
   (table) => `DELETE FROM ${table} WHERE webhook_id = ? LIMIT ?`,
 );
 const SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';
-const DELETE_COLLECTED = ['source_files', 'source_accounts', 'source_runs'].map(
-  (table) => `DELETE FROM ${table} WHERE source_id = ? LIMIT ?`,
-);
 const DELETE_REQUESTS = 'DELETE FROM idempotency_keys WHERE customer_id = ? LIMIT ?';
 
 const LEFT =
@@ -60,8 +58,7 @@ export async function deleteCustomer(
     await inTransaction(database, (sql) => deleteWebhookRows(sql, id));
   }
   for (const { id } of await database.query<{ id: string }[]>(SOURCES, [customerId])) {
-    for (const statement of DELETE_COLLECTED)
-      if (!(await deleteRows(database, steps, statement, id))) return false;
+    if (!(await removeCollected(database, steps, id))) return false;
   }
   if (!(await deleteRows(database, steps, DELETE_REQUESTS, customerId))) return false;
   return deleteRest(database, customerId);

@@ -9,8 +9,16 @@ const PARTS = 16;
 
 /** Imports are looked at in the order of their ids, the oldest first. Index: the primary key. */
 const READ = `
-  SELECT id, received_at, finished_at, status IN ('done', 'failed') AS has_ended FROM imports FORCE INDEX (PRIMARY)
+  SELECT id, source_id, received_at, finished_at, status IN ('done', 'failed') AS has_ended FROM imports FORCE INDEX (PRIMARY)
   WHERE id > ? ORDER BY id LIMIT ?`;
+
+/**
+ * Imports whose file is not marked in its source yet, for example because the source is paused. Whether it is done is read from the
+ * import. Index: source_files_outcome.
+ */
+const UNMARKED = `
+  SELECT f.import_id AS id FROM source_files f FORCE INDEX (source_files_outcome) JOIN sources s ON s.id = f.source_id
+  WHERE f.outcome = 'pending' AND f.source_id IN (?) AND f.import_id IN (?) AND s.status <> 'deleted'`;
 
 /** Indexes: the primary keys of the two tables begin with the import's id. */
 const WITH_DETAILS = `
@@ -25,6 +33,14 @@ const DELETE_PARTS = `DELETE FROM import_parts WHERE import_id = ? ORDER BY seq 
 const DELETE_ERRORS = 'DELETE FROM import_errors WHERE import_id = ? LIMIT ?';
 const DELETE = 'DELETE i FROM imports i FORCE INDEX (PRIMARY) WHERE i.id IN (?)';
 
+interface ImportRow {
+  id: string;
+  source_id: string | null;
+  received_at: Date;
+  finished_at: Date | null;
+  has_ended: number | string;
+}
+
 /**
  * Removes imports that ended before a moment.
  * @returns how many were removed.
@@ -33,21 +49,28 @@ export async function removeImports(database: DataSource, steps: Steps, before: 
   let removed = 0;
   let after = '0';
   await steps.repeat(async (rows) => {
-    const imports = await database.query<
-      { id: string; received_at: Date; finished_at: Date | null; has_ended: number | string }[]
-    >(READ, [after, rows]);
+    const imports = await database.query<ImportRow[]>(READ, [after, rows]);
     const last = imports.at(-1);
     if (last === undefined) return false;
     const old = imports.filter(
       ({ finished_at, has_ended }) => Number(has_ended) === 1 && finished_at !== null && finished_at < before,
     );
-    const ids = old.map(({ id }) => id);
+    const unmarked = await findUnmarked(database, old);
+    const ids = old.map(({ id }) => id).filter((id) => !unmarked.has(id));
     if (ids.length > 0) removed += await removeEnded(database, steps, ids);
     after = last.id;
     // Ids grow with the time of receipt, so nothing beyond is old.
     return imports.length === rows && imports.some(({ received_at }) => received_at < before);
   });
   return removed;
+}
+
+async function findUnmarked(sql: Sql, imports: readonly ImportRow[]): Promise<Set<string>> {
+  const collected = imports.filter(({ source_id }) => source_id !== null);
+  if (collected.length === 0) return new Set();
+  const sources = [...new Set(collected.map(({ source_id }) => source_id))];
+  const values = [sources, collected.map(({ id }) => id)];
+  return new Set((await sql.query<{ id: string }[]>(UNMARKED, values)).map(({ id }) => id));
 }
 
 async function removeEnded(database: DataSource, steps: Steps, ids: readonly string[]): Promise<number> {

@@ -5,6 +5,7 @@ import { removeAttempts } from './remove-attempts.ts';
 import { removeDeliveries } from './remove-deliveries.ts';
 import { removeImports } from './remove-imports.ts';
 import { removeMovements } from './remove-movements.ts';
+import { removeSources } from './remove-sources.ts';
 import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
 import type { Steps } from './steps.ts';
 
@@ -20,6 +21,8 @@ export interface Removed {
   filters: number;
   /** Deleted webhooks of which nothing is left. */
   webhooks: number;
+  /** Deleted sources of which no import is left. */
+  sources: number;
 }
 
 /** Customers, or webhooks, read in one query. */
@@ -77,11 +80,15 @@ export async function removeOld({ database, retention, steps, now: given }: Rete
     replays: 0,
     filters: 0,
     webhooks: 0,
+    sources: 0,
   };
   const { deliveries, attempts, imports, movements } = retention;
   if (deliveries !== null) await removeOfDeliveries(database, steps, daysBefore(now, deliveries), removed);
   if (attempts !== null) await removeOfAttempts(database, steps, daysBefore(now, attempts), removed);
-  if (imports !== null) removed.imports = await removeImports(database, steps, daysBefore(now, imports));
+  if (imports !== null) {
+    removed.imports = await removeImports(database, steps, daysBefore(now, imports));
+    removed.sources = await removeSources(database, steps, daysBefore(now, imports));
+  }
   if (movements !== null) await removeOfMovements(database, steps, daysBefore(now, movements), removed);
   return removed;
 }

@@ -180,7 +180,7 @@ describe('of old deliveries', () => {
     const { key, webhook, store } = subscriber;
     const [id = ''] = await store([{}]);
     await record(webhook, [{ transactionId: id, status: 'failed', attempts: 12 }]);
-    expect(Object.values(await removeAt(service, FOREVER))).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    expect(Object.values(await removeAt(service, FOREVER)).every((count) => count === 0)).toBe(true);
     expect(await rowsOf(subscriber)).toEqual({ deliveries: 1, attempts: 1, retries: 1 });
     await removeAt(service, { attempts: 30 });
     expect(await rowsOf(subscriber)).toEqual({ deliveries: 1, attempts: 0, retries: 1 });
@@ -202,7 +202,7 @@ describe('retention', () => {
     const again = ids.filter((_, at) => at % 7 === 3);
     const requests = async () => {
       for (const transactionId of again) {
-        await redeliver(service.runtime.database, { webhookId: webhook.id, transactionId });
+        await redeliver(service.runtime.database, { webhookId: webhook.id, transactionId }, async () => {});
       }
     };
     const results = await Promise.all([removeAt(service), removeAt(service), requests()]);

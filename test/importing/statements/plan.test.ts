@@ -49,6 +49,10 @@ beforeAll(async () => {
     numbers(CUSTOMERS).map((id) => [id, 'Müşteri', '-']),
   );
   await insert(
+    'import_locks (customer_id)',
+    numbers(CUSTOMERS).map((id) => [id]),
+  );
+  await insert(
     'banks (id, customer_id, name)',
     numbers(CUSTOMERS).map((id) => [id, id, 'Banka']),
   );
@@ -79,7 +83,7 @@ beforeAll(async () => {
     'imports (id, customer_id, api_key_id, format, status)',
     numbers(CUSTOMERS).map((id) => [id, id, id, 'auto', 'queued']),
   );
-  for (const table of ['accounts', 'api_keys', 'api_key_accounts', 'imports'])
+  for (const table of ['accounts', 'api_keys', 'api_key_accounts', 'imports', 'import_locks'])
     await database.query(`ANALYZE TABLE ${table}`);
   await storeHistory(database, OWNERS, ROWS);
 }, 120_000);

@@ -5,7 +5,8 @@ export const SOURCE_TABLES = [
   // settings and schedule are JSON objects, credentials is a sealed one. next_run_at: when the next run is due; NULL while the source
   // is paused. is_requested: a run was asked for. run_id: the run in progress, whose process renews lease_until. position: where the
   // next run starts. revision changes with the settings: files that were collected with other settings are not known with these.
-  // A deleted source keeps its row, which its imports refer to. sources_status finds the active sources that have an error.
+  // A deleted source keeps its row, which its imports refer to, until retention has removed them. sources_status finds the active
+  // sources that have an error.
   `CREATE TABLE sources (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
