@@ -53,9 +53,8 @@ export async function readTotals(sql: Sql): Promise<Totals> {
  * be tried again. `matched_after` skips a gap in which nothing matches. Indexes: transactions_customer_page, retries_due, and the
  * primary keys.
  */
-const OLDEST_PENDING = `
-  SELECT MIN(t.date_readed) AS oldest FROM (
-    SELECT
+const FIRST_PENDING = (condition: string) => `
+    SELECT w.id AS webhook_id,
       (SELECT l.id FROM transactions l FORCE INDEX (transactions_customer_page)
         WHERE l.customer_id = w.customer_id
           AND l.id > IF(c.sent_through >= b.previous_through, GREATEST(c.sent_through, b.matched_after), c.sent_through)
@@ -66,8 +65,17 @@ const OLDEST_PENDING = `
       (SELECT MIN(r.transaction_id) FROM retries r FORCE INDEX (retries_due)
         WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL) AS retried
     FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-    WHERE w.status = 'active' AND ${PENDING} > 0) p
-  JOIN transactions t ON t.id = LEAST(COALESCE(p.unattempted, p.retried), COALESCE(p.retried, p.unattempted))`;
+    WHERE w.status = 'active' AND ${PENDING} > 0 ${condition}`;
+
+const OLDER_OF_BOTH = 't.id = LEAST(COALESCE(p.unattempted, p.retried), COALESCE(p.retried, p.unattempted))';
+
+const OLDEST_PENDING = `
+  SELECT MIN(t.date_readed) AS oldest FROM (${FIRST_PENDING('')}) p JOIN transactions t ON ${OLDER_OF_BOTH}`;
+
+const LONGEST_WAITING = `
+  SELECT p.webhook_id AS id, t.date_readed AS oldest
+  FROM (${FIRST_PENDING('AND c.failing_since IS NULL')}) p JOIN transactions t ON ${OLDER_OF_BOTH}
+  ORDER BY t.date_readed, p.webhook_id LIMIT ?`;
 
 /**
  * When the oldest pending movement of an active webhook was stored; null when nothing is pending. What a webhook matched before its
@@ -76,4 +84,13 @@ const OLDEST_PENDING = `
 export async function readOldestPending(sql: Sql): Promise<Date | null> {
   const [row] = await sql.query<{ oldest: Date | null }[]>(OLDEST_PENDING);
   return row?.oldest ?? null;
+}
+
+/**
+ * The webhooks whose endpoints answer, and which have nevertheless had something pending for the longest time, those first.
+ * @returns when their oldest pending movements were stored, by the ids of the webhooks.
+ */
+export async function readLongestWaiting(sql: Sql, most: number): Promise<ReadonlyMap<string, Date>> {
+  const rows = await sql.query<{ id: string; oldest: Date }[]>(LONGEST_WAITING, [most]);
+  return new Map(rows.map(({ id, oldest }) => [id, oldest]));
 }

@@ -161,6 +161,20 @@ describe('a person with a keyboard', () => {
     await page.close();
   });
 
+  it('gets from the list of sources to a run', async () => {
+    const { wrongFile } = trouble.sources;
+    const { page } = await visit('/ops/sources');
+    await tabTo(page, `${wrongFile} Aylık ekstre`);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/ops/sources/${wrongFile}`);
+    await tabTo(page, 'Run now');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Run the source');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**?done=run');
+    await page.close();
+  });
+
   it('finds a movement by its unique_id from any page', async () => {
     const { page } = await visit('/ops/imports');
     await page.locator('#find').focus();

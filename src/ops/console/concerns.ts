@@ -15,9 +15,6 @@ export interface Concern {
   link: { text: string; href: string } | null;
 }
 
-/** A backlog that grows old although nothing fails needs somebody to look. */
-const OLD_PENDING_SECONDS = 300;
-
 /** What is wrong now, the worst first. Empty: all is well. */
 export function findConcerns({ mysql, redis, work, at }: Now): Concern[] {
   if (!mysql.reachable || work === null) {
@@ -38,7 +35,7 @@ export function findConcerns({ mysql, redis, work, at }: Now): Concern[] {
     ...stoppedWebhooks(work),
     ...failedImports(work),
     ...sourceConcerns(work),
-    ...oldBacklog(work, at),
+    ...webhooksBehind(work, at),
   ];
   return SEVERITIES.flatMap((severity) => concerns.filter((it) => it.severity === severity));
 }
@@ -153,15 +150,25 @@ function failedImports({ totals: { imports }, imports: listed }: Work): Concern[
   ];
 }
 
-/** Only where no failing webhook explains the backlog. */
-function oldBacklog({ trouble, oldestPending, totals }: Work, at: Date): Concern[] {
-  const seconds = (at.getTime() - (oldestPending ?? at).getTime()) / 1_000;
-  if (seconds < OLD_PENDING_SECONDS || trouble.some(isFailing)) return [];
+/** Webhooks whose endpoints answer, and whose backlogs nevertheless grow old. */
+function webhooksBehind({ trouble }: Work, at: Date): Concern[] {
+  const behind = trouble.filter(({ behindSince }) => behindSince !== undefined);
+  const named = behind.slice(0, NAMED).map(
+    (it): Concern => ({
+      severity: 'attention',
+      sentence: `${it.customer}: webhook ${it.id} “${it.title}” is behind. Its endpoint answers, but its oldest pending delivery has been waiting for ${formatDuration(
+        at.getTime() - (it.behindSince ?? at).getTime(),
+      )}, ${countOf(Number(it.pending), 'delivery', 'deliveries')} pending.`,
+      link: { text: `Webhook ${it.id}`, href: `/ops/webhooks/${it.id}` },
+    }),
+  );
+  if (behind.length <= NAMED) return named;
   return [
+    ...named,
     {
       severity: 'attention',
-      sentence: `The oldest pending delivery has been waiting for ${formatDuration(seconds * 1_000)}, and ${countOf(totals.pending, 'delivery is', 'deliveries are')} pending.`,
-      link: { text: 'Pending deliveries', href: '/ops/deliveries?status=pending' },
+      sentence: 'More webhooks are behind.',
+      link: { text: 'Webhooks', href: '/ops/webhooks' },
     },
   ];
 }

@@ -94,7 +94,7 @@ export const Rest = ({ now: { at, mysql, redis, work } }: { now: Now }) => (
             caption="Webhooks in trouble"
             columns={webhookColumns(at)}
             rows={work.trouble}
-            empty="None: every endpoint has answered its last notification."
+            empty="None: every endpoint has answered its last notification, and nothing waits for long."
           />
         </section>
         <section>

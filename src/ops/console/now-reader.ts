@@ -10,7 +10,7 @@ import {
   findSourcesInTrouble,
   type SourcesInTrouble,
 } from './source-rows.ts';
-import { findWebhooksInTrouble, readWebhookRows, type WebhookRow } from './webhook-rows.ts';
+import { readWebhooksInTrouble, type WebhookRow } from './webhook-rows.ts';
 
 /** How a server answered. */
 export interface ServerSeen {
@@ -90,7 +90,7 @@ export function createNowReader({ database, redis }: Pick<Runtime, 'database' | 
       ping(() => database.query('SELECT 1')),
       ping(() => redis.ping()),
     ]);
-    const work = mysql.reachable ? await unlessUnreachable(() => readWork(database)) : null;
+    const work = mysql.reachable ? await unlessUnreachable(() => readWork(database, at)) : null;
     const counters = work === null ? null : await unlessUnreachable(() => readCounters(database));
     const sample = await readSample(database, { at, work, counters, previous });
     previous = counters ?? previous;
@@ -123,17 +123,16 @@ async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | null> {
   }
 }
 
-async function readWork(sql: Sql): Promise<Work> {
-  const [totals, oldestPending, processes, ids, imports, sources, sourcesInTrouble] = await Promise.all([
+async function readWork(sql: Sql, at: Date): Promise<Work> {
+  const [totals, oldestPending, processes, trouble, imports, sources, sourcesInTrouble] = await Promise.all([
     readTotals(sql),
     readOldestPending(sql),
     readProcesses(sql),
-    findWebhooksInTrouble(sql, LISTED),
+    readWebhooksInTrouble(sql, LISTED, at),
     readUnfinishedImports(sql),
     findSourcesInTrouble(sql, LISTED),
     countSourcesInTrouble(sql),
   ]);
-  const trouble = await readWebhookRows(sql, ids);
   return {
     totals,
     oldestPending,

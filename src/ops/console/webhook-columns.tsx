@@ -21,6 +21,16 @@ export function WebhookState({ webhook: it, now }: { webhook: WebhookRow; now: D
       </>
     );
   }
+  if (it.behindSince !== undefined) {
+    return (
+      <>
+        <Tag tone="warn">behind</Tag>{' '}
+        <span class="calm">
+          oldest pending <Moment at={it.behindSince} now={now} />
+        </span>
+      </>
+    );
+  }
   if (it.failing_since !== null)
     return <Tag tone="warn">{it.circuit_openings > 0 ? 'probing' : 'failing'}</Tag>;
   return it.circuit_openings > 0 ? <Tag tone="warn">recovering</Tag> : <Tag tone="good">active</Tag>;

@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import { PENDING } from '../../webhooks/pending.ts';
+import { readLongestWaiting } from '../totals.ts';
 
 /** Reads webhooks of all customers, as the console shows them. */
 
@@ -21,6 +22,8 @@ export interface WebhookRow {
   delivered: string;
   failed: string;
   pending: string;
+  /** Set where the endpoint answers, and something has been pending for minutes: since when. */
+  behindSince?: Date;
 }
 
 /** Indexes: the primary keys. */
@@ -52,7 +55,7 @@ const STOPPED = `
   WHERE status = ? AND status_reason IS NOT NULL ORDER BY id DESC LIMIT ?`;
 
 /** Ids of the webhooks in trouble: failing ones first, then those that the service has disabled or quarantined. */
-export async function findWebhooksInTrouble(sql: Sql, most: number): Promise<string[]> {
+async function findWebhooksInTrouble(sql: Sql, most: number): Promise<string[]> {
   const found: { id: string }[] = await sql.query(FAILING, [most]);
   for (const status of ['paused', 'disabled']) {
     if (found.length < most) {
@@ -60,6 +63,20 @@ export async function findWebhooksInTrouble(sql: Sql, most: number): Promise<str
     }
   }
   return found.map(({ id }) => id);
+}
+
+/** A backlog that grows this old although its endpoint answers needs somebody to look. Milliseconds. */
+const BEHIND_AFTER = 5 * 60_000;
+
+/** Webhooks in trouble: failing ones first, then those that were disabled or quarantined, then those that fall behind. */
+export async function readWebhooksInTrouble(sql: Sql, most: number, now: Date): Promise<WebhookRow[]> {
+  const [ids, waiting] = await Promise.all([findWebhooksInTrouble(sql, most), readLongestWaiting(sql, most)]);
+  const behind = [...waiting].filter(([, oldest]) => now.getTime() - oldest.getTime() >= BEHIND_AFTER);
+  const rows = await readWebhookRows(sql, [...ids, ...behind.map(([id]) => id)].slice(0, most));
+  return rows.map((row) => {
+    const behindSince = ids.includes(row.id) ? undefined : waiting.get(row.id);
+    return behindSince === undefined ? row : { ...row, behindSince };
+  });
 }
 
 /** Index: the primary key. */

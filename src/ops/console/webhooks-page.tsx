@@ -9,7 +9,7 @@ import { sendPage } from './layout.tsx';
 import { pathWith, readFilters } from './read-filters.ts';
 import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from './recent-attempts.ts';
 import { webhookColumnsWithAttempts } from './webhook-columns.tsx';
-import { findWebhookIds, findWebhooksInTrouble, readWebhookRows } from './webhook-rows.ts';
+import { findWebhookIds, readWebhookRows, readWebhooksInTrouble } from './webhook-rows.ts';
 
 const PER_PAGE = 50;
 
@@ -24,15 +24,14 @@ export const webhooksPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiE
     const { customer, after } = readFilters(c, Query);
     const now = new Date();
     const isFirst = customer === undefined && after === undefined;
-    const [troubleIds, found] = await Promise.all([
-      isFirst ? findWebhooksInTrouble(database, PER_PAGE) : [],
+    const [trouble, found] = await Promise.all([
+      isFirst ? readWebhooksInTrouble(database, PER_PAGE, now) : [],
       findWebhookIds(database, { customerId: customer ?? null, after: after ?? '0', limit: PER_PAGE + 1 }),
     ]);
     const ids = found.slice(0, PER_PAGE);
-    const [trouble, all, recent] = await Promise.all([
-      readWebhookRows(database, troubleIds),
+    const [all, recent] = await Promise.all([
       readWebhookRows(database, ids),
-      summarizeRecent(database, [...new Set([...troubleIds, ...ids])]),
+      summarizeRecent(database, [...new Set([...trouble.map(({ id }) => id), ...ids])]),
     ]);
     const columns = webhookColumnsWithAttempts(now, recent);
     const last = ids.at(-1);
@@ -54,7 +53,7 @@ export const webhooksPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiE
               caption="Webhooks in trouble"
               columns={columns}
               rows={trouble}
-              empty="None: every endpoint has answered its last notification."
+              empty="None: every endpoint has answered its last notification, and nothing waits for long."
             />
           </section>
         ) : null}

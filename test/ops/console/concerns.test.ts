@@ -172,11 +172,13 @@ describe('the sentence on top of the console', () => {
   it('asks for attention where nothing fails: a disabled webhook, an old backlog', () => {
     const disabled = failing('9', { status: 'disabled', failing_since: null });
     expect(headline(now({ trouble: [disabled] }))).toBe('Everything works. Somebody should look at this:');
-    const old = now({ oldestPending: minutesAgo(30), totals: { pending: 2 } });
-    expect(sentences(old)).toEqual([
-      'The oldest pending delivery has been waiting for 30 min, and 2 deliveries are pending.',
+    const behind = (id: string) => failing(id, { failing_since: null, behindSince: minutesAgo(30) });
+    expect(sentences(now({ trouble: [behind('7')] }))).toEqual([
+      'Acme: webhook 7 “Depo” is behind. Its endpoint answers, but its oldest pending delivery has been waiting for 30 min, 4,711 deliveries pending.',
     ]);
-    expect(sentences(now({ oldestPending: minutesAgo(1), totals: { pending: 2 } }))).toEqual([]);
+    const many = sentences(now({ trouble: ['1', '2', '3', '4'].map(behind) }));
+    expect(many).toHaveLength(4);
+    expect(many.at(-1)).toBe('More webhooks are behind.');
   });
 
   it('names the source that fails, and how often it has', () => {

@@ -16,8 +16,8 @@ import { readAttemptsOf, readMovement } from '../../../src/ops/console/trace-row
 import { search } from '../../../src/ops/console/trace-search.ts';
 import {
   findWebhookIds,
-  findWebhooksInTrouble,
   readWebhookRows,
+  readWebhooksInTrouble,
 } from '../../../src/ops/console/webhook-rows.ts';
 import { watchReads } from '../../support/reads.ts';
 import { useService } from '../../support/service.ts';
@@ -135,7 +135,7 @@ const list = (filters: Partial<Parameters<typeof listAcross>[2]>) => async (sql:
 };
 
 const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number][] = [
-  ['webhooks in trouble', (sql) => findWebhooksInTrouble(sql, 50), FEW],
+  ['webhooks in trouble', (sql) => readWebhooksInTrouble(sql, 50, new Date()), FEW],
   ['all webhooks', (sql) => findWebhookIds(sql, { customerId: null, after: '0', limit: 50 }), FEW],
   [
     'the webhooks of a customer',
