@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { SecretBox } from '../database/secret-box.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { recordChange } from '../http/audit.ts';
+import { byOperator, recordChange } from '../http/audit.ts';
 import type { Operator } from '../http/environment.ts';
 import { createApiKey } from './keys.ts';
 
@@ -42,8 +42,11 @@ export function createCustomer(
     await sql.query('INSERT INTO import_locks (customer_id) VALUES (?)', [id]);
     const { apikey } = await createApiKey(sql, { customerId: id, title: 'First key', accountIds: 'all' });
     if (operator !== undefined) {
-      const by = { customerId: id, apiKeyId: '0', operator };
-      await recordChange(sql, by, { action: 'create', subject: `customer ${id}`, detail: name });
+      await recordChange(sql, byOperator(operator, id), {
+        action: 'create',
+        subject: `customer ${id}`,
+        detail: name,
+      });
     }
     return { customer: { id, name }, api_key: apikey, api_secret: apiSecret };
   });

@@ -3,6 +3,7 @@ import { readDeletionProgress } from '../accounts/deletion-progress.ts';
 import { findAccount } from '../accounts/list.ts';
 import { AccountView, viewAccount } from '../accounts/view.ts';
 import { wakeWebhooks } from '../delivering/wake.ts';
+import { recordChange } from '../http/audit.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
@@ -34,7 +35,10 @@ export const removeAccount = (runtime: Runtime) =>
       requireWholeKey(caller, 'Delete accounts with a key for all accounts.');
       const accountId = readId(c, 'account');
       const account = await findAccount(database, caller, accountId);
-      const running = await requestAccountDeletion(database, { customerId: caller.customerId, accountId });
+      const about = { customerId: caller.customerId, accountId };
+      const running = await requestAccountDeletion(database, about, (sql) =>
+        recordChange(sql, caller, { action: 'delete', subject: `account ${accountId}` }),
+      );
       if (running === null) throw notFound('account');
       await wakeWebhooks(runtime, running, { reread: true }).catch((err: unknown) =>
         log.warn({ err, accountId }, 'delivery runs not told of the deletion yet'),

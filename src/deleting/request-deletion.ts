@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction } from '../database/transaction.ts';
+import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivering/filters.ts';
 import { stopSources } from './stop-sources.ts';
 import { stopWebhooks } from './stop-webhooks.ts';
@@ -25,11 +25,13 @@ export const WHOLE_CUSTOMER = '0';
 
 /**
  * Requests that an account is deleted with everything that belongs to it.
+ * @param record runs in the same transaction, unless the deletion was requested before.
  * @returns the webhooks to wake, with `reread`; null: the customer has no such account.
  */
 export function requestAccountDeletion(
   database: DataSource,
   { customerId, accountId }: { customerId: string; accountId: string },
+  record: (sql: Sql) => Promise<void>,
 ): Promise<string[] | null> {
   return inTransaction(database, async (sql) => {
     const newest = await lockImports(sql, customerId);
@@ -38,6 +40,7 @@ export function requestAccountDeletion(
     if (account.status === 'deleting') return [];
     await sql.query(MARK_ACCOUNT, [accountId]);
     await sql.query(ADD_DELETION, [customerId, accountId]);
+    await record(sql);
     await stopSources(sql, { customerId, accountId });
     return stopWebhooks(sql, { customerId, accountId, newest });
   });
@@ -45,15 +48,21 @@ export function requestAccountDeletion(
 
 /**
  * Requests that a customer is deleted with everything that belongs to it. Its API keys are deleted immediately.
+ * @param record runs in the same transaction.
  * @returns the webhooks to wake, with `reread`.
  * @throws when there is no such customer.
  */
-export function requestCustomerDeletion(database: DataSource, customerId: string): Promise<string[]> {
+export function requestCustomerDeletion(
+  database: DataSource,
+  customerId: string,
+  record: (sql: Sql) => Promise<void>,
+): Promise<string[]> {
   return inTransaction(database, async (sql) => {
     const newest = await lockImports(sql, customerId);
     await sql.query(DELETE_KEYS, [customerId]);
     await sql.query(MARK_ACCOUNTS, [customerId]);
     await sql.query(ADD_DELETION, [customerId, WHOLE_CUSTOMER]);
+    await record(sql);
     await stopSources(sql, { customerId, accountId: null });
     return stopWebhooks(sql, { customerId, accountId: null, newest });
   });

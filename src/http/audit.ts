@@ -22,8 +22,12 @@ const INSERT = `
 /** Who has made a change. `customerId` is null for what belongs to no customer, such as a queue. */
 type Author = Pick<Caller, 'apiKeyId' | 'operator'> & { customerId: string | null };
 
-/** An operator who changes what belongs to no customer. */
-export const forNobody = (operator: Operator): Author => ({ customerId: null, apiKeyId: '0', operator });
+/** An operator. @param customerId null: what is changed belongs to no customer. */
+export const byOperator = (operator: Operator, customerId: string | null): Author => ({
+  customerId,
+  apiKeyId: '0',
+  operator,
+});
 
 /** Records a change. @param sql the transaction of the change, so that neither is committed without the other. */
 export async function recordChange(

@@ -4,7 +4,7 @@ import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { forNobody, recordChange } from '../http/audit.ts';
+import { byOperator, recordChange } from '../http/audit.ts';
 import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import { pageHeaders } from '../http/page-headers.ts';
 import type { Queues } from '../queues/queues.ts';
@@ -67,7 +67,7 @@ const recordJobChanges = (runtime: Runtime) =>
     const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD';
     if (isChange && runtime.config.queueDashboard === 'writable') {
       const [, queue, what = ''] = CHANGE.exec(c.req.path) ?? [];
-      await recordChange(runtime.database, forNobody(operatorOf(c, runtime)), {
+      await recordChange(runtime.database, byOperator(operatorOf(c, runtime), null), {
         action: 'change jobs',
         subject: queue === undefined ? 'all queues' : `queue ${queue}`,
         detail: what,

@@ -78,6 +78,7 @@ const NO_CHANGES = [
 /** What the commands are about. */
 interface Subjects {
   customer: string;
+  account: string;
   webhook: string;
   delivery: string;
   import: string;
@@ -123,6 +124,8 @@ const CHANGES: [file: string, action: string, command: (it: Subjects) => string[
   ['sources-status.ts', 'change', ({ source }) => ['sources', 'enable', source]],
   ['sources-delete.ts', 'delete', ({ source }) => ['sources', 'delete', source, '--yes']],
   ['webhooks-delete.ts', 'delete', ({ webhook }) => ['webhooks', 'delete', webhook, '--yes']],
+  ['accounts-delete.ts', 'delete', ({ account }) => ['accounts', 'delete', account, '--yes']],
+  ['customers-delete.ts', 'delete', ({ customer }) => ['customers', 'delete', customer, '--yes']],
 ];
 
 it('every command is known here, as one that is recorded or as one that changes nothing', async () => {
@@ -160,6 +163,7 @@ async function createSubjects(): Promise<Subjects> {
   const { apikey } = await create('keys', 'create', '--title', 'x');
   return {
     customer,
+    account,
     webhook,
     delivery: `${webhook}-${movement?.id}`,
     import: await insertFailedImport(customer),

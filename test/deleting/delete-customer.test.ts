@@ -16,7 +16,8 @@ const work = () => runDeletions(service.runtime, createSteps({ pauses: false }))
 const rowsOf = async (customerId: string) =>
   Object.fromEntries(
     Object.entries(await readState(service, customerId)).flatMap(([table, { rows }]) =>
-      rows === 0 ? [] : [[table, rows]],
+      // Who has changed what stays.
+      rows === 0 || table === 'audit_events' ? [] : [[table, rows]],
     ),
   );
 
@@ -66,7 +67,7 @@ it('a customer is deleted with every row, and nothing of another one is touched'
   const before = await readState(service, other.customerId);
   const { key, customerId } = await createFull();
   expect(Object.keys(await rowsOf(customerId)).length).toBeGreaterThan(15);
-  await requestCustomerDeletion(service.runtime.database, customerId);
+  await requestCustomerDeletion(service.runtime.database, customerId, async () => {});
   await until(
     'an unknown key',
     async () => (await service.call('GET', '/v1/accounts', { key })).status === 401,
@@ -82,7 +83,7 @@ it('from the request on, nothing is stored or sent, although the key is still ca
     (await query('SELECT 1 FROM transactions WHERE customer_id = ?', customerId)).length;
   const count = await stored();
   await service.call('GET', '/v1/accounts', { key });
-  await requestCustomerDeletion(service.runtime.database, customerId);
+  await requestCustomerDeletion(service.runtime.database, customerId, async () => {});
   const body = { transactions: [movement(accountId, { unique_id: 'too late' })] };
   // The key is unknown, or the account is.
   expect([401, 422]).toContain((await service.call('POST', '/v1/imports', { key, body })).status);
@@ -97,7 +98,7 @@ it('from the request on, nothing is stored or sent, although the key is still ca
 it('goes on where it was, in several processes, and ends once', async () => {
   const { customerId, store } = await createFull();
   await store(900);
-  await requestCustomerDeletion(service.runtime.database, customerId);
+  await requestCustomerDeletion(service.runtime.database, customerId, async () => {});
   const stopping = new AbortController();
   const steps = createSteps({ signal: stopping.signal, pauses: false });
   let passes = 0;

@@ -53,7 +53,7 @@ describe('while an account is being deleted', () => {
       body,
       type: 'application/x-ndjson',
     });
-    await requestAccountDeletion(service.runtime.database, { customerId, accountId });
+    await requestAccountDeletion(service.runtime.database, { customerId, accountId }, async () => {});
     const done = await importDone(service, key, sent.import.id);
     expect(done.inserted + done.rejected).toBe(3_000);
     const before = await query('SELECT 1 FROM transactions WHERE account_id = ?', accountId);

@@ -118,7 +118,11 @@ it('rows of an account that is to be deleted between two chunks are rejected', a
   const { key, customerId, accountId, importFile, interruptOnce } = await createCustomer();
   const second = await createAccount(service, key, { iban: SECOND_IBAN });
   interruptOnce(() =>
-    requestAccountDeletion(service.runtime.database, { customerId, accountId: String(second.id) }),
+    requestAccountDeletion(
+      service.runtime.database,
+      { customerId, accountId: String(second.id) },
+      async () => {},
+    ),
   );
   const done = await importFile(mt940(OTHERS) + mt940(TWO_ALIKE, { account: SECOND_IBAN }));
   expect(done).toMatchObject({ status: 'done', inserted: OTHERS.length, duplicates: 0, rejected: 2 });

@@ -1,12 +1,14 @@
 import { Command } from 'commander';
 import { requestCustomerDeletion } from '../../deleting/request-deletion.ts';
 import { wakeWebhooks } from '../../delivering/wake.ts';
+import { byOperator, recordChange } from '../../http/audit.ts';
 import { openQueues } from '../../queues/queues.ts';
 import { DEFAULT_PREFIX } from '../../runtime.ts';
 import { confirm } from '../confirm.ts';
 import type { CommandContext } from '../context.ts';
 import { requireCustomer } from '../customer.ts';
 import { type Installation, withInstallation } from '../open-service.ts';
+import { operatorName } from '../operator-name.ts';
 import { connectToService } from '../redis-access.ts';
 import { parseId } from '../values.ts';
 
@@ -22,7 +24,10 @@ export const deleteCustomerCommand = (context: CommandContext) =>
         await requireCustomer(installation.database, id);
         const question = `Delete customer ${id} with its API keys, accounts, movements, webhooks and imports?`;
         await confirm(context, options, question);
-        const running = await requestCustomerDeletion(installation.database, id);
+        const operator = { source: 'command line', name: operatorName() } as const;
+        const running = await requestCustomerDeletion(installation.database, id, (sql) =>
+          recordChange(sql, byOperator(operator, id), { action: 'delete', subject: `customer ${id}` }),
+        );
         await endRuns(installation, running, context.terminal.note);
         const lines = [
           `Customer ${id} is being deleted. Its API keys do not work any more, and nothing of it is stored or sent.`,

@@ -2,7 +2,7 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import { countForeign, type Resealed, resealAll } from '../../database/reseal.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { forNobody, recordChange } from '../../http/audit.ts';
+import { byOperator, recordChange } from '../../http/audit.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';
@@ -36,7 +36,7 @@ export const resealSecretsCommand = (context: CommandContext) =>
 
 /** The values are written in many transactions, so this comes after the last one. */
 const record = (database: Sql, values: number) =>
-  recordChange(database, forNobody({ source: 'command line', name: operatorName() }), {
+  recordChange(database, byOperator({ source: 'command line', name: operatorName() }, null), {
     action: 'reseal',
     subject: 'secrets',
     detail: `${formatCount(values)} values`,
