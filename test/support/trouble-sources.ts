@@ -17,7 +17,7 @@ export const SOURCE_SECRETS = [PASSWORD, 'kasa-parolası'];
 
 export const WRONG_FILE = 'mart <i>2026</i>.sta';
 
-/** New Year: none of them runs by itself while it is looked at. */
+/** None of them runs by itself while it is looked at. */
 const SCHEDULE = '{"cron":"0 0 1 1 *","time_zone":"UTC"}';
 
 /** Writes what sources and their runs would have left behind. @param importId of the wrong file. */
@@ -39,8 +39,9 @@ export async function insertTroubleSources(
   ) =>
     insert(
       `INSERT INTO sources (customer_id, title, kind, settings, schedule, format, create_accounts, status, consecutive_failures,
-        error, last_run_at)
-       VALUES (?, ?, ?, ?, ?, 'auto', 0, ?, ?, ?, NOW(6) - INTERVAL 10 MINUTE)`,
+        error, last_run_at, next_run_at)
+       VALUES (?, ?, ?, ?, ?, 'auto', 0, ?, ?, ?, NOW(6) - INTERVAL 10 MINUTE,
+         IF(status = 'active', NOW(6) + INTERVAL 40 MINUTE, NULL))`,
       [customerId, title, kind, JSON.stringify(settings), SCHEDULE, status, failures, error],
     );
   const insertRun = (
@@ -52,8 +53,8 @@ export async function insertTroubleSources(
   ) =>
     insert(
       `INSERT INTO source_runs (source_id, customer_id, status, files, error, started_at, finished_at)
-       VALUES (?, ?, ?, ?, ?, NOW(6) - INTERVAL ? MINUTE, NOW(6) - INTERVAL ? MINUTE)`,
-      [source, customerId, status, files, error, minutesAgo, minutesAgo],
+       VALUES (?, ?, ?, ?, ?, NOW(6) - INTERVAL ? MINUTE, started_at + INTERVAL 3 SECOND)`,
+      [source, customerId, status, files, error, minutesAgo],
     );
 
   const refused = 'The server sftp.banka.example refused the password.';

@@ -102,21 +102,18 @@ function failingWebhooks({ trouble, totals }: Work, at: Date): Concern[] {
   ];
 }
 
+/** Webhooks that the service has quarantined or disabled. A single one is named. */
 function stoppedWebhooks({ trouble, totals }: Work): Concern[] {
   const quarantined = trouble.filter(({ status }) => status === 'paused');
   const disabled = trouble.filter(({ status }) => status === 'disabled');
-  const one = (rows: readonly WebhookRow[]) =>
-    rows.length === 1 && rows[0]
-      ? { text: `Webhook ${rows[0].id}`, href: `/ops/webhooks/${rows[0].id}` }
-      : { text: 'Webhooks', href: '/ops/webhooks' };
   return [
     ...(totals.quarantined === 0
       ? []
       : [
           {
             severity: 'failing' as const,
-            sentence: `${countOf(totals.quarantined, 'webhook was', 'webhooks were')} paused, because delivery runs kept crashing.`,
-            link: one(quarantined),
+            sentence: `${nameOf(quarantined, totals.quarantined, 'was', 'were')} paused, because delivery runs kept crashing.`,
+            link: linkTo(quarantined),
           },
         ]),
     ...(disabled.length === 0
@@ -124,12 +121,24 @@ function stoppedWebhooks({ trouble, totals }: Work): Concern[] {
       : [
           {
             severity: 'attention' as const,
-            sentence: `${countOf(disabled.length, 'webhook is', 'webhooks are')} disabled, because the endpoint was gone or failed for five days.`,
-            link: one(disabled),
+            sentence: `${nameOf(disabled, disabled.length, 'is', 'are')} disabled, because the endpoint was gone or failed for five days.`,
+            link: linkTo(disabled),
           },
         ]),
   ];
 }
+
+function nameOf(rows: readonly WebhookRow[], count: number, is: string, are: string): string {
+  const [only] = count === 1 ? rows : [];
+  return only === undefined
+    ? countOf(count, `webhook ${is}`, `webhooks ${are}`)
+    : `${only.customer}: webhook ${only.id} “${only.title}” ${is}`;
+}
+
+const linkTo = (rows: readonly WebhookRow[]) =>
+  rows.length === 1 && rows[0]
+    ? { text: `Webhook ${rows[0].id}`, href: `/ops/webhooks/${rows[0].id}` }
+    : { text: 'Webhooks', href: '/ops/webhooks' };
 
 function failedImports({ totals: { imports }, imports: listed }: Work): Concern[] {
   if (imports.failed === 0) return [];

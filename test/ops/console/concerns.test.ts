@@ -172,6 +172,9 @@ describe('the sentence on top of the console', () => {
   it('asks for attention where nothing fails: a disabled webhook, an old backlog', () => {
     const disabled = failing('9', { status: 'disabled', failing_since: null });
     expect(headline(now({ trouble: [disabled] }))).toBe('Everything works. Somebody should look at this:');
+    expect(sentences(now({ trouble: [disabled, { ...disabled, id: '10' }] }))).toEqual([
+      '2 webhooks are disabled, because the endpoint was gone or failed for five days.',
+    ]);
     const behind = (id: string) => failing(id, { failing_since: null, behindSince: minutesAgo(30) });
     expect(sentences(now({ trouble: [behind('7')] }))).toEqual([
       'Acme: webhook 7 “Depo” is behind. Its endpoint answers, but its oldest pending delivery has been waiting for 30 min, 4,711 deliveries pending.',
@@ -212,7 +215,7 @@ describe('the sentence on top of the console', () => {
   it('says that a webhook was taken aside', () => {
     const trouble = [failing('9', { status: 'paused', status_reason: 'crashed', failing_since: null })];
     expect(headline(now({ trouble, totals: { quarantined: 1 } }))).toBe(
-      '1 webhook was paused, because delivery runs kept crashing.',
+      'Acme: webhook 9 “Depo” was paused, because delivery runs kept crashing.',
     );
   });
 });
