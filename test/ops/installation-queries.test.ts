@@ -114,6 +114,12 @@ describe('without looking at all that is there', () => {
       `UPDATE webhook_backlogs SET matched_count = ${MOVEMENTS}, matched_through = (SELECT MAX(id) FROM transactions) WHERE webhook_id = ?`,
       [id],
     );
+    // Most of the log has been sent, and must not be read.
+    await query(
+      `UPDATE webhook_cursors SET sent_through = (SELECT MAX(id) FROM transactions) - 10,
+        highest_recorded_id = (SELECT MAX(id) FROM transactions) - 10 WHERE webhook_id = ?`,
+      [id],
+    );
     await query(
       `INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
        SELECT ?, n + 1, ?, NOW(6), 1, 1 FROM ${numbers(MOVEMENTS)} it`,

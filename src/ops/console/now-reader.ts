@@ -90,7 +90,7 @@ export function createNowReader({ database, redis }: Pick<Runtime, 'database' | 
       ping(() => database.query('SELECT 1')),
       ping(() => redis.ping()),
     ]);
-    const work = mysql.reachable ? await unlessUnreachable(() => readWork(database, at)) : null;
+    const work = mysql.reachable ? await unlessUnreachable(() => readWork(database)) : null;
     const counters = work === null ? null : await unlessUnreachable(() => readCounters(database));
     const sample = await readSample(database, { at, work, counters, previous });
     previous = counters ?? previous;
@@ -123,12 +123,12 @@ async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | null> {
   }
 }
 
-async function readWork(sql: Sql, at: Date): Promise<Work> {
+async function readWork(sql: Sql): Promise<Work> {
   const [totals, oldestPending, processes, trouble, imports, sources, sourcesInTrouble] = await Promise.all([
     readTotals(sql),
     readOldestPending(sql),
     readProcesses(sql),
-    readWebhooksInTrouble(sql, LISTED, at),
+    readWebhooksInTrouble(sql, LISTED),
     readUnfinishedImports(sql),
     findSourcesInTrouble(sql, LISTED),
     countSourcesInTrouble(sql),

@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import { PENDING } from '../../webhooks/pending.ts';
-import { readLongestWaiting } from '../totals.ts';
+import { readWaitingWebhooks } from '../waiting-webhooks.ts';
 
 /** Reads webhooks of all customers, as the console shows them. */
 
@@ -65,16 +65,21 @@ async function findWebhooksInTrouble(sql: Sql, most: number): Promise<string[]> 
   return found.map(({ id }) => id);
 }
 
-/** A backlog that grows this old although its endpoint answers needs somebody to look. Milliseconds. */
-const BEHIND_AFTER = 5 * 60_000;
+/** A backlog that grows this old although its endpoint answers needs somebody to look, as the alert does. Seconds. */
+const BEHIND_AFTER = 300;
 
 /** Webhooks in trouble: failing ones first, then those that were disabled or quarantined, then those that fall behind. */
-export async function readWebhooksInTrouble(sql: Sql, most: number, now: Date): Promise<WebhookRow[]> {
-  const [ids, waiting] = await Promise.all([findWebhooksInTrouble(sql, most), readLongestWaiting(sql, most)]);
-  const behind = [...waiting].filter(([, oldest]) => now.getTime() - oldest.getTime() >= BEHIND_AFTER);
-  const rows = await readWebhookRows(sql, [...ids, ...behind.map(([id]) => id)].slice(0, most));
+export async function readWebhooksInTrouble(sql: Sql, most: number): Promise<WebhookRow[]> {
+  const [ids, waiting] = await Promise.all([
+    findWebhooksInTrouble(sql, most),
+    readWaitingWebhooks(sql, { failing: false }),
+  ]);
+  const behind = new Map(
+    waiting.filter(({ seconds }) => seconds >= BEHIND_AFTER).map(({ id, since }) => [id, since]),
+  );
+  const rows = await readWebhookRows(sql, [...ids, ...behind.keys()].slice(0, most));
   return rows.map((row) => {
-    const behindSince = ids.includes(row.id) ? undefined : waiting.get(row.id);
+    const behindSince = ids.includes(row.id) ? undefined : behind.get(row.id);
     return behindSince === undefined ? row : { ...row, behindSince };
   });
 }

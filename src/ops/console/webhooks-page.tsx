@@ -25,7 +25,7 @@ export const webhooksPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiE
     const now = new Date();
     const isFirst = customer === undefined && after === undefined;
     const [trouble, found] = await Promise.all([
-      isFirst ? readWebhooksInTrouble(database, PER_PAGE, now) : [],
+      isFirst ? readWebhooksInTrouble(database, PER_PAGE) : [],
       findWebhookIds(database, { customerId: customer ?? null, after: after ?? '0', limit: PER_PAGE + 1 }),
     ]);
     const ids = found.slice(0, PER_PAGE);

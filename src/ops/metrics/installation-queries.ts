@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import { PENDING } from '../../webhooks/pending.ts';
+import { readWaitingWebhooks } from '../waiting-webhooks.ts';
 
 /** What is to be done in all customers together, as the metrics show it. No query reads single deliveries. */
 export interface InstallationState {
@@ -33,25 +34,6 @@ const WEBHOOKS = `
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.status <> 'deleted' GROUP BY status_now, circuit, failing`;
 
-/**
- * For each healthy webhook with a backlog, the first matching movement in the log that it was not sent. What waits for a retry is not
- * looked at: it waits for its endpoint or its schedule. `matched_after` skips a gap in which nothing matches. What a webhook matched
- * before its event or account were changed is not looked at. Indexes: transactions_customer_page, and the primary keys.
- */
-const OLDEST_PENDING = `
-  SELECT TIMESTAMPDIFF(MICROSECOND, MIN(t.date_readed), NOW(6)) / 1000000 AS seconds
-  FROM (
-    SELECT (SELECT l.id FROM transactions l FORCE INDEX (transactions_customer_page)
-      WHERE l.customer_id = w.customer_id
-        AND l.id > IF(c.sent_through >= b.previous_through, GREATEST(c.sent_through, b.matched_after), c.sent_through)
-        AND l.id <= b.matched_through AND (w.account_id IS NULL OR l.account_id = w.account_id)
-        AND (w.event = 'NEW_TRANSACTION' OR w.event = CONCAT('NEW_', UPPER(l.dc)))
-        AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.transaction_id = l.id)
-      ORDER BY l.customer_id, l.id LIMIT 1) AS id
-    FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-    WHERE w.status = 'active' AND c.failing_since IS NULL AND b.matched_through > c.sent_through) p
-  JOIN transactions t ON t.id = p.id`;
-
 /** Index: imports_status, which has all that is read. */
 const IMPORTS = `
   SELECT status, COUNT(*) AS imports FROM imports FORCE INDEX (imports_status)
@@ -77,13 +59,14 @@ interface WebhookGroup {
   failing_for: string | number | null;
 }
 
-/** Reads the state of the installation, in four statements. */
+/** Reads the state of the installation, in five statements. */
 export async function readInstallationState(sql: Sql): Promise<InstallationState> {
+  const [longestWaiting] = await readWaitingWebhooks(sql, { failing: false });
   const state: InstallationState = {
     webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
     circuits: { closed: 0, half_open: 0, open: 0 },
     pending: { healthy: 0, failing: 0, held: 0 },
-    oldestPending: await readSeconds(sql, OLDEST_PENDING),
+    oldestPending: Math.max(0, longestWaiting?.seconds ?? 0),
     longestFailing: 0,
     imports: { receiving: 0, queued: 0, running: 0, failed: 0 },
     oldestImport: await readSeconds(sql, OLDEST_IMPORT),

@@ -15,12 +15,13 @@ it('a webhook whose endpoint answers, and whose backlog grows old, is in trouble
   const { webhookIds, store } = await createSubscriber(service, NOWHERE, {}, {});
   const [behind = '', failing = ''] = webhookIds;
   const ids = await store(3);
+  const { database } = service.runtime;
+  await database.query('UPDATE transactions SET date_readed = NOW(6) WHERE id IN (?)', [ids]);
   expect(await readPage('/ops/webhooks')).not.toContain('behind');
 
-  await service.runtime.database.query(
-    'UPDATE transactions SET date_readed = NOW(6) - INTERVAL 10 MINUTE WHERE id IN (?)',
-    [ids],
-  );
+  await database.query('UPDATE transactions SET date_readed = NOW(6) - INTERVAL 10 MINUTE WHERE id IN (?)', [
+    ids,
+  ]);
   await setCursor(service, failing, 'failing_since = NOW(6) - INTERVAL 1 MINUTE');
   const list = await readPage('/ops/webhooks');
   expect(list).toMatch(/In trouble[\s\S]*failing[\s\S]*behind[\s\S]*oldest pending\s+10 min ago[\s\S]*All/);

@@ -1,0 +1,67 @@
+import type { Sql } from '../database/transaction.ts';
+
+/** Finds the active webhooks that have had something to send for the longest time. */
+
+/** So many webhooks are looked at: those whose cursors are furthest behind. Ids grow with time, so theirs are the oldest movements. */
+const LOOKED_AT = 100;
+
+interface Backlog {
+  webhook_id: string;
+  customer_id: string;
+  account_id: string | null;
+  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+  after_id: string;
+  matched_through: string;
+}
+
+/**
+ * One row per active webhook. `matched_after` skips a gap in which nothing matches. What a webhook matched before its event or account
+ * were changed is not looked at. Indexes: the primary keys.
+ */
+const BACKLOGS = (failing: boolean) => `
+  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through,
+    IF(c.sent_through >= b.previous_through, GREATEST(c.sent_through, b.matched_after), c.sent_through) AS after_id
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+  WHERE w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
+  ORDER BY after_id LIMIT ${LOOKED_AT}`;
+
+/**
+ * The first matching movement in the log that a webhook was not sent. The bounds are constants: with columns of another table in their
+ * place, the log would be read from its beginning. Indexes: transactions_customer_page, and the primary key of deliveries.
+ */
+const FIRST = `
+  (SELECT ? AS webhook_id, l.date_readed AS since, TIMESTAMPDIFF(MICROSECOND, l.date_readed, NOW(6)) / 1000000 AS seconds
+   FROM transactions l FORCE INDEX (transactions_customer_page)
+   WHERE l.customer_id = ? AND l.id > ? AND l.id <= ? AND (? IS NULL OR l.account_id = ?)
+     AND (? = 'NEW_TRANSACTION' OR ? = CONCAT('NEW_', UPPER(l.dc)))
+     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = l.id)
+   ORDER BY l.customer_id, l.id LIMIT 1)`;
+
+export interface WaitingWebhook {
+  id: string;
+  /** When the oldest movement that it was not sent was stored, and how many seconds ago that was by MySQL's clock. */
+  since: Date;
+  seconds: number;
+}
+
+/**
+ * Reads which webhooks have waited for the longest time with a movement that was never attempted, those first. What waits for a retry is
+ * not looked at: it waits for its endpoint or its schedule.
+ * @param failing whether the last attempts of the webhooks failed.
+ */
+export async function readWaitingWebhooks(
+  sql: Sql,
+  { failing }: { failing: boolean },
+): Promise<WaitingWebhook[]> {
+  const backlogs = await sql.query<Backlog[]>(BACKLOGS(failing));
+  if (backlogs.length === 0) return [];
+  const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
+    backlogs.map(() => FIRST).join(' UNION ALL '),
+    backlogs.flatMap(({ webhook_id: id, customer_id, account_id, event, after_id, matched_through }) => [
+      ...[id, customer_id, after_id, matched_through, account_id, account_id, event, event, id],
+    ]),
+  );
+  return rows
+    .map(({ webhook_id, since, seconds }) => ({ id: String(webhook_id), since, seconds: Number(seconds) }))
+    .sort((a, b) => a.since.getTime() - b.since.getTime());
+}
