@@ -26,8 +26,8 @@ export function parseAmount(text: string, decimalSign: ',' | '.'): MinorUnits | 
   return amount > LARGEST ? null : amount;
 }
 
-/** Reads a few digits, with up to two of them after the decimal sign, as whole hundredths. @returns -1 for anything else. */
-function parseShortAmount(text: string, decimalSign: ',' | '.'): number {
+/** Reads up to 13 characters, digits with up to two of them after the decimal sign, as whole hundredths. @returns -1 for anything else. */
+export function parseShortAmount(text: string, decimalSign: ',' | '.'): number {
   const { length } = text;
   if (length === 0 || length > EXACT_DIGITS - 2) return -1;
   let number = 0;

@@ -140,7 +140,8 @@ type TextName = keyof typeof LIMITS;
 
 /** A movement must not be lost because a bank writes long texts: they are cut, with a warning. Blank ones are left out. */
 function fitText(name: TextName, text: string | null, line: number, rows: StatementRow[]): string | null {
-  const whole = text?.trim() ?? '';
+  if (text === null) return null;
+  const whole = text.trim();
   if (whole === '') return null;
   if (whole.length <= LIMITS[name]) return whole;
   const message = `${name} is longer than ${LIMITS[name]} characters. The rest of it is not stored.`;

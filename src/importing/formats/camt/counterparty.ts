@@ -23,8 +23,8 @@ export function findCounterparty(
   detail: Fields,
   { dc, isReversal, holder }: { dc: 'Debit' | 'Credit'; isReversal: boolean; holder: Holder },
 ): Counterparty {
-  const debtor = readParty(detail, 'debtor');
-  const creditor = readParty(detail, 'creditor');
+  const debtor = readParty(detail, DEBTOR);
+  const creditor = readParty(detail, CREDITOR);
   const onlyOne = (is: (party: Party) => boolean): Party | null =>
     is(debtor) === is(creditor) ? null : is(debtor) ? debtor : creditor;
   const other = (party: Party | null): Party | null =>
@@ -38,13 +38,27 @@ export function findCounterparty(
   return { name, opponentId, opponentIban };
 }
 
-function readParty(fields: Fields, side: 'debtor' | 'creditor'): Party {
-  const account = fields[`${side}Account`] ?? null;
+/** The fields of a side. Their names are put together once, not for each entry. */
+const fieldsOf = <Side extends 'debtor' | 'creditor'>(side: Side) =>
+  ({
+    name: `${side}Name`,
+    ultimateName: `${side}UltimateName`,
+    id: `${side}Id`,
+    ultimateId: `${side}UltimateId`,
+    account: `${side}Account`,
+    iban: `${side}Iban`,
+  }) as const;
+
+const DEBTOR = fieldsOf('debtor');
+const CREDITOR = fieldsOf('creditor');
+
+function readParty(fields: Fields, of: typeof DEBTOR | typeof CREDITOR): Party {
+  const account = fields[of.account] ?? null;
   return {
     account,
-    name: fields[`${side}Name`] ?? fields[`${side}UltimateName`] ?? null,
-    opponentId: account ?? fields[`${side}Id`] ?? fields[`${side}UltimateId`] ?? null,
-    opponentIban: fields[`${side}Iban`]?.replace(/\s/g, '') ?? null,
+    name: fields[of.name] ?? fields[of.ultimateName] ?? null,
+    opponentId: account ?? fields[of.id] ?? fields[of.ultimateId] ?? null,
+    opponentIban: fields[of.iban]?.replace(/\s/g, '') ?? null,
   };
 }
 

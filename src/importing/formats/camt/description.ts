@@ -1,3 +1,4 @@
+import { squeeze } from '../white-space.ts';
 import type { Fields } from './element-paths.ts';
 
 /** What a movement's description can hold. */
@@ -12,7 +13,8 @@ export function describe(detail: Fields, entry: Fields): string | null {
   const texts = [detail.remittance, detail.remittanceReference, detail.note, entry.note];
   let description = '';
   for (const text of texts) {
-    const words = text?.replace(/\s+/g, ' ') ?? '';
+    if (text === undefined) continue;
+    const words = squeeze(text);
     if (words === '' || description.includes(words)) continue;
     description += description === '' ? words : ` ${words}`;
   }

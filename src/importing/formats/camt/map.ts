@@ -41,21 +41,25 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
     const date = readBookingDate(fields, status, warn);
     if (date === null) return warnings;
 
-    const toEntry = (share: Share, detail: Fields, line: number): StatementEvent => {
+    const toEntry = ({ amount, dc }: Share, detail: Fields, line: number): StatementEvent => {
+      const { name, opponentId, opponentIban } = findCounterparty(detail, {
+        dc,
+        isReversal: /^(true|1)$/.test(fields.reversal ?? '') || detail.returned !== undefined,
+        holder: statement.holder,
+      });
       const entry: Entry = {
         line,
         status,
         date,
-        ...share,
+        dc,
+        amount,
         currency,
         balance: null,
         code: readCode(detail, fields),
         description: describe(detail, fields),
-        ...findCounterparty(detail, {
-          dc: share.dc,
-          isReversal: /^(true|1)$/.test(fields.reversal ?? '') || detail.returned !== undefined,
-          holder: statement.holder,
-        }),
+        name,
+        opponentId,
+        opponentIban,
         reference: readReference(detail) ?? readReference(fields),
       };
       return { type: 'entry', entry };

@@ -1,6 +1,5 @@
-import { MAX_ROWS_ABOVE, matchProfile } from '../profiles/headings.ts';
+import { chooseProfile, fits, foldRows, MAX_ROWS_ABOVE } from '../profiles/headings.ts';
 import type { Profile } from '../profiles/profile.ts';
-import type { Row } from '../profiles/row.ts';
 import { createLineSplitter } from './lines.ts';
 import { createRecordReader } from './records.ts';
 
@@ -12,20 +11,18 @@ import { createRecordReader } from './records.ts';
 export function detectProfile(start: string, profiles: readonly Profile[]): Profile | null {
   const lines = createLineSplitter();
   const texts = [...lines.split(start), ...lines.end()];
-  const tables = new Map<string, Row[]>();
+  const tables = new Map<string, ReadonlySet<string>[]>();
   const matches = profiles.filter((profile) => {
     const key = `${profile.delimiter} ${profile.quote}`;
     let rows = tables.get(key);
     if (rows === undefined) {
       const records = createRecordReader(profile);
-      rows = [...records.read(texts), ...records.end()].slice(0, MAX_ROWS_ABOVE);
+      rows = foldRows([...records.read(texts), ...records.end()].slice(0, MAX_ROWS_ABOVE));
       tables.set(key, rows);
     }
-    return matchProfile(rows, [profile]) !== null;
+    return fits(rows, profile);
   });
-  // All of these match in some dialect: what is left is to choose the most specific one.
-  const headings = matches.map((profile): Row => ({ line: 1, cells: profile.heading ?? [] }));
-  return matchProfile(headings, matches);
+  return chooseProfile(matches);
 }
 
 /** Whether the start of a file has the heading of one profile, and of one only. */

@@ -1,4 +1,5 @@
 import { lastDayOf } from '../calendar-date.ts';
+import { rememberLast } from '../remember-last.ts';
 
 const DAY = 86_400_000;
 const HALF_YEAR = 182;
@@ -15,11 +16,11 @@ export interface ReadDate {
  * write 30 February, others write 31 November: a day up to 31 that the month does not have is read as its last day.
  * @returns null if it is no date
  */
-export function readDate(text: string): ReadDate | null {
+export const readDate = rememberLast((text): ReadDate | null => {
   if (!/^\d{6}$/.test(text)) return null;
   const year = Number(text.slice(0, 2));
   return dateOf(year + (year >= 80 ? 1900 : 2000), text.slice(2));
-}
+});
 
 /**
  * Reads an entry date, MMDD, which has no year: of the value date's year, the one before and the one after, that which brings it nearest

@@ -1,7 +1,9 @@
 import { createLineReader } from './lines.ts';
 
 /** The fields of MT940 and MT942, and NS, by which German software writes what has no place in SWIFT's fields. */
-const TAG = /^:(20|21|25P?|28[CD]?|13[CD]?|34F|60[FM]|61|62[FM]|64|65|86|90[CD]|NS):/;
+const TAGS = new Set(
+  '20 21 25 25P 28 28C 28D 13 13C 13D 34F 60F 60M 61 62F 62M 64 65 86 90C 90D NS'.split(' '),
+);
 /** The same without its first colon, after a line that ends between the two. */
 const TAG_WITHOUT_COLON = /^(61|62[FM]|86):/;
 /** "{1:F01…}{2:O940…}{4:", also with its braces in another code page, where they are letters. */
@@ -80,8 +82,8 @@ function beginning(
   before: Field | null,
 ): { tag: string; text: string; afterColon?: boolean } | null {
   if (text.startsWith(':')) {
-    const tag = TAG.exec(text)?.[1];
-    if (tag === undefined || (before !== null && continuesTime(text, before))) return null;
+    const tag = text.slice(1, Math.max(1, text.indexOf(':', 1)));
+    if (!TAGS.has(tag) || (before !== null && continuesTime(text, before))) return null;
     return { tag, text: text.slice(tag.length + 2) };
   }
   if (text.startsWith('-'))

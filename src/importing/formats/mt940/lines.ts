@@ -17,7 +17,9 @@ export function createLineReader() {
       // The LF of a CRLF that was cut in two.
       const text = endsWithReturn && part.startsWith('\n') ? part.slice(1) : part;
       endsWithReturn = part.endsWith('\r');
-      const lines = splitLines(rest + text);
+      const lines = splitLines(text);
+      // Not before the split: it would copy the whole part.
+      lines[0] = rest + lines[0];
       rest = (lines.pop() ?? '').slice(0, MAX_LINE);
       return lines;
     },

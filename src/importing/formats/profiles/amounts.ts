@@ -1,4 +1,4 @@
-import { parseAmount } from '../money.ts';
+import { parseAmount, parseShortAmount } from '../money.ts';
 import type { MinorUnits } from '../statement.ts';
 import type { Cell } from './row.ts';
 
@@ -29,7 +29,15 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     .map((text) => text.toLowerCase())
     .sort((one, other) => other.length - one.length);
 
-  /** How nearly all amounts are written. Three decimals may be thousands after the other sign: "5,000" is not 5,00. */
+  /** How nearly all amounts are written, without a regular expression: digits and cents. @returns null for anything else. */
+  const readDigits = (cell: string): MinorUnits | null => {
+    const isNegative = cell.startsWith('-');
+    const hundredths = parseShortAmount(isNegative ? cell.slice(1) : cell, decimalSign);
+    if (hundredths === -1 || cell.endsWith(decimalSign)) return null;
+    return BigInt(isNegative ? -hundredths : hundredths);
+  };
+
+  /** The same with thousands. Three decimals may be thousands after the other sign: "5,000" is not 5,00. */
   const other = decimalSign === '.' ? ',' : '.';
   const plain = new RegExp(`^(-?)(\\d+|\\d{1,3}(?:[${other}]\\d{3})+)(?:${decimal}(\\d{1,2}))?$`);
   const readPlain = ([, sign, whole = '', fraction = '']: RegExpExecArray): MinorUnits | null => {
@@ -39,6 +47,8 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
   };
 
   const readText = (cell: string): MinorUnits | null => {
+    const short = readDigits(cell);
+    if (short !== null) return short;
     const simple = plain.exec(cell);
     if (simple !== null) return readPlain(simple);
     const match = SIGNED.exec(withoutCurrency(cell.replaceAll(/[\s\u00a0\u202f]+/g, ' ').trim(), currencies));

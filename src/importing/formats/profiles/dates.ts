@@ -1,3 +1,4 @@
+import { rememberLast } from '../remember-last.ts';
 import { type Cell, textOf } from './row.ts';
 
 /** The date formats that a profile can name. One or two digits are read for DD and MM if something separates them. */
@@ -39,15 +40,9 @@ const MILLISECONDS_PER_DAY = 86_400_000;
  */
 export function createDateReader(formats: readonly DateFormat[]): (cell: Cell | undefined) => string | null {
   const readers = formats.map(createTextReader);
-  // Rows of the same day follow each other.
-  let lastText = '';
-  let lastDate: string | null = null;
-  const readText = (text: string): string | null => {
-    if (text === lastText) return lastDate;
-    lastText = text;
-    lastDate = readers.reduce<string | null>((date, read) => date ?? read(text), null);
-    return lastDate;
-  };
+  const readText = rememberLast((text) =>
+    readers.reduce<string | null>((date, read) => date ?? read(text), null),
+  );
   return (cell) =>
     cell !== undefined && typeof cell !== 'string'
       ? (readDayNumber(Number(cell.number), cell.epoch) ?? readText(textOf(cell)))

@@ -21,11 +21,16 @@ export function foldHeading(text: string): string {
     .trim();
 }
 
-/** Whether the row has all headings of the profile, in any order and perhaps with others. */
-export function isHeading(cells: readonly Cell[], heading: readonly string[]): boolean {
-  const found = new Set(cells.map((cell) => foldHeading(textOf(cell))));
-  return heading.every((name) => found.has(foldHeading(name)));
-}
+/** The texts of a row, folded. A row of a file is compared with the headings of all profiles. */
+export const foldRow = (cells: readonly Cell[]): ReadonlySet<string> =>
+  new Set(cells.map((cell) => foldHeading(textOf(cell))));
+
+export const foldRows = (rows: readonly Row[]): ReadonlySet<string>[] =>
+  rows.flatMap((row) => ('cells' in row ? [foldRow(row.cells)] : []));
+
+/** Whether a row has all headings of the profile, in any order and perhaps with others. */
+export const isHeading = (row: ReadonlySet<string>, heading: readonly string[]): boolean =>
+  heading.every((name) => row.has(foldHeading(name)));
 
 /** The position of a column, from 0; -1 if the table does not have it. The first of several with the same heading counts. */
 export function findColumn(column: string | number | undefined, heading: readonly Cell[] | null): number {
@@ -35,20 +40,23 @@ export function findColumn(column: string | number | undefined, heading: readonl
   return heading?.findIndex((cell) => foldHeading(textOf(cell)) === name) ?? -1;
 }
 
-/**
- * Finds the profile whose heading is among these rows. If several fit, the one whose heading contains the headings of all others
- * is the more specific one.
- * @returns null if none fits, or several do and none of them contains the others.
- */
+/** Whether the heading of the profile is among these rows. */
+export const fits = (rows: readonly ReadonlySet<string>[], { heading }: Profile): boolean =>
+  heading !== undefined && rows.some((row) => isHeading(row, heading));
+
+/** Finds the profile whose heading is among these rows. @returns null if none fits, or several do and none is more specific. */
 export function matchProfile(rows: readonly Row[], profiles: readonly Profile[]): Profile | null {
-  const matches = profiles.filter(
-    ({ heading }) =>
-      heading !== undefined && rows.some((row) => 'cells' in row && isHeading(row.cells, heading)),
-  );
+  const folded = foldRows(rows);
+  return chooseProfile(profiles.filter((profile) => fits(folded, profile)));
+}
+
+/** Finds, of several profiles that fit, the most specific one: its heading contains the headings of all others. Null: none does. */
+export function chooseProfile(profiles: readonly Profile[]): Profile | null {
   const contains = (wide: Profile, narrow: Profile) =>
-    isHeading(wide.heading ?? [], narrow.heading ?? []) &&
+    isHeading(foldRow(wide.heading ?? []), narrow.heading ?? []) &&
     new Set(wide.heading).size > new Set(narrow.heading).size;
   return (
-    matches.find((profile) => matches.every((other) => other === profile || contains(profile, other))) ?? null
+    profiles.find((profile) => profiles.every((other) => other === profile || contains(profile, other))) ??
+    null
   );
 }

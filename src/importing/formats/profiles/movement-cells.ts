@@ -88,7 +88,7 @@ export function createMovementReader(
     const feeCell = cellAt(row, at.fee);
     const fee = textOf(feeCell) === '' ? 0n : readAmount(feeCell);
     if (fee === null) return notAnAmount('fee', feeCell);
-    const net = signed - fee;
+    const net = fee === 0n ? signed : signed - fee;
     return { dc: net < 0n ? 'Debit' : 'Credit', amount: net < 0n ? -net : net };
   };
 }

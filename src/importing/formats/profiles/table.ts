@@ -2,7 +2,7 @@ import type { Balance, StatementEvent } from '../statement.ts';
 import { createAccountReader, createBalanceReader, hasAccountColumn } from './account-cells.ts';
 import { createDateReader } from './dates.ts';
 import { createEntryReader } from './entries.ts';
-import { findColumn, isHeading, MAX_ROWS_ABOVE } from './headings.ts';
+import { findColumn, foldRow, isHeading, MAX_ROWS_ABOVE } from './headings.ts';
 import type { Profile } from './profile.ts';
 import { type Cell, type Row, textOf } from './row.ts';
 import { createStatementWriter } from './statement-writer.ts';
@@ -53,7 +53,7 @@ export function createTableReader(profile: Profile): TableReader {
 
   const readAbove = (row: Row) => {
     if (above.length === MAX_ROWS_ABOVE) return;
-    if ('cells' in row && profile.heading !== undefined && isHeading(row.cells, profile.heading)) {
+    if ('cells' in row && profile.heading !== undefined && isHeading(foldRow(row.cells), profile.heading)) {
       table = openTable(row.cells);
       if (!hasAccountColumn(profile)) writer.begin(row.line, table.readAccount([]), opening);
       return;

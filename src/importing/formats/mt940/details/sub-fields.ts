@@ -20,51 +20,66 @@ export function separatorOf(text: string): string | null {
  */
 export function readSubFields(lines: readonly string[], separator: string): Details {
   const fields = splitSubFields(joinLines(lines, separator), separator);
-  const join = (codes: readonly number[]) => {
-    const parts: string[] = [];
-    for (const code of codes) {
-      const part = fields.get(code);
-      if (part !== undefined) parts.push(part);
-    }
-    return joinWrapped(parts, SUB_FIELD_WIDTH);
-  };
-  const remittance = join(REMITTANCE);
+  const remittance = joinFields(fields, isRemittance);
   const tags = readSepaTags(remittance);
-  const account = tidy(fields.get(31) ?? '');
+  const account = tidy(textOf(fields, 31));
   const accountIban = readIban(account ?? '');
   return {
-    description: tags.remittance ?? tidy(remittance) ?? tidy(fields.get(0) ?? ''),
-    name: tidy(join(NAME)) ?? tags.name,
+    description: tags.remittance ?? tidy(remittance) ?? tidy(textOf(fields, 0)),
+    name: tidy(joinFields(fields, isName)) ?? tags.name,
     opponentId: accountIban === null ? account : null,
-    opponentIban: accountIban ?? readIban(fields.get(38) ?? '') ?? tags.iban,
+    opponentIban: accountIban ?? readIban(textOf(fields, 38)) ?? tags.iban,
   };
 }
 
-const REMITTANCE = [...range(20, 29), ...range(60, 63)];
-const NAME = [32, 33];
+const isRemittance = (code: number): boolean => (code >= 20 && code <= 29) || (code >= 60 && code <= 63);
+const isName = (code: number): boolean => code === 32 || code === 33;
 
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
-/** The sub-fields by their codes. */
-function splitSubFields(text: string, separator: string): Map<number, string> {
-  const fields = new Map<number, string>();
-  let code = -1;
+interface SubField {
+  code: number;
+  text: string;
+}
+
+const textOf = (fields: readonly SubField[], code: number): string =>
+  fields.find((field) => field.code === code)?.text ?? '';
+
+function joinFields(fields: readonly SubField[], isWanted: (code: number) => boolean): string {
+  const parts: string[] = [];
+  for (const { code, text } of fields) if (isWanted(code)) parts.push(text);
+  return joinWrapped(parts, SUB_FIELD_WIDTH);
+}
+
+/** The sub-fields in the order of their codes. */
+function splitSubFields(text: string, separator: string): SubField[] {
+  const fields: SubField[] = [];
+  let open: SubField | null = null;
   for (let at = text.indexOf(separator); at !== -1; ) {
     const start = at + separator.length;
     at = text.indexOf(separator, start);
     const end = at === -1 ? text.length : at;
-    const begun = codeAt(text, start);
-    if (CODES.has(begun) && !fields.has(begun)) {
-      code = begun;
-      fields.set(code, text.slice(start + 2, end));
-    } else if (code !== -1) {
+    const code = codeAt(text, start);
+    const place = placeOf(code, fields);
+    if (CODES.has(code) && fields[place - 1]?.code !== code) {
+      open = { code, text: text.slice(start + 2, end) };
+      if (place === fields.length) fields.push(open);
+      else fields.splice(place, 0, open);
+    } else if (open !== null) {
       // Each sub-field comes once. This is the separator within text, such as "Really?20 EUR".
-      fields.set(code, `${fields.get(code)}${separator}${text.slice(start, end)}`);
+      open.text += separator + text.slice(start, end);
     }
   }
   return fields;
+}
+
+/** Behind the sub-fields with this code or a lower one. Nearly all files have them in the order of their codes. */
+function placeOf(code: number, fields: readonly SubField[]): number {
+  let place = fields.length;
+  while (place > 0 && (fields[place - 1] as SubField).code > code) place -= 1;
+  return place;
 }
 
 const ZERO = 0x30;
