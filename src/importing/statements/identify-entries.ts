@@ -53,11 +53,17 @@ export function createEntryIdentifier(importId: string, unstored?: UnstoredEntri
 
   return async (sql, newest, entries) => {
     if (entries.length === 0) return [];
-    const { days, groups } = groupEntries(entries);
-    const groupsOf = await storedDays.read(sql, newest, days);
+    const days = new Map<string, AccountDay>();
+    const dayOf = entries.map(createDayNames(days));
+    const groupsOf = await storedDays.read(sql, newest, [...days.values()]);
+    // Most days are stored for the first time. Of their entries, each is the one of this file that its ordinal says.
+    const isUnknown = (position: number) => groupsOf(dayOf[position] as string).size === 0;
+    const ids: (string | null)[] = entries.map((entry, position) =>
+      isUnknown(position) ? idOf(entry, entry.ordinal) : null,
+    );
+    const groups = groupEntries(entries, dayOf, (position) => !isUnknown(position) || unstored !== undefined);
     const storedOf = ({ day, key }: Group) => groupsOf(day).get(key) ?? NOTHING;
     const changedDays = findDaysWithNewReferences(groups, storedOf);
-    const ids: (string | null)[] = entries.map(() => null);
     for (const group of groups) {
       const stored = storedOf(group);
       const own = unstored?.count(group.key) ?? stored.own;
@@ -72,14 +78,29 @@ export function createEntryIdentifier(importId: string, unstored?: UnstoredEntri
   };
 }
 
-function groupEntries(entries: readonly StatementEntry[]): { days: AccountDay[]; groups: Group[] } {
-  const days = new Map<string, AccountDay>();
+/** Creates a function that names the day of each entry, and adds it to `days`. Entries of the same day follow each other. */
+function createDayNames(days: Map<string, AccountDay>): (entry: StatementEntry) => string {
+  let last: AccountDay = { accountId: '', date: '' };
+  let name = '';
+  return ({ movement: { account_id: accountId, date_issue: date } }) => {
+    if (accountId === last.accountId && date === last.date) return name;
+    last = { accountId, date };
+    name = dayKey(last);
+    days.set(name, last);
+    return name;
+  };
+}
+
+function groupEntries(
+  entries: readonly StatementEntry[],
+  dayOf: readonly string[],
+  isWanted: (position: number) => boolean,
+): Group[] {
   const groups = new Map<string, Group>();
   for (const [position, entry] of entries.entries()) {
-    const { account_id: accountId, date_issue: date, dc, amount } = entry.movement;
-    const day = dayKey({ accountId, date });
-    if (!days.has(day)) days.set(day, { accountId, date });
-    const key = groupKey(day, dc, amount);
+    if (!isWanted(position)) continue;
+    const day = dayOf[position] as string;
+    const key = groupKey(day, entry.movement.dc, entry.movement.amount);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, { key, day, entries: [entry], positions: [position] });
     else {
@@ -87,8 +108,11 @@ function groupEntries(entries: readonly StatementEntry[]): { days: AccountDay[];
       group.positions.push(position);
     }
   }
-  return { days: [...days.values()], groups: [...groups.values()] };
+  return [...groups.values()];
 }
+
+const idOf = ({ movement, reference }: StatementEntry, number: number): string =>
+  formatStatementId(movement, { number, reference });
 
 function identifyGroup(
   { entries }: Group,
@@ -96,10 +120,8 @@ function identifyGroup(
   referencesChanged: boolean,
 ): (string | null)[] {
   const before = (entries[0]?.ordinal ?? 1) - 1;
-  const number = (entry: StatementEntry, last: number) =>
-    formatStatementId(entry.movement, { number: last, reference: entry.reference });
   // If nobody else has stored such a movement, this import has stored all the entries before.
-  if (others.length === 0) return entries.map((entry, index) => number(entry, before + index + 1));
+  if (others.length === 0) return entries.map((entry, index) => idOf(entry, before + index + 1));
   const matches = matchEntries(entries.map(evidenceOf), others, {
     matchedBefore: Math.max(0, before - own),
     referencesChanged,
@@ -108,7 +130,7 @@ function identifyGroup(
   return entries.map((entry, index) => {
     if (matches[index] !== null) return null;
     last += 1;
-    return number(entry, last);
+    return idOf(entry, last);
   });
 }
 

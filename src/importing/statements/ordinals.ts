@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import type { Movement } from '../movement.ts';
 import { createTally } from '../tally.ts';
+import { createAmountKeys } from './amount-keys.ts';
 
 /** A file goes back to a day whose counts have been dropped. It has to be read again, with all counts kept. */
 export class UnorderedFileError extends Error {
@@ -31,6 +31,7 @@ interface Day {
 export function createOrdinals({ keepAll = false, most = MAX_KEPT } = {}): (movement: Movement) => number {
   const days = new Map<string, Day>();
   const dropped = new Set<string>();
+  const keyOf = createAmountKeys();
   let kept = 0;
   let lastKey = '';
   let last: Day = openDay();
@@ -59,7 +60,7 @@ export function createOrdinals({ keepAll = false, most = MAX_KEPT } = {}): (move
   return ({ account_id, date_issue, dc, amount }) => {
     const key = `${account_id} ${date_issue}`;
     if (key !== lastKey) goTo(key);
-    const ordinal = last.countIn(hash('sha256', `${dc} ${amount}`, 'buffer'));
+    const ordinal = last.countIn(keyOf(dc, amount));
     if (ordinal === 1) {
       last.size += 1;
       kept += 1;
