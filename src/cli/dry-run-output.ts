@@ -1,8 +1,10 @@
 import type * as v from 'valibot';
+import { countOf, formatCount } from '../counts.ts';
 import type { DryRunView } from '../imports/dry-run-view.ts';
 import { NegativeAnswer } from './failure.ts';
+import { describeRows, isAllRejected } from './import-follow.ts';
 import { type Column, oneLine, renderColumns } from './table-output.ts';
-import { formatCount, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 type DryRun = v.InferOutput<typeof DryRunView>;
 type Row = DryRun['transactions'][number];
@@ -35,7 +37,7 @@ const STATEMENTS: readonly Column<Statement>[] = [
 
 /**
  * Prints what an import would store: tables and a summary, or the API's answer with --json.
- * @throws {NegativeAnswer} after it, when the import would fail.
+ * @throws {NegativeAnswer} after it, when the import would fail, or all of its rows would be rejected.
  */
 export function printDryRun(terminal: Terminal, { json }: { json?: boolean | undefined }, run: DryRun): void {
   const { transactions, statements, errors, warnings } = run;
@@ -49,6 +51,7 @@ export function printDryRun(terminal: Terminal, { json }: { json?: boolean | und
   const text = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   terminal.answer(json, run, text.join('\n\n'));
   if (run.dry_run.status === 'failed') throw new NegativeAnswer('the import would fail');
+  if (isAllRejected(run.dry_run)) throw new NegativeAnswer('every row would be rejected');
 }
 
 function moreRows({ transactions, dry_run: { inserted, duplicates } }: DryRun): string[] {
@@ -57,18 +60,10 @@ function moreRows({ transactions, dry_run: { inserted, duplicates } }: DryRun): 
 }
 
 function summarise({ dry_run, accounts }: DryRun): string[] {
-  const { received, inserted, duplicates, rejected, statements, warnings } = dry_run;
   const created = accounts.filter(({ id }) => id === null);
-  const [rows, fresh, known, refused, all, warned] = [
-    received,
-    inserted,
-    duplicates,
-    rejected,
-    statements,
-    warnings,
-  ].map(formatCount);
+  const found = `${countOf(dry_run.statements, 'statement')}, ${countOf(dry_run.warnings, 'warning')}`;
   return [
-    `Nothing was stored (${dry_run.format}): ${rows} rows, ${fresh} new, ${known} known already, ${refused} rejected; ${all} statements, ${warned} warnings.`,
+    `Nothing was stored (${dry_run.format}): ${describeRows(dry_run)}; ${found}.`,
     ...created.map(({ title, bank, currency }) =>
       oneLine(`A new account would be created: ${title} at ${bank}, ${currency}.`),
     ),

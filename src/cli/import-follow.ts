@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
+import { countOf, formatCount } from '../counts.ts';
 import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './failure.ts';
 
@@ -46,9 +47,29 @@ export async function followImport(
   }
 }
 
+/** What has become of rows, in an import or a dry run. */
+interface RowCounts {
+  inserted: number;
+  duplicates: number;
+  rejected: number;
+}
+
 /** Rows that have been processed so far. */
-export const rowsDone = ({ inserted, duplicates, rejected }: ImportState): number =>
+export const rowsDone = ({ inserted, duplicates, rejected }: RowCounts): number =>
   inserted + duplicates + rejected;
+
+/** Whether rows were rejected, and none was stored or known already. The exit code is then 1. */
+export const isAllRejected = ({ inserted, duplicates, rejected }: RowCounts): boolean =>
+  rejected > 0 && inserted + duplicates === 0;
+
+/** `3 rows, 2 new, 0 known already, 1 rejected` */
+export const describeRows = (counts: RowCounts): string =>
+  [
+    countOf(rowsDone(counts), 'row'),
+    `${formatCount(counts.inserted)} new`,
+    `${formatCount(counts.duplicates)} known already`,
+    `${formatCount(counts.rejected)} rejected`,
+  ].join(', ');
 
 const throughOutages = <T>(ask: () => Promise<T>): Promise<T> =>
   pRetry(ask, {

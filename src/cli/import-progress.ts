@@ -1,5 +1,5 @@
 import { type Params, SingleBar } from 'cli-progress';
-import { formatCount } from './terminal.ts';
+import { formatCount } from '../counts.ts';
 
 /** The progress bar of an import: how much, how fast, and how long it still takes. */
 

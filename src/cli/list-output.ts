@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type * as v from 'valibot';
+import { formatCount } from '../counts.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from './command-access.ts';
 import type { CommandContext } from './context.ts';
 import type { Subject } from './owner.ts';
@@ -45,7 +46,8 @@ export async function printList<S extends v.GenericSchema>(
     api.list(path, name, row, options.limit),
   );
   printRows(context, options, { name, rows, columns });
-  if (more) context.terminal.note(`There are more than these ${options.limit}: say how many with --limit.`);
+  if (more)
+    context.terminal.note(`There are more than ${formatCount(options.limit)}: say how many with --limit.`);
 }
 
 /** Prints rows as a table, or as one document with --json. */

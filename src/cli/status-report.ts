@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { countOf } from '../counts.ts';
 import { isConnectionError } from '../database/transaction.ts';
 import { type Deletion, readDeletions } from '../deleting/deletions.ts';
 import { findRunning } from '../embedded/servers.ts';
@@ -15,7 +16,6 @@ import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
 import { reachRedis } from './redis-access.ts';
 import { mayStart } from './service-access.ts';
-import { formatCount } from './terminal.ts';
 
 /** How many processes run each role, by their heartbeats of the last 15 s. */
 type Processes = Record<RoleName, number>;
@@ -96,10 +96,7 @@ export function findProblems({ mysql, redis, migrations, processes, work }: Stat
     ...(redis === 'ok' ? [] : ['Redis cannot be reached.']),
     ...(migrations === 'not run' ? ['The database schema is not up to date.'] : []),
     ...missing.map((role) => `No process runs the role ${role}.`),
-    ...(failed === 0 ? [] : [`${plural(failed, 'import has', 'imports have')} failed.`]),
-    ...(quarantined === 0 ? [] : [`${plural(quarantined, 'webhook is', 'webhooks are')} quarantined.`]),
+    ...(failed === 0 ? [] : [`${countOf(failed, 'import has', 'imports have')} failed.`]),
+    ...(quarantined === 0 ? [] : [`${countOf(quarantined, 'webhook is', 'webhooks are')} quarantined.`]),
   ];
 }
-
-const plural = (count: number, one: string, many: string): string =>
-  `${formatCount(count)} ${count === 1 ? one : many}`;

@@ -38,6 +38,3 @@ export function renderTable(
       .trimEnd(),
   );
 }
-
-/** `12,345`: the same in every locale. */
-export const formatCount = (count: number): string => count.toLocaleString('en-US');

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { countOf } from '../counts.ts';
 import { inTransaction, type WriteResult } from '../database/transaction.ts';
 import { findSourceAccounts, refreshAccounts } from './account-status.ts';
 import type { ClaimedSource } from './claimed-source.ts';
@@ -81,6 +82,6 @@ function updateOf(
 /** What is wrong with the files of a run; null: nothing. */
 function describeFailures({ failed, firstFailure }: RunTally): string | null {
   if (firstFailure === null) return null;
-  const others = failed === 1 ? '' : ` ${failed - 1} more files failed.`;
+  const others = failed === 1 ? '' : ` ${countOf(failed - 1, 'more file')} failed.`;
   return `${firstFailure.slice(0, 470)}${others}`;
 }

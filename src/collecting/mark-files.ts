@@ -1,3 +1,4 @@
+import { countOf } from '../counts.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { Connector, FileOutcome } from './connector.ts';
@@ -62,5 +63,6 @@ async function describeFailure(
   }
   const details = [...lines, `The other rows are stored. The id of the import is ${importId}.`];
   const first = lines[0] === undefined ? '' : `, the first because of ${lines[0]}`;
-  return { sentence: `${rejected} of ${received ?? rejected} rows were rejected${first}.`, details };
+  const rows = countOf(received ?? rejected, 'row');
+  return { sentence: `${rejected} of ${rows} ${rejected === 1 ? 'was' : 'were'} rejected${first}.`, details };
 }

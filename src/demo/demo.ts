@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Failure } from '../cli/failure.ts';
 import { followImport, ImportAnswer, type ImportState } from '../cli/import-follow.ts';
-import { formatCount } from '../cli/terminal.ts';
 import type { Config } from '../config.ts';
+import { formatCount } from '../counts.ts';
 import { PortTakenError } from '../http/server.ts';
 import { createLog } from '../log.ts';
 import { ROLES, type Service, startService } from '../service.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../cli/failure.ts';
-import { formatCount } from '../cli/terminal.ts';
+import { formatCount } from '../counts.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Screen } from './screen.ts';
 

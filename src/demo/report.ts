@@ -1,4 +1,5 @@
-import { formatCount, renderTable } from '../cli/terminal.ts';
+import { renderTable } from '../cli/terminal.ts';
+import { formatCount } from '../counts.ts';
 import type { Progress } from './progress.ts';
 import type { Subscriber } from './subscriber.ts';
 

@@ -66,7 +66,8 @@ const GIVE_UP = `
 /** A file that cannot be read. The staged parts are kept here too. */
 const FAIL = `
   UPDATE imports SET status = 'failed', started_at = COALESCE(started_at, NOW(6)), finished_at = NOW(6), received = checkpoint,
-    error = IF(checkpoint = 0, ?, CONCAT(?, ' The ', checkpoint, ' rows before that are stored.'))
+    error = CONCAT(?, CASE checkpoint WHEN 0 THEN '' WHEN 1 THEN ' The row before that is stored.'
+      ELSE CONCAT(' The ', checkpoint, ' rows before that are stored.') END)
   WHERE id = ? AND status IN ('queued', 'running')`;
 
 export function createImporter(options: {
@@ -138,7 +139,7 @@ export function createImporter(options: {
   async function endFailed({ id: importId, format }: Unfinished, error: unknown): Promise<ImportOutcome> {
     if (error instanceof ImportTakenOverError) return 'nothing to do';
     if (error instanceof UnreadableFileError) {
-      await database.query(FAIL, [error.message, error.message, importId]);
+      await database.query(FAIL, [error.message, importId]);
       metrics?.ended(format, 'unreadable');
       log.info({ importId }, 'import failed: its file cannot be read');
       return 'done';

@@ -41,7 +41,7 @@ describe('ledgerbell import --dry-run', () => {
     expect(stdout).toMatch(/ TR330006100519786457841326 +1000\.00 +250\.50 +10\.00 +1241\.00 +0\.50 +TRY$/m);
     expect(stdout).toMatch(/^line \d+, warning: The closing balance is 1241\.00, /m);
     expect(lines.at(-2)).toBe(
-      'Nothing was stored (mt940): 2 rows, 2 new, 0 known already, 0 rejected; 1 statements, 1 warnings.',
+      'Nothing was stored (mt940): 2 rows, 2 new, 0 known already, 0 rejected; 1 statement, 1 warning.',
     );
     expect(await countRows(service)).toEqual(before);
   });
@@ -57,12 +57,14 @@ describe('ledgerbell import --dry-run', () => {
 
   it('names new accounts and rejected rows', async () => {
     const other = mt940(entries, { account: 'DE89370400440532013000' });
-    expect((await dryRun('other.sta', other)).stdout).toMatch(
+    const refused = await dryRun('other.sta', other);
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toMatch(
       /^line \d+, rejected: account DE89370400440532013000 is not one of your accounts/m,
     );
-    expect((await dryRun('other.sta', other, '--create-accounts')).stdout).toContain(
-      'A new account would be created: DE89370400440532013000 at ',
-    );
+    const created = await dryRun('other.sta', other, '--create-accounts');
+    expect(created.code).toBe(0);
+    expect(created.stdout).toContain('A new account would be created: DE89370400440532013000 at ');
   });
 
   it('says in one line why a file is refused', async () => {

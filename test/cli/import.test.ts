@@ -63,8 +63,12 @@ describe('ledgerbell import', () => {
       'march.sta',
       mt940([{ day: 2, amount: 10 }], { account: 'DE89370400440532013000' }),
     );
-    const refused = documentOf(await importFile(path, '--json')).import;
-    expect(refused).toMatchObject({ format: 'auto', inserted: 0, rejected: 1 });
+    const refused = await importFile(path, '--json');
+    expect({ code: refused.code, ...JSON.parse(refused.stdout).import }).toMatchObject({
+      code: 1,
+      inserted: 0,
+      rejected: 1,
+    });
     const created = documentOf(
       await importFile(path, '--create-accounts', '--format', 'mt940', '--json'),
     ).import;
@@ -78,6 +82,17 @@ describe('ledgerbell import', () => {
     expect(stdout).toMatch(
       /^Import \d+ is done: 3 rows, 2 new, 0 known already, 1 rejected; 0 deliveries\.\nWhy rows were rejected: npm run cli -- imports errors \d+\n$/,
     );
+  });
+
+  it('ends with 1 when every row was rejected, and not when one of them is known already', async () => {
+    const path = await file('all.jsonl', '{"amount":"12,3"}\n'.repeat(2));
+    const { code, stdout, stderr } = await importFile(path);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(stdout).toMatch(/: 2 rows, 0 new, 0 known already, 2 rejected; 0 deliveries\.\nWhy rows were/);
+    const [known = {}] = rows('half', 1);
+    const mixed = await file('mixed.jsonl', `${ndjson([known])}{"amount":"12,3"}\n`);
+    expect((await importFile(mixed)).code).toBe(0);
+    expect((await importFile(mixed)).stdout).toContain(': 2 rows, 0 new, 1 known already, 1 rejected; ');
   });
 
   it('sends a file of many megabytes', async () => {

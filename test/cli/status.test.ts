@@ -124,7 +124,7 @@ describe('a person', () => {
       '--limit',
       '1',
     );
-    expect(stderr).toBe('There are more than these 1: say how many with --limit.\n');
+    expect(stderr).toBe('There are more than 1: say how many with --limit.\n');
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
     expect(lines[0]).toMatch(/^ *id +title +event +account +status +pending +failed +endpoint$/);

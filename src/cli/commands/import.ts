@@ -1,11 +1,19 @@
 import { Command } from 'commander';
 import type * as v from 'valibot';
+import { countOf } from '../../counts.ts';
 import { DryRunView } from '../../imports/dry-run-view.ts';
 import type { Api } from '../api-client.ts';
 import type { CommandContext } from '../context.ts';
 import { printDryRun } from '../dry-run-output.ts';
-import { Failure } from '../failure.ts';
-import { followImport, ImportAnswer, type ImportState, rowsDone } from '../import-follow.ts';
+import { Failure, NegativeAnswer } from '../failure.ts';
+import {
+  describeRows,
+  followImport,
+  ImportAnswer,
+  type ImportState,
+  isAllRejected,
+  rowsDone,
+} from '../import-follow.ts';
 import { createProgress } from '../import-progress.ts';
 import { withApi } from '../service-access.ts';
 import {
@@ -15,7 +23,6 @@ import {
   type StatementFile,
   type StatementParameters,
 } from '../statement-file.ts';
-import { formatCount } from '../terminal.ts';
 import { parseHttpUrl, parseId } from '../values.ts';
 
 interface Options extends StatementParameters {
@@ -63,6 +70,7 @@ export const importCommand = (context: CommandContext) =>
         const rows = file.format === 'ndjson' ? lines : undefined;
         const ended = await follow(api, answer.import, rows, context.signal);
         context.terminal.answer(json, { import: ended }, describe(ended));
+        if (isAllRejected(ended)) throw new NegativeAnswer('every row was rejected');
       });
     });
 
@@ -111,14 +119,7 @@ async function follow(
 }
 
 function describe(state: ImportState): string {
-  const [rows, inserted, duplicates, rejected, deliveries] = [
-    rowsDone(state),
-    state.inserted,
-    state.duplicates,
-    state.rejected,
-    state.deliveries,
-  ].map(formatCount);
-  const summary = `Import ${state.id} is done: ${rows} rows, ${inserted} new, ${duplicates} known already, ${rejected} rejected; ${deliveries} deliveries.`;
+  const summary = `Import ${state.id} is done: ${describeRows(state)}; ${countOf(state.deliveries, 'delivery', 'deliveries')}.`;
   return state.rejected === 0
     ? summary
     : `${summary}\nWhy rows were rejected: npm run cli -- imports errors ${state.id}`;

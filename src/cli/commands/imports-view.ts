@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { formatCount } from '../../counts.ts';
 import { ImportView } from '../../imports/view.ts';
 import type { ZoneOffset } from '../../zone-offset.ts';
 import { type Column, formatTime, renderFacts } from '../table-output.ts';
-import { formatCount } from '../terminal.ts';
 
 /** An import as the API shows it. */
 export const Import = v.looseObject(ImportView.entries);

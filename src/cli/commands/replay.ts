@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
+import { countOf } from '../../counts.ts';
 import { REPLAYABLE, type Replayable } from '../../deliveries/create-replay.ts';
 import { ReplayView } from '../../deliveries/replay.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount } from '../terminal.ts';
 import { parseId, readMomentUtc } from '../values.ts';
 import { WebhookAnswer } from './webhooks-view.ts';
 
@@ -49,10 +49,14 @@ export const replayCommand = (context: CommandContext) =>
       });
       const { replay, webhook } = answer;
       const many = dryRun ? 'More than 100,000' : 'More than a thousand';
-      const what = `${replay.matched === null ? many : formatCount(replay.matched)} ${status} notifications of webhook ${id}`;
+      const found =
+        replay.matched === null
+          ? `${many} ${status} notifications`
+          : countOf(replay.matched, `${status} notification`);
+      const what = `${found} of webhook ${id}`;
       const when = webhook.status === 'paused' ? ' They are sent when the webhook is active again.' : '';
       const text = dryRun
         ? `${what} would be sent again. Nothing was sent.`
-        : `${what} are sent again.${when}`;
+        : `${what} ${replay.matched === 1 ? 'is' : 'are'} sent again.${when}`;
       context.terminal.answer(options.json, { replay }, text);
     });

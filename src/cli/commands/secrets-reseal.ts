@@ -1,5 +1,6 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
+import { countOf } from '../../counts.ts';
 import { countForeign, type Resealed, resealAll } from '../../database/reseal.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { byOperator, recordChange } from '../../http/audit.ts';
@@ -7,7 +8,6 @@ import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';
 import { operatorName } from '../operator-name.ts';
-import { formatCount } from '../terminal.ts';
 
 /** Values that cannot be opened are named up to this number. */
 const NAMED = 10;
@@ -39,18 +39,18 @@ const record = (database: Sql, values: number) =>
   recordChange(database, byOperator({ source: 'command line', name: operatorName() }, null), {
     action: 'reseal',
     subject: 'secrets',
-    detail: `${formatCount(values)} values`,
+    detail: countOf(values, 'value'),
   });
 
 const describe = ({ resealed, remaining }: Resealed): string =>
-  `${formatCount(resealed)} secrets were sealed with SECRET_KEY. ${formatCount(remaining)} remain with another key.`;
+  `${countOf(resealed, 'secret was', 'secrets were')} sealed with SECRET_KEY. ${countOf(remaining, 'remains', 'remain')} with another key.`;
 
 function reasonToFail({ remaining, unreadable }: Resealed): string | null {
   if (remaining === 0) return null;
   if (unreadable.length === 0)
     return 'A process still seals with another key: start all processes with this SECRET_KEY, and repeat the command.';
   const named = unreadable.slice(0, NAMED).join(', ');
-  return `${formatCount(unreadable.length)} secrets cannot be opened with SECRET_KEY or SECRET_KEY_PREVIOUS: ${named}${unreadable.length > NAMED ? ' …' : ''}.`;
+  return `${countOf(unreadable.length, 'secret')} cannot be opened with SECRET_KEY or SECRET_KEY_PREVIOUS: ${named}${unreadable.length > NAMED ? ' …' : ''}.`;
 }
 
 /** Drawn on standard error, and only if that is a terminal. */

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import * as v from 'valibot';
+import { countOf } from '../../counts.ts';
 import type { Api } from '../api-client.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure, NegativeAnswer } from '../failure.ts';
 import { oneLine } from '../table-output.ts';
-import { formatCount } from '../terminal.ts';
 import { parseId } from '../values.ts';
 import { SourceAnswer, SourceRun } from './sources-view.ts';
 
@@ -53,6 +53,5 @@ async function waitForRun(api: Api, id: string, after: number, signal: AbortSign
 }
 
 function describeRun({ id, status, files, error }: SourceRun): string {
-  const counted = `${formatCount(files)} ${files === 1 ? 'file' : 'files'}`;
-  return `Run ${id} is ${status}: ${counted}.${error === null ? '' : ` ${oneLine(error)}`}`;
+  return `Run ${id} is ${status}: ${countOf(files, 'file')}.${error === null ? '' : ` ${oneLine(error)}`}`;
 }

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
+import { formatCount } from '../../counts.ts';
 import { RunView } from '../../sources/list-runs.ts';
 import { SourceView } from '../../sources/view.ts';
 import type { ZoneOffset } from '../../zone-offset.ts';
 import { type Column, formatTime, renderFacts } from '../table-output.ts';
-import { formatCount } from '../terminal.ts';
 
 /** A source as the API shows it. Kinds and fields of a newer service are kept for --json. */
 export const Source = v.looseObject({ ...SourceView.entries, kind: v.string() });

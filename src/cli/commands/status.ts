@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { formatCount } from '../../counts.ts';
 import type { Deletion } from '../../deleting/deletions.ts';
 import { formatMoment } from '../../moment.ts';
 import type { UnfinishedImport, WebhookNeedingAttention } from '../../ops/console-queries.ts';
@@ -7,7 +8,6 @@ import type { CommandContext } from '../context.ts';
 import { NegativeAnswer } from '../failure.ts';
 import { findProblems, readStatus, type StatusReport } from '../status-report.ts';
 import { type Column, renderColumns, renderFacts } from '../table-output.ts';
-import { formatCount } from '../terminal.ts';
 
 /** `ledgerbell status` */
 export const statusCommand = (context: CommandContext) =>

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
+import { formatCount } from '../../counts.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import { confirm } from '../confirm.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount } from '../terminal.ts';
 import { parseId } from '../values.ts';
 import { WebhookAnswer } from './webhooks-view.ts';
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { formatCount } from '../../counts.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
-import { formatCount } from '../terminal.ts';
 import { parseId } from '../values.ts';
 import { WebhookAnswer } from './webhooks-view.ts';
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { formatCount } from '../../counts.ts';
 import { WebhookView } from '../../webhooks/view.ts';
 import type { ZoneOffset } from '../../zone-offset.ts';
 import { type Column, formatTime, renderFacts } from '../table-output.ts';
-import { formatCount } from '../terminal.ts';
 
 /** A webhook as the API shows it. Fields of a newer service are kept for --json. */
 export const Webhook = v.looseObject(WebhookView.entries);

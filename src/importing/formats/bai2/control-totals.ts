@@ -1,3 +1,4 @@
+import { countOf } from '../../../counts.ts';
 import { parseDigits } from './implied-amount.ts';
 import { readFields } from './record-fields.ts';
 import type { BaiRecord } from './records.ts';
@@ -50,11 +51,11 @@ export function createControlTotals() {
         );
       if (children !== null && children !== BigInt(level.children))
         differences.push(
-          `The trailer of the ${name} counts ${children} ${name === 'group' ? 'accounts' : 'groups'}, but there are ${level.children}.`,
+          `The trailer of the ${name} counts ${countOf(children, name === 'group' ? 'account' : 'group')}, but there are ${level.children}.`,
         );
       if (records !== null && records !== BigInt(level.records))
         differences.push(
-          `The trailer of the ${name} counts ${records} records, but there are ${level.records}.`,
+          `The trailer of the ${name} counts ${countOf(records, 'record')}, but there are ${level.records}.`,
         );
       return differences;
     },

@@ -1,3 +1,4 @@
+import { countOf } from '../../../counts.ts';
 import type { Entry } from '../statement.ts';
 import { readCurrency, splitAccount } from './account-cells.ts';
 import { createAmountReader } from './amounts.ts';
@@ -68,7 +69,7 @@ export function createEntryReader(
     if (isDetail(row)) return { kind: 'ignored' };
     const surplus = row.length > width ? row.slice(width).find((cell) => textOf(cell) !== '') : undefined;
     if (surplus !== undefined) {
-      const message = `${quote(surplus)} is beyond the ${width} columns of the heading: is a separator not in quotation marks?`;
+      const message = `${quote(surplus)} is beyond the ${countOf(width, 'column')} of the heading: is a separator not in quotation marks?`;
       return { kind: 'fault', fault: { path: 'row', message } };
     }
     const date = readDate(dateCell);
