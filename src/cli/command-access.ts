@@ -60,10 +60,16 @@ export async function withAccess<T>(
   }
 }
 
-/** The API names the field of its body or query, such as `account.0`. The command has an option for each. */
-function withOptionName(error: unknown): unknown {
+/** Options that are not called like the field of the API. */
+const OPTION_OF: Readonly<Record<string, string>> = { account_id: 'account' };
+
+/**
+ * The API names the field of its body or query, such as `account.0`. The error that is returned names the command's option instead.
+ * @param fields that the command has an option for. By default all.
+ */
+export function withOptionName(error: unknown, fields?: readonly string[]): unknown {
   const [issue] = error instanceof RefusedError ? error.issues : [];
   const [field] = issue?.path.split('.') ?? [];
-  if (issue === undefined || !field) return error;
-  return new Failure(`--${field.replaceAll('_', '-')} ${issue.message}.`);
+  if (issue === undefined || !field || fields?.includes(field) === false) return error;
+  return new Failure(`--${OPTION_OF[field] ?? field.replaceAll('_', '-')} ${issue.message}.`);
 }

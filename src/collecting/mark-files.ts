@@ -1,5 +1,6 @@
 import { countOf } from '../counts.ts';
 import type { Sql } from '../database/transaction.ts';
+import { inWordsOf } from '../importing/statements/advice.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { Connector, FileOutcome } from './connector.ts';
 import { type EndedFile, findEndedFiles, findReasons, setOutcome } from './source-files.ts';
@@ -44,7 +45,10 @@ export function addFailure(tally: RunTally, name: string, sentence: string): voi
   tally.firstFailure ??= `${name}: ${sentence}`;
 }
 
-/** Why a file counts as failed: it could not be read, or rows of it were rejected. @returns null when it did not fail. */
+/**
+ * Why a file counts as failed, for the people of its source: it could not be read, or rows of it were rejected.
+ * @returns null when it did not fail.
+ */
 async function describeFailure(
   sql: Sql,
   { import_id: importId, status, error, received, rejected }: EndedFile,
@@ -53,15 +57,18 @@ async function describeFailure(
   if (isRead && rejected === 0) return null;
   const reasons = rejected === 0 ? [] : await findReasons(sql, importId, SHOWN_REASONS);
   const lines = reasons.map(({ line, path, message }) =>
-    [line === 0 ? '' : `line ${line}`, path, message].filter((it) => it !== '').join(', '),
+    [line === 0 ? '' : `line ${line}`, path, inWordsOf('source', message)]
+      .filter((it) => it !== '')
+      .join(', '),
   );
   if (!isRead) {
     return {
-      sentence: error ?? 'The file could not be read.',
+      sentence: inWordsOf('source', error ?? 'The file could not be read.'),
       details: [...lines, `The id of the import is ${importId}.`],
     };
   }
-  const details = [...lines, `The other rows are stored. The id of the import is ${importId}.`];
+  const others = received === null || received > rejected ? 'The other rows are stored. ' : '';
+  const details = [...lines, `${others}The id of the import is ${importId}.`];
   const first = lines[0] === undefined ? '' : `, the first because of ${lines[0]}`;
   const rows = countOf(received ?? rejected, 'row');
   return { sentence: `${rejected} of ${rows} ${rejected === 1 ? 'was' : 'were'} rejected${first}.`, details };

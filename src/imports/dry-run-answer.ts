@@ -6,6 +6,7 @@ import { runDry } from '../importing/dry-run.ts';
 import { FORMATS, isFormatName } from '../importing/formats/index.ts';
 import { cutIntoParts } from '../importing/parts.ts';
 import type { Upload } from '../importing/stage.ts';
+import { ADVICE } from '../importing/statements/advice.ts';
 import { createAccountFinder } from '../importing/statements/find-account.ts';
 import type { StatementFormats } from '../importing/statements/formats.ts';
 import { readStatementFile } from '../importing/statements/read-file.ts';
@@ -86,7 +87,7 @@ export async function* limitWork(
     if (worked > WORK_LIMIT) {
       throw new Problem(
         'too-large',
-        `A dry run may take ${WORK_LIMIT / SECOND} s, and this file takes longer. Nothing was stored. Import it without dry_run, or try a part of it.`,
+        `A dry run may take ${WORK_LIMIT / SECOND} s, and this file takes longer. Nothing was stored. ${ADVICE.notDry}, or try a part of it.`,
       );
     }
   }

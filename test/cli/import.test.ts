@@ -50,7 +50,7 @@ describe('ledgerbell import', () => {
   it('takes the format from --format where the name does not say it', async () => {
     const path = await file('movements.txt', JSON.stringify({ transactions: rows('named', 2) }));
     expect(reasonOf(await importFile(path))).toMatch(
-      /^error: The file is in no format that is supported\. .* JSON and NDJSON need their own content types\.$/,
+      /^error: The file is in no format that is supported\. .* use --format NAME\. .* a name that ends in \.json or \.ndjson, or --format\.$/,
     );
     expect(documentOf(await importFile(path, '--format', 'json', '--json')).import).toMatchObject({
       format: 'json',
@@ -138,6 +138,20 @@ describe('ledgerbell import', () => {
     const unknown = await runCli(['import', path, '--key', 'lb_tellnobody', '--url', service.url]);
     expect(reasonOf(unknown)).toBe(
       `error: This API key does not exist. It may be mistyped, or it was deleted. Asked was ${service.url}.`,
+    );
+  });
+
+  it('names options where the API names parameters, and not with --json', async () => {
+    const statement = await file('words.sta', mt940([{ day: 2, amount: 10 }], { account: 'XY12345678' }));
+    const advice = 'create it, use --account, or use --create-accounts';
+    expect((await importFile(statement, '--dry-run')).stdout).toContain(advice);
+    const { id } = JSON.parse((await importFile(statement, '--json')).stdout).import;
+    const errors = (...args: string[]) =>
+      runCli(['imports', 'errors', String(id), '--key', key, '--url', service.url, ...args]);
+    expect((await errors()).stdout).toContain(advice);
+    expect((await errors('--json')).stdout).toContain('send create_accounts=true with the file');
+    expect(reasonOf(await importFile(statement, '--account', '999999999'))).toBe(
+      'error: --account is not one of your accounts.',
     );
   });
 

@@ -100,7 +100,7 @@ describe('a file whose beginning shows that it cannot be read is refused', () =>
   it('with what is supported, and what to do', async () => {
     const { body } = await post(await customer(), LETTER);
     expect(body.detail).toMatch(
-      / Supported are MT940, .* say which with format\. For a CSV or XLSX file of another bank, write a profile/,
+      / Supported are MT940, .* send format=NAME with the file\. For a CSV or XLSX file of another bank, write a profile/,
     );
     expect(body.errors).toEqual([{ path: 'file', message: 'The file is in no format that is supported.' }]);
   });

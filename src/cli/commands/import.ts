@@ -3,6 +3,7 @@ import type * as v from 'valibot';
 import { countOf } from '../../counts.ts';
 import { DryRunView } from '../../imports/dry-run-view.ts';
 import type { Api } from '../api-client.ts';
+import { withOptionName } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
 import { printDryRun } from '../dry-run-output.ts';
 import { Failure, NegativeAnswer } from '../failure.ts';
@@ -74,6 +75,9 @@ export const importCommand = (context: CommandContext) =>
       });
     });
 
+/** What is wrong with a file itself has no option. */
+const FIELDS_WITH_OPTION = ['format', 'account_id', 'profile', 'create_accounts'];
+
 /** Uploads the file. @returns the answer, and how many lines the file has. */
 async function send<S extends v.GenericSchema>(
   api: Api,
@@ -89,7 +93,9 @@ async function send<S extends v.GenericSchema>(
       sent += bytes;
       bar.update(sent);
     });
-    const answer = await api.upload(importPath(file, parameters), upload, schema);
+    const answer = await api.upload(importPath(file, parameters), upload, schema).catch((error: unknown) => {
+      throw withOptionName(error, FIELDS_WITH_OPTION);
+    });
     return { answer, lines: countLines() };
   } finally {
     bar.stop();

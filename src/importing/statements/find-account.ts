@@ -3,6 +3,7 @@ import type { Sql } from '../../database/transaction.ts';
 import type { FoundAccount } from '../formats/format.ts';
 import type { AccountReference } from '../formats/statement.ts';
 import { VISIBLE_TO_IMPORT } from '../visible-accounts.ts';
+import { ADVICE } from './advice.ts';
 import type { FindAccount } from './statement-rows.ts';
 
 /** Finds the account that a statement is about. */
@@ -84,10 +85,10 @@ const nameOf = ({ iban, number }: AccountReference): string | null =>
 function unknown(reference: AccountReference): FoundAccount {
   const name = nameOf(reference);
   if (name === null) {
-    return { problem: 'the statement does not say which account it is about: send account_id with the file' };
+    return { problem: `the statement does not say which account it is about: ${ADVICE.account}` };
   }
   return {
-    problem: `${name.slice(0, 40)} is not one of your accounts: create it, or send account_id or create_accounts=true with the file`,
+    problem: `${name.slice(0, 40)} is not one of your accounts: create it, ${ADVICE.account}, or ${ADVICE.newAccounts}`,
   };
 }
 

@@ -12,6 +12,7 @@ import type { Profile } from '../formats/profiles/profile.ts';
 import type { StatementEvent } from '../formats/statement.ts';
 import { looksLikeXlsx } from '../formats/xlsx/detect.ts';
 import { createXlsxParser } from '../formats/xlsx/parse.ts';
+import { ADVICE } from './advice.ts';
 import { decode, decodeStart } from './decode.ts';
 import { UnreadableFileError } from './unreadable.ts';
 
@@ -60,7 +61,7 @@ export function createStatementFormats(profiles: readonly Profile[]): StatementF
     const profile = name === null ? detectProfile(decodeStart(start), profiles) : named(name);
     if (profile === null) {
       throw new UnreadableFileError(
-        'The headings of the file fit no profile, or several: say which with profile=NAME.',
+        `The headings of the file fit no profile, or several: ${ADVICE.profile}.`,
       );
     }
     return createCsvParser(profile)(decode(bytes, profile.encoding));

@@ -1,5 +1,6 @@
 import type { Row } from '../formats/format.ts';
 import type { StatementEvent } from '../formats/statement.ts';
+import { ADVICE } from './advice.ts';
 import { START_BYTES, type StatementFormat, type StatementFormats } from './formats.ts';
 import { lookAhead } from './look-ahead.ts';
 import { peek } from './peek.ts';
@@ -71,7 +72,7 @@ async function openFile(
 ): Promise<{ found: StatementFormat; events: AsyncIterable<StatementEvent[]> }> {
   const { start, bytes } = await peek(file.bytes, START_BYTES);
   const started = { start: start.subarray(0, START_BYTES), bytes };
-  if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`, EMPTY_ADVICE);
+  if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`, ADVICE.empty);
   // Whoever names a profile has a table. A workbook is detected, so it is CSV.
   const table = profile === null ? null : 'csv';
   const found = format === 'auto' ? (formats.detect(started.start) ?? table) : format;
@@ -81,10 +82,7 @@ async function openFile(
   return { found, events: formats.parse(started, found, profile) };
 }
 
-const EMPTY_ADVICE = 'Check how your program sends it: curl needs --data-binary @FILE.';
-
-const FORMAT_ADVICE =
-  'Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, say which with format. For a CSV or XLSX file of another bank, write a profile: docs/formats/csv.md. JSON and NDJSON need their own content types.';
+const FORMAT_ADVICE = `Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, ${ADVICE.format}. For a CSV or XLSX file of another bank, write a profile: docs/formats/csv.md. ${ADVICE.type}`;
 
 const nameOf = ({ name }: UnpackedFile): string =>
   name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;
