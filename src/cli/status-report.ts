@@ -4,6 +4,8 @@ import { isConnectionError } from '../database/transaction.ts';
 import { type Deletion, readDeletions } from '../deleting/deletions.ts';
 import { findRunning } from '../embedded/servers.ts';
 import {
+  type FailingSource,
+  readFailingSources,
   readUnfinishedImports,
   readWebhooksNeedingAttention,
   type UnfinishedImport,
@@ -26,6 +28,7 @@ interface Work {
   oldestPending: Date | null;
   webhooks: WebhookNeedingAttention[];
   imports: UnfinishedImport[];
+  sources: FailingSource[];
   deletions: Deletion[];
 }
 
@@ -76,6 +79,7 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
     oldestPending: await readOldestPending(database),
     webhooks: await readWebhooksNeedingAttention(database),
     imports: await readUnfinishedImports(database),
+    sources: await readFailingSources(database),
     deletions: await readDeletions(database),
   };
   const seen = await readProcesses(database);
@@ -85,18 +89,21 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
 
 /**
  * What an operator has to do something about, a sentence each. A subscriber's endpoint that fails, and a webhook that its owner has
- * paused or that was disabled, are not among it: they say nothing about this installation.
+ * paused or that was disabled, are not among it: they say nothing about this installation. Neither does a file that cannot be read,
+ * unless a source has collected it, whose error shows it until a later file is imported well.
  */
 export function findProblems({ mysql, redis, migrations, processes, work }: StatusReport): string[] {
   const missing = Object.entries(processes ?? {}).flatMap(([role, count]) => (count === 0 ? [role] : []));
-  const failed = work?.totals.imports.failed ?? 0;
+  const givenUp = work?.totals.importsGivenUp ?? 0;
+  const failing = work?.totals.failingSources ?? 0;
   const quarantined = work?.totals.quarantined ?? 0;
   return [
     ...(mysql === 'ok' ? [] : ['MySQL cannot be reached.']),
     ...(redis === 'ok' ? [] : ['Redis cannot be reached.']),
     ...(migrations === 'not run' ? ['The database schema is not up to date.'] : []),
     ...missing.map((role) => `No process runs the role ${role}.`),
-    ...(failed === 0 ? [] : [`${countOf(failed, 'import has', 'imports have')} failed.`]),
+    ...(givenUp === 0 ? [] : [`${countOf(givenUp, 'import was', 'imports were')} given up.`]),
+    ...(failing === 0 ? [] : [`${countOf(failing, 'source is', 'sources are')} failing.`]),
     ...(quarantined === 0 ? [] : [`${countOf(quarantined, 'webhook is', 'webhooks are')} quarantined.`]),
   ];
 }

@@ -51,7 +51,7 @@ interface Unfinished {
 }
 
 /** An import fails after this many runs in a row that stored no chunk: it crashes its process, or cannot be read. */
-const MAX_CRASHES = 10;
+export const MAX_CRASHES = 10;
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `

@@ -13,6 +13,55 @@ afterAll(() => rm(sourcesDir, { recursive: true, force: true }));
 const running = useRunningService(12, { SOURCES_DIR: sourcesDir });
 const { asOperator, withKey } = running;
 
+describe('status', () => {
+  const status = async () => {
+    const { code, stdout } = await asOperator('status', '--json');
+    return { code, ...JSON.parse(stdout) };
+  };
+
+  it('names a source whose last file has failed, until a later one is imported well', async () => {
+    const options = ['--title', 'Durum', '--kind', 'folder', '--path', 'status', '--cron', '0 0 1 1 *'];
+    const account = ['--account', running.customer.account, '--customer', running.customer.id];
+    const { source } = documentOf(await asOperator('sources', 'create', ...options, ...account, '--json'));
+    const id = String(source.id);
+    const inbox = join(sourcesDir, running.customer.id, 'status');
+    await mkdir(inbox, { recursive: true });
+    const collect = async (name: string, content: string) => {
+      await writeQuietly(join(inbox, name), content);
+      expect((await asOperator('sources', 'run', id, '--wait')).code).toBe(0);
+    };
+
+    await collect('letter.doc', 'Dear Sir or Madam');
+    expect(await status()).toMatchObject({
+      code: 1,
+      problems: ['1 source is failing.'],
+      failing_sources: 1,
+      sources: [
+        { id: source.id, title: 'Durum', customer: 'Örnek', error: expect.stringMatching(/^letter/) },
+      ],
+      imports: { failed: 1 },
+    });
+    expect((await asOperator('status')).stdout).toMatch(/^Not well: 1 source is failing\.\n/);
+    // A run that finds nothing says nothing about the file.
+    expect((await asOperator('sources', 'run', id, '--wait')).code).toBe(0);
+    expect(await status()).toMatchObject({ code: 1, failing_sources: 1 });
+
+    await collect('march.sta', mt940([{ day: 2, amount: 1, reference: 'status' }]));
+    expect(await status()).toMatchObject({ code: 0, problems: [], sources: [], imports: { failed: 1 } });
+  });
+
+  it('does not name a source that is paused', async () => {
+    const options = ['--title', 'Boş', '--kind', 'folder', '--path', 'paused', '--cron', '0 0 1 1 *'];
+    const owner = ['--customer', running.customer.id, '--json'];
+    const { source } = documentOf(await asOperator('sources', 'create', ...options, ...owner));
+    await writeFile(join(sourcesDir, running.customer.id, 'paused'), 'a file');
+    expect((await asOperator('sources', 'run', String(source.id), '--wait')).code).toBe(1);
+    expect(await status()).toMatchObject({ code: 1, failing_sources: 1 });
+    await asOperator('sources', 'pause', String(source.id));
+    expect(await status()).toMatchObject({ code: 0, failing_sources: 0 });
+  });
+});
+
 describe.each(['as the operator', 'with an API key'])('%s', (access) => {
   const http = access === 'with an API key';
   const who = () => (http ? [] : ['--customer', running.customer.id]);

@@ -23,7 +23,7 @@ describe('imports retry', () => {
     expect(listed.code).toBe(1);
     expect(JSON.parse(listed.stdout)).toMatchObject({
       status: 'not well',
-      problems: ['1 import has failed.'],
+      problems: ['1 import was given up.'],
       imports: { failed: 1, list: [{ id: insertId, status: 'failed', error: 'x' }] },
     });
     const { code, stdout } = await asOperator('imports', 'retry', String(insertId));

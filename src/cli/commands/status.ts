@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { formatCount } from '../../counts.ts';
 import type { Deletion } from '../../deleting/deletions.ts';
 import { formatMoment } from '../../moment.ts';
-import type { UnfinishedImport, WebhookNeedingAttention } from '../../ops/console-queries.ts';
+import type { FailingSource, UnfinishedImport, WebhookNeedingAttention } from '../../ops/console-queries.ts';
 import type { ZoneOffset } from '../../zone-offset.ts';
 import type { CommandContext } from '../context.ts';
 import { NegativeAnswer } from '../failure.ts';
@@ -33,6 +33,8 @@ const documentOf = ({ work, ...report }: StatusReport, problems: readonly string
   webhooks_needing_attention: work?.totals.needingAttention ?? null,
   webhooks: work?.webhooks.map(viewWebhook) ?? null,
   imports: work === null ? null : { ...work.totals.imports, list: work.imports.map(viewImport) },
+  failing_sources: work?.totals.failingSources ?? null,
+  sources: work?.sources.map(viewSource) ?? null,
   deletions: work?.deletions.map(viewDeletion) ?? null,
 });
 
@@ -55,6 +57,14 @@ const viewImport = (it: UnfinishedImport) => ({
   rows_stored: it.checkpoint,
   received_at: it.received_at.toISOString(),
   error: it.error,
+});
+
+const viewSource = (it: FailingSource) => ({
+  id: Number(it.id),
+  title: it.title,
+  customer: it.customer,
+  error: it.error,
+  last_run_at: it.last_run_at?.toISOString() ?? null,
 });
 
 const viewDeletion = (it: Deletion) => ({
@@ -91,6 +101,7 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
       'imports queued, running, failed',
       totals ? Object.values(totals.imports).map(formatCount).join(', ') : null,
     ],
+    ['failing sources', count(totals?.failingSources)],
   ]);
   const webhooks: readonly Column<WebhookNeedingAttention>[] = [
     ['webhook', ({ id }) => id, 'right'],
@@ -109,6 +120,13 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
     ['received', ({ received_at }) => time(received_at)],
     ['error', ({ error }) => error],
   ];
+  const sources: readonly Column<FailingSource>[] = [
+    ['source', ({ id }) => id, 'right'],
+    ['title', ({ title }) => title],
+    ['customer', ({ customer }) => customer],
+    ['last run', ({ last_run_at }) => time(last_run_at)],
+    ['error', ({ error }) => error],
+  ];
   const deletions: readonly Column<Deletion>[] = [
     ['deleting', ({ accountId }) => (accountId === null ? 'customer' : `account ${accountId}`)],
     ['customer', ({ customerId }) => customerId, 'right'],
@@ -121,6 +139,7 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
     facts,
     ...(work && work.webhooks.length > 0 ? [renderColumns(webhooks, work.webhooks)] : []),
     ...(work && work.imports.length > 0 ? [renderColumns(imports, work.imports)] : []),
+    ...(work && work.sources.length > 0 ? [renderColumns(sources, work.sources)] : []),
     ...(work && work.deletions.length > 0 ? [renderColumns(deletions, work.deletions)] : []),
   ].join('\n\n');
 }
