@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { type Config, requireServers } from '../config.ts';
@@ -7,7 +8,7 @@ import { createSecretBox, type SecretBox } from '../database/secret-box.ts';
 import { checkSecretKey } from '../database/secret-check.ts';
 import { DataDirInUseError } from '../embedded/ownership.ts';
 import { loadOrCreateSecretKey } from '../embedded/secret-key.ts';
-import { findRunning, startEmbedded } from '../embedded/servers.ts';
+import { findRunning, hasDatabase, startEmbedded } from '../embedded/servers.ts';
 import type { CommandContext } from './context.ts';
 import { Failure, SCHEMA_MISSING } from './failure.ts';
 
@@ -42,15 +43,19 @@ interface Location {
  * embedded one that is started and migrated for this command.
  * @param migrations `run` migrates the schema first, `expect` requires it to be up to date, `ignore` leaves that to
  * `work`, which must not seal anything.
- * @throws {Failure} when the schema is not up to date. {SecretBoxError} when SECRET_KEY is another one. Errors of MySQL are passed on.
+ * @param mayBegin whether an embedded database that is new and empty may be started: the command creates what is first in one.
+ * @throws {Failure} when there is no database to look at, or its schema is not up to date. {SecretBoxError} when SECRET_KEY is another one. Errors of MySQL are passed on.
  */
 export async function withInstallation<T>(
   { readConfig, terminal }: CommandContext,
   work: (installation: Installation) => Promise<T>,
-  { migrations = 'expect' }: { migrations?: 'run' | 'expect' | 'ignore' } = {},
+  {
+    migrations = 'expect',
+    mayBegin = migrations === 'run',
+  }: { migrations?: 'run' | 'expect' | 'ignore'; mayBegin?: boolean } = {},
 ): Promise<T> {
   const config = readConfig();
-  const { databaseUrl, redisUrl, own, stop } = await locate(config, terminal.note);
+  const { databaseUrl, redisUrl, own, stop } = await locate(config, { mayBegin, note: terminal.note });
   try {
     const secretKey = config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir));
     const database = createDataSource(databaseUrl, { poolSize: POOL_SIZE });
@@ -71,14 +76,26 @@ export async function withInstallation<T>(
   }
 }
 
-async function locate(config: Config, note: (line: string) => void): Promise<Location> {
+interface Start {
+  mayBegin: boolean;
+  note: (line: string) => void;
+}
+
+/** For a command that would otherwise look into a new and empty database, where another folder was meant. */
+export const noDatabaseIn = (dataDir: string): string =>
+  `There is no database in ${resolve(dataDir)}, and no service runs on it.`;
+
+const OTHER_FOLDER =
+  'Set DATA_DIR to the folder of your service. To begin here: npm run cli -- customers create --name NAME';
+
+async function locate(config: Config, start: Start): Promise<Location> {
   requireServers(config, ['databaseUrl']);
   const { databaseUrl, redisUrl } = config;
   if (databaseUrl !== undefined) {
     const running = redisUrl === undefined ? await findRunning(config.dataDir) : null;
     return { databaseUrl, redisUrl: redisUrl ?? running?.redisUrl, own: false, stop: async () => {} };
   }
-  return pRetry(() => locateEmbedded(config, note), {
+  return pRetry(() => locateEmbedded(config, start), {
     retries: Number.POSITIVE_INFINITY,
     factor: 1,
     minTimeout: 250,
@@ -88,13 +105,14 @@ async function locate(config: Config, note: (line: string) => void): Promise<Loc
   });
 }
 
-async function locateEmbedded(config: Config, note: (line: string) => void): Promise<Location> {
+async function locateEmbedded(config: Config, { mayBegin, note }: Start): Promise<Location> {
   const { dataDir, install, redisUrl } = config;
   const running = await findRunning(dataDir);
   if (running?.databaseUrl !== undefined) {
     const { databaseUrl } = running;
     return { databaseUrl, redisUrl: redisUrl ?? running.redisUrl, own: false, stop: async () => {} };
   }
+  if (!mayBegin && !hasDatabase(dataDir)) throw new Failure(`${noDatabaseIn(dataDir)} ${OTHER_FOLDER}`);
   const embedded = await startEmbedded({ dataDir, mysql: true, redis: false, install, announce: note });
   if (embedded.databaseUrl === undefined)
     throw new Error('the embedded MySQL started without telling where it is');

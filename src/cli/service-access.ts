@@ -1,15 +1,17 @@
 import * as v from 'valibot';
 import type { Config } from '../config.ts';
-import { findRunning } from '../embedded/servers.ts';
+import { findRunning, hasDatabase } from '../embedded/servers.ts';
 import { createLog } from '../log.ts';
 import { ROLES, startService } from '../service.ts';
 import { type Api, createApi, RefusedError, UnreachableError } from './api-client.ts';
 import type { CommandContext } from './context.ts';
+import { Failure } from './failure.ts';
+import { noDatabaseIn } from './open-service.ts';
 
 /**
  * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the latter,
  * and MySQL may be embedded but is not running, it starts the whole service while `work` runs.
- * @throws {Failure} when no service answers, or it does not know the key.
+ * @throws {Failure} when no service answers and there is no database to start one on, or it does not know the key.
  */
 export async function withApi<T>(
   { readConfig, terminal }: CommandContext,
@@ -22,6 +24,11 @@ export async function withApi<T>(
     await probe(api);
   } catch (error) {
     if (!(error instanceof UnreachableError) || url !== undefined || !(await mayStart(config))) throw error;
+    // A new database does not know the key.
+    if (!hasDatabase(config.dataDir))
+      throw new Failure(
+        `${error.message} ${noDatabaseIn(config.dataDir)} Perhaps DATA_DIR is another folder.`,
+      );
     terminal.note('No service is running: starting it for this command.');
     const log = createLog('silent');
     const service = await startService({

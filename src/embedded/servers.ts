@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { abandonStart, stopInReverse, stopTogether } from '../stopping.ts';
 import { endOrphan, type RunningServer, runServer } from './child.ts';
@@ -94,6 +95,14 @@ export async function findRunning(dataDir: string): Promise<ServerUrls | null> {
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
     ...(redisUrl === undefined ? {} : { redisUrl }),
   };
+}
+
+/** Whether DATA_DIR has an embedded database, or a process is making one there. Otherwise one that is started there is new and empty. */
+export function hasDatabase(dataDir: string): boolean {
+  const folder = resolve(dataDir);
+  // In Docker the data is in a volume, and only its password is here.
+  const has = ['mysql', 'mysql.password'].some((name) => existsSync(join(folder, name)));
+  return has || findOwner(ownerRecord(folder)) !== null;
 }
 
 /** The file in DATA_DIR that names its owner. @param dataDir absolute. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -27,6 +28,22 @@ function answerOf({ code, stdout, stderr }: Finished) {
 }
 
 describe('a command without configured servers', () => {
+  it('does not begin a database where another folder was meant', async () => {
+    const path = join(dataDir, 'nowhere.json');
+    await writeFile(path, '{}');
+    const other = join(dataDir, 'other');
+    const refused = (...args: string[]) => cli(args, { DATA_DIR: other }).then(reasonOf);
+    const expected = `There is no database in ${other}, and no service runs on it.`;
+    expect(await refused('customers', 'list')).toMatch(
+      new RegExp(`^error: ${expected} Set DATA_DIR to the folder of your service\\. `),
+    );
+    expect(await refused('webhooks', 'list', '--customer', '1')).toContain(expected);
+    expect(await refused('import', path, '--key', 'lb_k')).toMatch(
+      new RegExp(`^error: Nothing answers at .* ${expected}`),
+    );
+    expect(existsSync(other)).toBe(false);
+  });
+
   it('starts them for as long as it runs, migrated, and what it made is there for the next', async () => {
     const made = answerOf(await cli(['customers', 'create', '--name', 'Gömülü', '--json']));
     expect(await findRunning(dataDir)).toBeNull();

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import * as v from 'valibot';
 import { createCustomer } from '../../customers/customers.ts';
 import type { CommandContext } from '../context.ts';
-import { withInstallation } from '../open-service.ts';
+import { type Installation, withInstallation } from '../open-service.ts';
 import { operatorName } from '../operator-name.ts';
 import { readOptions } from '../values.ts';
 
@@ -23,7 +23,7 @@ export const createCustomerCommand = (context: CommandContext) =>
     .option('--json', 'print { "customer", "api_key", "api_secret" }')
     .action(async (options: { name: string; json?: boolean }) => {
       const { name } = readOptions(Options, options);
-      await withInstallation(context, async (installation) => {
+      const create = async (installation: Installation) => {
         const made = await createCustomer(installation, name, {
           source: 'command line',
           name: operatorName(),
@@ -35,5 +35,6 @@ export const createCustomerCommand = (context: CommandContext) =>
         ];
         const customer = { ...made.customer, id: Number(made.customer.id) };
         context.terminal.answer(options.json, { ...made, customer }, lines.join('\n'));
-      });
+      };
+      await withInstallation(context, create, { mayBegin: true });
     });
