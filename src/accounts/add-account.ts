@@ -36,7 +36,8 @@ export function createAccount(
   }).then((id) => (id === null ? null : findAccount(database, id)));
 }
 
-function findAccount(database: DataSource, id: string): Promise<Account> {
+/** Reads an account with its bank. @throws when there is none. */
+export function findAccount(database: DataSource, id: string): Promise<Account> {
   return database.getRepository(Account).findOneOrFail({ where: { id }, relations: { bank: true } });
 }
 

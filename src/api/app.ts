@@ -1,5 +1,6 @@
 import type { Hono, MiddlewareHandler } from 'hono';
 import { openAPIRouteHandler } from 'hono-openapi';
+import { changeAccount } from '../accounts/change-account.ts';
 import { createAccount } from '../accounts/create.ts';
 import { getAccount, listAccounts } from '../accounts/list.ts';
 import { listBanks } from '../accounts/list-banks.ts';
@@ -108,6 +109,7 @@ export function createApp(
   app.get('/v1/accounts', ...listAccounts(runtime));
   app.post('/v1/accounts', ...createAccount(runtime));
   app.get('/v1/accounts/:id', ...getAccount(runtime));
+  app.patch('/v1/accounts/:id', ...changeAccount(runtime));
   app.delete('/v1/accounts/:id', ...removeAccount(runtime));
   app.get('/v1/accounts/:account_id/transactions', ...listAccountTransactions(runtime));
   app.get('/v1/banks', ...listBanks(runtime));

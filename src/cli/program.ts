@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../version.ts';
+import { changeAccountCommand } from './commands/accounts-change.ts';
 import { createAccountCommand } from './commands/accounts-create.ts';
 import { deleteAccountCommand } from './commands/accounts-delete.ts';
 import { listAccountsCommand } from './commands/accounts-list.ts';
@@ -50,7 +51,11 @@ type CommandFactory = (context: CommandContext) => Command;
 const GROUPS: readonly [name: string, description: string, commands: readonly CommandFactory[]][] = [
   ['customers', 'manage customers', [createCustomerCommand, listCustomersCommand, deleteCustomerCommand]],
   ['keys', 'manage API keys', [createKeyCommand, listKeysCommand, deleteKeyCommand]],
-  ['accounts', 'manage accounts', [createAccountCommand, listAccountsCommand, deleteAccountCommand]],
+  [
+    'accounts',
+    'manage accounts',
+    [createAccountCommand, changeAccountCommand, listAccountsCommand, deleteAccountCommand],
+  ],
   ['banks', 'list banks', [listBanksCommand]],
   ['movements', 'show movements', [showMovementCommand]],
   [

@@ -72,6 +72,72 @@ describe('accounts', () => {
     expect(expectProblem(answer, 422)).toEqual(['number']);
   });
 
+  it('get an IBAN, a number and a title later, and lose them', async () => {
+    const { api_key: key } = await service.customer();
+    const { account } = (await service.call('POST', '/v1/accounts', { key, body: ACCOUNT })).body;
+    const change = (body: object) => service.call('PATCH', `/v1/accounts/${account.id}`, { key, body });
+    const sent = { iban: 'tr33 0006 1005 1978 6457 8413 26', number: ' 42 ', title: 'Yeni' };
+    const changed = await change(sent);
+    expect(changed).toMatchObject({ status: 200 });
+    expect(changed.body.account).toEqual({ ...account, iban: IBAN, number: '42', title: 'Yeni' });
+    const file = { key, body: Buffer.from(mt940([{ day: 2, amount: 10 }], { account: IBAN })) };
+    const { body } = await service.call('POST', '/v1/imports', { ...file, type: 'application/octet-stream' });
+    expect(await importDone(service, key, body.import.id)).toMatchObject({ inserted: 1, rejected: 0 });
+    const removed = (await change({ iban: null })).body.account;
+    expect(removed).toMatchObject({ iban: null, number: '42', title: 'Yeni' });
+  });
+
+  it('are not changed to what an account cannot be', async () => {
+    const { api_key: key } = await service.customer();
+    const { id } = await createAccount(service, key, { iban: IBAN });
+    const { id: other } = await createAccount(service, key);
+    const euro = (await service.call('POST', '/v1/accounts', { key, body: { ...ACCOUNT, currency: 'EUR' } }))
+      .body.account.id;
+    const change = (to: string, body: object) =>
+      service.call('PATCH', `/v1/accounts/${to}`, { key, body });
+    for (const [body, path] of [
+      [{ iban: 'TR330006100519786457841327' }, 'iban'],
+      [{ iban: IBAN }, 'iban'],
+      [{ number: ' ' }, 'number'],
+      [{ title: null }, 'title'],
+      [{ currency: 'EUR' }, 'currency'],
+      [{}, ''],
+    ] as const)
+      expect(expectProblem(await change(other, body), 422)).toEqual([path]);
+    expect((await change(other, { iban: IBAN })).body.detail).toBe(
+      `iban is that of account ${id}, in the same currency.`,
+    );
+    // What it has already, and one IBAN for two currencies, are no conflict.
+    expect((await change(id, { iban: IBAN, title: 'Aynı' })).status).toBe(200);
+    expect((await change(euro, { iban: IBAN })).status).toBe(200);
+  });
+
+  it('never get one IBAN twice, however many are changed at once', async () => {
+    const { api_key: key } = await service.customer();
+    const ids = await Promise.all([1, 2, 3, 4].map(() => createAccount(service, key)));
+    const answers = await Promise.all(
+      ids.map(({ id }) => service.call('PATCH', `/v1/accounts/${id}`, { key, body: { iban: IBAN } })),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422, 422, 422]);
+  });
+
+  it('are changed with a key of the scope admin for all accounts, and by their owner alone', async () => {
+    const { api_key: key } = await service.customer();
+    const { id } = await createAccount(service, key);
+    const body = { title: 'Benim' };
+    const key2 = async (options: object) =>
+      (await service.call('POST', '/v1/apikeys', { key, body: { title: 'Sınırlı', ...options } })).body.apikey
+        .apikey;
+    const limited = await key2({ account: [Number(id)] });
+    const reader = await key2({ account: 'all', scopes: ['read', 'import'] });
+    const stranger = (await service.customer()).api_key;
+    const change = (by: string) => service.call('PATCH', `/v1/accounts/${id}`, { key: by, body });
+    expectProblem(await change(limited), 403, 'limited-api-key');
+    expectProblem(await change(reader), 403, 'missing-scope');
+    expectProblem(await change(stranger), 404);
+    expect((await change(key)).status).toBe(200);
+  });
+
   it('show the balance and the time of the newest movement', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await createAccount(service, key);

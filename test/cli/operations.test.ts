@@ -59,6 +59,21 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     );
   });
 
+  it('an account gets an IBAN and a number, and loses them', async () => {
+    const { account } = running.customer;
+    const change = (...args: string[]) => run('accounts', 'change', account, ...args);
+    const changed = await change('--iban', 'TR33 0006 1005 1978 6457 8413 26', '--number', '42');
+    expect(changed.stdout).toBe(
+      `Account ${account}: Ana at Ziraat, TRY, IBAN TR330006100519786457841326, number 42\n`,
+    );
+    const removed = await answer('accounts', 'change', account, '--iban', '', '--number', '');
+    expect(removed.account).toMatchObject({ title: 'Ana', iban: null, number: null });
+    expect(reasonOf(await change('--iban', 'TR12'))).toBe(
+      'error: --iban must be an IBAN, with or without spaces.',
+    );
+    expect(reasonOf(await change())).toBe('error: Say what to change: --title, --iban or --number.');
+  });
+
   it('accounts, banks, keys and movements are shown', async () => {
     expect((await answer('accounts', 'list')).accounts).toMatchObject([
       { id: Number(running.customer.account) },

@@ -1,10 +1,9 @@
 import { Command } from 'commander';
-import * as v from 'valibot';
 import { NewAccount } from '../../accounts/input.ts';
-import { AccountView } from '../../accounts/view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
 import { readOptions } from '../values.ts';
+import { AccountAnswer, describeAccount } from './accounts-view.ts';
 
 interface Options extends AccessOptions {
   bank: string;
@@ -13,8 +12,6 @@ interface Options extends AccessOptions {
   iban?: string;
   number?: string;
 }
-
-const AccountAnswer = v.object({ account: v.looseObject(AccountView.entries) });
 
 /** `ledgerbell accounts create` */
 export const createAccountCommand = (context: CommandContext) =>
@@ -34,7 +31,5 @@ export const createAccountCommand = (context: CommandContext) =>
       const answer = await withAccess(context, options, {}, (api) =>
         api.post('/v1/accounts', body, AccountAnswer),
       );
-      const { account } = answer;
-      const text = `Account ${account.id}: ${account.title} at ${account.bank.name}, ${account.currency}`;
-      context.terminal.answer(options.json, answer, text);
+      context.terminal.answer(options.json, answer, describeAccount(answer.account));
     });
