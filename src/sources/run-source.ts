@@ -5,10 +5,18 @@ import { recordChange } from '../http/audit.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { createRoute } from '../http/route.ts';
+import { IdView } from '../http/schemas.ts';
 import type { Runtime } from '../runtime.ts';
 import { findSource } from './find.ts';
 import { requestRun } from './source-writes.ts';
 import { SourceView, viewSource } from './view.ts';
+
+const PreviousRun = v.pipe(
+  v.nullable(IdView),
+  v.description(
+    'The last run that began before this request; null: none did. The run that was asked for is the first one with a higher id.',
+  ),
+);
 
 /** POST /v1/sources/:id/run */
 export const runSource = (runtime: Runtime) =>
@@ -19,11 +27,11 @@ export const runSource = (runtime: Runtime) =>
       idempotent: true,
       summary: 'Run a source now',
       description:
-        'Runs the source now, whatever its schedule, also while it waits after a failure or is paused. If a run is in progress, another one follows it. GET /v1/sources/{id}/runs shows how it ends.',
+        'Runs the source now, whatever its schedule, also while it waits after a failure or is paused. If a run is in progress, another one follows it. GET /v1/sources/{id}/runs shows how it ends: the run that was asked for is the first one after previous_run_id.',
       path: { id: idParameter('source') },
       answer: {
         status: 202,
-        schema: v.object({ source: SourceView }),
+        schema: v.object({ source: SourceView, previous_run_id: PreviousRun }),
         description: 'The source, which will run.',
       },
     },
@@ -31,14 +39,16 @@ export const runSource = (runtime: Runtime) =>
       const { database, queues, log } = runtime;
       const caller = c.get('caller');
       const source = await findSource(database, caller, readId(c, 'source'));
-      await inTransaction(database, async (sql) => {
-        await requestRun(sql, source.id);
+      const previous = await inTransaction(database, async (sql) => {
+        const newest = await requestRun(sql, source.id);
         await recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` });
+        return newest;
       });
       // Redis may be unreachable. The reconciler then queues the source within 10 s.
       await queueSources(queues, [source.id]).catch((err: unknown) =>
         log.warn({ err, sourceId: source.id }, 'source not queued yet'),
       );
-      return c.json({ source: viewSource(runtime, source) }, 202);
+      const previousRun = previous === null ? null : Number(previous);
+      return c.json({ source: viewSource(runtime, source), previous_run_id: previousRun }, 202);
     },
   );

@@ -129,7 +129,16 @@ export async function deleteSource(
 
 const REQUEST = `UPDATE sources SET is_requested = 1 WHERE id = ? AND status <> 'deleted'`;
 
-/** Asks for a run of a source, whatever its schedule, its backoff and its status. */
-export async function requestRun(sql: Sql, id: string): Promise<void> {
+/** Index: source_runs_page. */
+const NEWEST_RUN = 'SELECT MAX(id) AS id FROM source_runs WHERE source_id = ?';
+
+/**
+ * Asks for a run of a source, whatever its schedule, its backoff and its status.
+ * @param sql a transaction. Runs begin under the lock that it takes, so that each of them begins either before or after the request.
+ * @returns the id of the last run that began before the request; null: none did. The next one is the run that was asked for.
+ */
+export async function requestRun(sql: Sql, id: string): Promise<string | null> {
   await sql.query(REQUEST, [id]);
+  const [newest] = await sql.query<{ id: string | null }[]>(NEWEST_RUN, [id]);
+  return newest?.id ?? null;
 }

@@ -75,11 +75,10 @@ export async function createFolderCustomer(service: TestService, sourcesDir: str
 
   /** Asks for a run, and waits for its end. */
   async function run(id: string): Promise<Run> {
-    const [last] = await runs(id);
-    await call('POST', `/v1/sources/${id}/run`);
+    const { body } = await call('POST', `/v1/sources/${id}/run`);
     return until(`a run of source ${id}`, async () => {
-      const [newest] = await runs(id);
-      return newest !== undefined && newest.id > (last?.id ?? 0) && newest.status !== 'running' && newest;
+      const asked = (await runs(id)).findLast((it) => it.id > (body.previous_run_id ?? 0));
+      return asked !== undefined && asked.status !== 'running' && asked;
     });
   }
 

@@ -168,6 +168,38 @@ describe('PATCH /v1/sources/:id', () => {
   });
 });
 
+describe('POST /v1/sources/:id/run', () => {
+  it('says after which run the one comes that was asked for', async () => {
+    const customer = await newCustomer();
+    const { database } = service.runtime;
+    const id = await customer.createSource();
+    const ask = async () => {
+      const { status, body } = await customer.call('POST', `/v1/sources/${id}/run`);
+      expect({ status, source: body.source.id }).toEqual({ status: 202, source: Number(id) });
+      return body.previous_run_id;
+    };
+    expect(await ask()).toBeNull();
+    const first = await until('the run is over', async () => {
+      const [run] = await customer.runs(id);
+      return run?.status === 'done' && run;
+    });
+    // A run in progress is not the one that was asked for: it may have passed a file already.
+    const { insertId } = await database.query<{ insertId: number }>(
+      'INSERT INTO source_runs (source_id, customer_id) VALUES (?, ?)',
+      [id, customer.customerId],
+    );
+    expect(insertId).toBeGreaterThan(first.id);
+    await database.query(
+      'UPDATE sources SET run_id = ?, lease_until = NOW(6) + INTERVAL 15 SECOND WHERE id = ?',
+      [insertId, id],
+    );
+    expect(await ask()).toBe(insertId);
+    await database.query('UPDATE sources SET run_id = NULL, lease_until = NULL WHERE id = ?', [id]);
+    const { id: second } = await customer.run(id);
+    expect(second).toBeGreaterThan(insertId);
+  });
+});
+
 describe('DELETE /v1/sources/:id', () => {
   it('keeps the imports and movements, and forgets the credentials', async () => {
     const customer = await newCustomer();

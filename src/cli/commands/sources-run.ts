@@ -12,6 +12,10 @@ import { SourceAnswer, SourceRun } from './sources-view.ts';
 
 const POLL_INTERVAL = 300;
 
+/** Of the runs that may have begun since the request, the one that was asked for is not further down the list. */
+const LOOKED_AT = 20;
+
+const Requested = v.looseObject({ ...SourceAnswer.entries, previous_run_id: v.nullable(v.number()) });
 const Runs = v.object({ runs: v.array(SourceRun) });
 
 interface Options extends AccessOptions {
@@ -26,26 +30,23 @@ export const runSourceCommand = (context: CommandContext) =>
     .action(async (id: string, options: Options) => {
       const subject = { kind: 'source', id } as const;
       await withAccess(context, options, { subject, wakes: true }, async (api) => {
-        const [last] = await readRuns(api, id, 1);
-        const answer = await api.post(`/v1/sources/${id}/run`, {}, SourceAnswer);
+        const answer = await api.post(`/v1/sources/${id}/run`, {}, Requested);
         if (options.wait !== true) {
           context.terminal.answer(options.json, answer, `Source ${id} will run.`);
           return;
         }
-        const run = await waitForRun(api, id, last?.id ?? 0, context.signal);
+        const run = await waitForRun(api, id, answer.previous_run_id ?? 0, context.signal);
         context.terminal.answer(options.json, { run }, describeRun(run));
         if (run.status === 'failed') throw new NegativeAnswer();
       });
     });
 
-const readRuns = async (api: Api, id: string, count: number): Promise<SourceRun[]> =>
-  (await api.get(`/v1/sources/${id}/runs?per_page=${count}`, Runs)).runs;
-
-/** Waits for the end of the newest run that began after another one. */
+/** Waits for the end of the first run that began after another one. */
 async function waitForRun(api: Api, id: string, after: number, signal: AbortSignal): Promise<SourceRun> {
   for (;;) {
-    const [run] = await readRuns(api, id, 1);
-    if (run !== undefined && run.id > after && run.status !== 'running') return run;
+    const { runs } = await api.get(`/v1/sources/${id}/runs?per_page=${LOOKED_AT}`, Runs);
+    const run = runs.findLast((it) => it.id > after);
+    if (run !== undefined && run.status !== 'running') return run;
     await sleep(POLL_INTERVAL, undefined, { signal }).catch(() => {
       throw new Failure(`Interrupted. Source ${id} runs nevertheless.`);
     });
