@@ -87,6 +87,7 @@ function createChunkBuilder({
     warned: 0,
     rejected: 0,
     statements: 0,
+    format: null,
     removals: removedTime.removals,
   });
   let chunk = start(checkpoint);
@@ -131,8 +132,10 @@ function createChunkBuilder({
       const isStored = checkpoint > 0 && position <= checkpoint;
       if ('warning' in row) listedWarnings += 1;
       if (isStored) return;
-      if ('statement' in row) chunk.statements += 1;
-      else {
+      if ('statement' in row) {
+        chunk.statements += 1;
+        chunk.format ??= row.statement.format;
+      } else {
         chunk.warned += 1;
         if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line: row.line, message: row.warning });
       }

@@ -25,6 +25,8 @@ export interface Chunk extends Batch {
   rejected: number;
   /** Statements that begin in this chunk. */
   statements: number;
+  /** The format of the first of them; null: none begins here. */
+  format: string | null;
   /** What the rows were checked against; see RemovedTime. */
   removals: number;
 }
@@ -49,7 +51,8 @@ export class RemovalsChangedError extends Error {
 /** An import stays `queued` until its first chunk is stored. */
 const MOVE_CHECKPOINT = `
   UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
-    deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
+    deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, detected_format = COALESCE(detected_format, ?),
+    started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
     status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
     finished_at = IF(status = 'done', NOW(6), NULL)
   WHERE id = ? AND checkpoint = ? AND status IN ('queued', 'running')`;
@@ -113,7 +116,7 @@ async function storeMovements(
 }
 
 async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
-  const { importId, from, to, last, rejected, statements, warned } = chunk;
+  const { importId, from, to, last, rejected, statements, warned, format } = chunk;
   const rows = countRows(chunk, stored);
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
     to,
@@ -123,6 +126,7 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
     stored.deliveries.get(importId) ?? 0,
     statements,
     warned,
+    format,
     Math.round(runningFor * 1_000),
     last,
     importId,

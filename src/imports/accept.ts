@@ -53,6 +53,7 @@ const inlineRow = ({
   source_id: null,
   status: 'done',
   format: 'json',
+  detected_format: null,
   received,
   inserted,
   duplicates,

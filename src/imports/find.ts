@@ -7,7 +7,10 @@ export interface ImportRow {
   id: string;
   source_id: string | null;
   status: 'queued' | 'running' | 'done' | 'failed';
+  /** What its sender has said, which may be `auto`. */
   format: string;
+  /** The format of its first statement; null: no statement is stored yet. */
+  detected_format: string | null;
   received: number | null;
   inserted: number;
   duplicates: number;
@@ -26,8 +29,8 @@ export interface ImportRow {
  * has collected for one of its accounts.
  */
 const VISIBLE = `
-  SELECT id, source_id, status, format, received, inserted, duplicates, rejected, deliveries, statements, warnings, received_at, started_at,
-    finished_at, error
+  SELECT id, source_id, status, format, detected_format, received, inserted, duplicates, rejected, deliveries, statements, warnings,
+    received_at, started_at, finished_at, error
   FROM imports WHERE customer_id = ? AND status <> 'receiving'
     AND (? OR api_key_id = ? OR (source_id IS NOT NULL AND account_id IN (?)))`;
 

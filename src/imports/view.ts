@@ -9,7 +9,18 @@ export const ImportView = v.object({
     v.description('The source that has collected it; null: it was sent with an API key.'),
   ),
   status: v.picklist(['queued', 'running', 'done', 'failed']),
-  format: v.string(),
+  format: v.pipe(
+    v.string(),
+    v.description(
+      'What was sent. auto: the content of a statement file decides, and detected_format says how.',
+    ),
+  ),
+  detected_format: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'The format of the first statement in a statement file, once it is read; null: there is none yet, or the import is JSON or NDJSON.',
+    ),
+  ),
   received: v.nullable(Count),
   inserted: Count,
   duplicates: Count,

@@ -33,6 +33,7 @@ describe('a JSON import', () => {
         duplicates: expect.any(Number),
         statements: 0,
         warnings: 0,
+        detected_format: null,
         rejected: 0,
         deliveries: 0,
         received_at: expect.any(String),

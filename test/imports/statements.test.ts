@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { mt940 } from '../importing/statements/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
@@ -41,9 +42,20 @@ describe('a statement file', () => {
     expect(await finished(answer.body.import.id)).toMatchObject({
       status: 'done',
       format: 'auto',
+      detected_format: 'mt940',
       inserted: 2,
       statements: 1,
     });
+  });
+
+  it('has the format of its first statement, and none before that or without one', async () => {
+    const { send, finished } = await customer();
+    const report = mt940([{ day: 2, amount: 1 }], { interim: true });
+    const zipped = await send(zipSync({ 'a.942': strToU8(report), 'b.sta': strToU8(FILE) }));
+    expect(zipped.body.import).toMatchObject({ format: 'auto', detected_format: null });
+    expect(await finished(zipped.body.import.id)).toMatchObject({ format: 'auto', detected_format: 'mt942' });
+    const rows = await send('{}\n', '', 'application/x-ndjson');
+    expect(await finished(rows.body.import.id)).toMatchObject({ format: 'ndjson', detected_format: null });
   });
 
   it('may be compressed, and sent with a type and a format of its own', async () => {

@@ -9,12 +9,15 @@ export const Import = v.looseObject(ImportView.entries);
 export type Import = v.InferOutput<typeof Import>;
 export const ImportAnswer = v.object({ import: Import });
 
+/** `auto` until the first statement is read. */
+const formatOf = ({ format, detected_format }: Import): string => detected_format ?? format;
+
 const count = (number: number | null) => (number === null ? null : formatCount(number));
 
 export const importColumns = (zone: ZoneOffset): readonly Column<Import>[] => [
   ['id', ({ id }) => id, 'right'],
   ['status', ({ status }) => status],
-  ['format', ({ format }) => format],
+  ['format', formatOf],
   ['received at', ({ received_at }) => formatTime(received_at, zone)],
   ['rows', ({ received }) => count(received), 'right'],
   ['new', ({ inserted }) => count(inserted), 'right'],
@@ -27,7 +30,7 @@ export const describeImport = (it: Import, zone: ZoneOffset): string =>
   renderFacts([
     ['import', it.id],
     ['status', it.status],
-    ['format', it.format],
+    ['format', formatOf(it)],
     ['rows', count(it.received)],
     ['new', count(it.inserted)],
     ['known already', count(it.duplicates)],

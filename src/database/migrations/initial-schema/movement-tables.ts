@@ -28,13 +28,15 @@ export const MOVEMENT_TABLES = [
     KEY transactions_readed (customer_id, date_readed, id)
   ) ${TABLE}`,
 
-  // An import was sent with an API key, or collected by a source.
+  // An import was sent with an API key, or collected by a source. format is what its sender said, which may be auto; detected_format
+  // is that of its first statement.
   `CREATE TABLE imports (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
     api_key_id BIGINT UNSIGNED NULL,
     source_id BIGINT UNSIGNED NULL,
     format VARCHAR(16) NOT NULL,
+    detected_format VARCHAR(16) NULL,
     account_id BIGINT UNSIGNED NULL,
     profile VARCHAR(64) NULL,
     create_accounts TINYINT NOT NULL DEFAULT 0,
