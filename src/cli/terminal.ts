@@ -1,4 +1,4 @@
-import { inWordsOf } from '../importing/statements/advice.ts';
+import { inWordsOf } from '../importing/advice.ts';
 
 /**
  * The output of a command. Only the answer goes to standard output, so that it can be piped. What people read names options where the

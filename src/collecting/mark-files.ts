@@ -1,6 +1,6 @@
 import { countOf } from '../counts.ts';
 import type { Sql } from '../database/transaction.ts';
-import { inWordsOf } from '../importing/statements/advice.ts';
+import { inWordsOf } from '../importing/advice.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { Connector, FileOutcome } from './connector.ts';
 import { type EndedFile, findEndedFiles, findReasons, setOutcome } from './source-files.ts';

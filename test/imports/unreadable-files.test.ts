@@ -77,6 +77,12 @@ describe('a file whose beginning shows that it cannot be read is refused', () =>
       'The headings of the file fit no profile',
     ],
     [
+      'a table of an unknown bank',
+      Buffer.from('Gün;Tutar;Yazı\n2026-03-02;1;a\n'),
+      '',
+      'The headings of the file fit no profile: "Gün", "Tutar", "Yazı". docs/formats/csv.md says how',
+    ],
+    [
       'an unknown profile',
       Buffer.from('a;b\n1;2\n'),
       '?format=csv&profile=nosuch',

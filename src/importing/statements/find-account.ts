@@ -1,9 +1,9 @@
 import type { NewAccount } from '../../accounts/add-account.ts';
 import type { Sql } from '../../database/transaction.ts';
+import { ADVICE } from '../advice.ts';
 import type { FoundAccount } from '../formats/format.ts';
 import type { AccountReference } from '../formats/statement.ts';
 import { VISIBLE_TO_IMPORT } from '../visible-accounts.ts';
-import { ADVICE } from './advice.ts';
 import type { FindAccount } from './statement-rows.ts';
 
 /** Finds the account that a statement is about. */

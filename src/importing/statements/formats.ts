@@ -4,15 +4,16 @@ import { looksLikeCamt } from '../formats/camt/detect.ts';
 import { parseCamt } from '../formats/camt/parse.ts';
 import { detectProfile } from '../formats/csv/detect.ts';
 import { createCsvParser } from '../formats/csv/parse.ts';
+import { looksLikeTable, readTables } from '../formats/csv/tables.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../formats/mt940/detect.ts';
 import { parseMt940 } from '../formats/mt940/parse.ts';
 import { encodingOf, looksLikeOfx } from '../formats/ofx/detect.ts';
 import { parseOfx } from '../formats/ofx/parse.ts';
+import { explainHeadings } from '../formats/profiles/nearest-profiles.ts';
 import type { Profile } from '../formats/profiles/profile.ts';
 import type { StatementEvent } from '../formats/statement.ts';
 import { looksLikeXlsx } from '../formats/xlsx/detect.ts';
 import { createXlsxParser } from '../formats/xlsx/parse.ts';
-import { ADVICE } from './advice.ts';
 import { decode, decodeStart } from './decode.ts';
 import { UnreadableFileError } from './unreadable.ts';
 
@@ -60,9 +61,8 @@ export function createStatementFormats(profiles: readonly Profile[]): StatementF
   const parseCsv = ({ start, bytes }: StartedFile, name: string | null) => {
     const profile = name === null ? detectProfile(decodeStart(start), profiles) : named(name);
     if (profile === null) {
-      throw new UnreadableFileError(
-        `The headings of the file fit no profile, or several: ${ADVICE.profile}.`,
-      );
+      const tables = readTables(decodeStart(start));
+      throw new UnreadableFileError(`${explainHeadings(tables, profiles)}.`);
     }
     return createCsvParser(profile)(decode(bytes, profile.encoding));
   };
@@ -76,7 +76,8 @@ export function createStatementFormats(profiles: readonly Profile[]): StatementF
       if (looksLikeMt942(text)) return 'mt942';
       if (looksLikeMt940(text)) return 'mt940';
       if (looksLikeBai2(text)) return 'bai2';
-      return detectProfile(text, profiles) === null ? null : 'csv';
+      // A table of an unknown bank is CSV too: what is missing is its profile.
+      return detectProfile(text, profiles) !== null || looksLikeTable(text) ? 'csv' : null;
     },
     parse(file, format, profile) {
       const text = (fallback?: string | null) => decode(file.bytes, fallback ?? undefined);

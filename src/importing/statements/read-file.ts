@@ -1,6 +1,6 @@
+import { ADVICE } from '../advice.ts';
 import type { Row } from '../formats/format.ts';
 import type { StatementEvent } from '../formats/statement.ts';
-import { ADVICE } from './advice.ts';
 import { START_BYTES, type StatementFormat, type StatementFormats } from './formats.ts';
 import { lookAhead } from './look-ahead.ts';
 import { peek } from './peek.ts';

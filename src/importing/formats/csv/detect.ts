@@ -1,7 +1,7 @@
-import { chooseProfile, fits, foldRows, MAX_ROWS_ABOVE } from '../profiles/headings.ts';
+import { chooseProfile, fits, foldRows } from '../profiles/headings.ts';
 import type { Profile } from '../profiles/profile.ts';
-import { createLineSplitter } from './lines.ts';
-import { createRecordReader } from './records.ts';
+import type { Row } from '../profiles/row.ts';
+import { createTableStart } from './tables.ts';
 
 /**
  * Finds the profile whose heading is in the start of a file.
@@ -9,18 +9,13 @@ import { createRecordReader } from './records.ts';
  * @returns null if no profile fits, or several do.
  */
 export function detectProfile(start: string, profiles: readonly Profile[]): Profile | null {
-  const lines = createLineSplitter();
-  const texts = [...lines.split(start), ...lines.end()];
-  const tables = new Map<string, ReadonlySet<string>[]>();
+  const rowsIn = createTableStart(start);
+  const folded = new Map<readonly Row[], readonly ReadonlySet<string>[]>();
   const matches = profiles.filter((profile) => {
-    const key = `${profile.delimiter} ${profile.quote}`;
-    let rows = tables.get(key);
-    if (rows === undefined) {
-      const records = createRecordReader(profile);
-      rows = foldRows([...records.read(texts), ...records.end()].slice(0, MAX_ROWS_ABOVE));
-      tables.set(key, rows);
-    }
-    return fits(rows, profile);
+    const rows = rowsIn(profile);
+    const known = folded.get(rows) ?? foldRows(rows);
+    folded.set(rows, known);
+    return fits(known, profile);
   });
   return chooseProfile(matches);
 }

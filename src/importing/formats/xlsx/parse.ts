@@ -1,4 +1,5 @@
 import { MAX_ROWS_ABOVE, matchProfile } from '../profiles/headings.ts';
+import { explainHeadings } from '../profiles/nearest-profiles.ts';
 import type { Profile } from '../profiles/profile.ts';
 import type { Row } from '../profiles/row.ts';
 import { createTableReader, type TableReader } from '../profiles/table.ts';
@@ -48,10 +49,10 @@ export const createXlsxParser = (profiles: readonly Profile[]) =>
       table = chooseTable(start, profiles);
       if (table !== null) yield table.read(start);
     }
-    yield table?.end(breakOff) ?? [unreadable(breakOff ?? NO_PROFILE)];
+    yield table?.end(breakOff) ?? [
+      unreadable(breakOff ?? explainHeadings([{ delimiter: null, rows: start }], profiles)),
+    ];
   };
-
-const NO_PROFILE = 'no profile has the headings of the sheet, or several do: name a profile';
 
 function chooseTable(start: readonly Row[], profiles: readonly Profile[]): TableReader | null {
   const profile = profiles.length === 1 ? profiles[0] : matchProfile(start, profiles);

@@ -56,7 +56,8 @@ describe('the same profiles as for CSV', () => {
         type: 'issue',
         line: 1,
         path: 'file',
-        message: 'no profile has the headings of the sheet, or several do: name a profile',
+        message:
+          'The headings of the file fit no profile: "a", "b". docs/formats/csv.md says how to write a profile',
       },
     ]);
   });

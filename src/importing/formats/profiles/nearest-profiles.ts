@@ -1,0 +1,125 @@
+import { countOf } from '../../../counts.ts';
+import { ADVICE } from '../../advice.ts';
+import { foldHeading, isHeading } from './headings.ts';
+import type { Profile } from './profile.ts';
+import { type Cell, quote, type Row, textOf } from './row.ts';
+
+/** A file read as a table. */
+export interface ReadTable {
+  /** What separates its columns; null: the columns of a sheet. */
+  delimiter: string | null;
+  rows: readonly Row[];
+}
+
+/** A bank's table has at least a date, an amount and a text. */
+const LEAST_COLUMNS = 3;
+
+/** Profiles that are named, and headings that are named of each. */
+const NAMED = 3;
+
+/** Characters of the headings that were found, and of all. The error of an import has 500, and may say which file of a zip it is about. */
+const MAX_FOUND = 200;
+const MAX_LENGTH = 380;
+
+/** How near a profile comes to fit: the row that has most of its headings, and those that the row lacks. */
+interface Near {
+  profile: Profile;
+  cells: readonly Cell[];
+  missing: readonly string[];
+  delimiter: string | null;
+}
+
+/**
+ * Says why no profile, or no single one, fits a file, and what to do: the headings that were found, and the profiles that come nearest.
+ * @param tables the file, read with each delimiter.
+ * @returns sentences, without the last full stop.
+ */
+export function explainHeadings(tables: readonly ReadTable[], profiles: readonly Profile[]): string {
+  const fitting = profiles.filter((profile) =>
+    tables.some(
+      (table) => hasDelimiterOf(profile, table) && cellsOf(table).some((cells) => fits(profile, cells)),
+    ),
+  );
+  if (fitting.length > 1) {
+    const names = fitting.map(({ name }) => name).join(', ');
+    return `${cut(`The headings of the file fit several profiles: ${names}`)}. To choose one, ${ADVICE.profile}`;
+  }
+  const near = findNearest(tables, profiles);
+  const firstRows = tables.flatMap((table) => cellsOf(table).slice(0, 1));
+  const heading = near[0]?.cells ?? findHeading(tables) ?? widest(firstRows);
+  const found = heading === null ? '' : `: ${listFound(heading)}`;
+  const nearest = near.length === 0 ? '' : `. Nearest: ${near.map(describeNear).join('; ')}`;
+  const misfit = cut(`The headings of the file fit no profile${found}${nearest}`);
+  return `${misfit}. docs/formats/csv.md says how to write a profile`;
+}
+
+const cut = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)} …` : text);
+
+/** The first row that has as many cells as the next one; null: it is no table. Of several tables, the widest counts. */
+export function findHeading(tables: readonly ReadTable[]): readonly Cell[] | null {
+  const headings = tables.flatMap((table) => {
+    const rows = cellsOf(table);
+    const heading = rows.find(({ length }, at) => length >= LEAST_COLUMNS && length === rows[at + 1]?.length);
+    return heading === undefined ? [] : [heading];
+  });
+  return widest(headings);
+}
+
+const widest = (rows: readonly (readonly Cell[])[]): readonly Cell[] | null =>
+  rows.toSorted((a, b) => b.length - a.length)[0] ?? null;
+
+const cellsOf = ({ rows }: ReadTable): (readonly Cell[])[] =>
+  rows.flatMap((row) => ('cells' in row ? [row.cells] : []));
+
+const fits = ({ heading }: Profile, cells: readonly Cell[]): boolean =>
+  heading !== undefined && isHeading(cells, heading);
+
+const hasDelimiterOf = (profile: Profile, { delimiter }: ReadTable): boolean =>
+  delimiter === null || delimiter === profile.delimiter;
+
+/** The profiles of whose headings the file has at least half: those that lack least first. */
+function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[]): Near[] {
+  const rows = tables.flatMap((table) =>
+    cellsOf(table).map((cells) => ({
+      cells,
+      delimiter: table.delimiter,
+      folded: new Set(cells.map((cell) => foldHeading(textOf(cell)))),
+    })),
+  );
+  const nearest = profiles.flatMap((profile): Near[] => {
+    const { heading = [] } = profile;
+    const near = rows.map(({ folded, ...row }) => ({
+      ...row,
+      profile,
+      missing: heading.filter((name) => !folded.has(foldHeading(name))),
+    }));
+    return near
+      .filter(({ missing }) => heading.length > 1 && missing.length * 2 <= heading.length)
+      .toSorted(byMissing)
+      .slice(0, 1);
+  });
+  return nearest.toSorted(byMissing).slice(0, NAMED);
+}
+
+const byMissing = (a: Near, b: Near): number => a.missing.length - b.missing.length;
+
+function describeNear({ profile, missing, delimiter }: Near): string {
+  const { name } = profile;
+  if (missing.length === 0)
+    return `${name}, whose columns are separated by ${showDelimiter(profile.delimiter)} and not by ${showDelimiter(delimiter ?? '')}`;
+  const others = missing.length - NAMED;
+  const more = others > 0 ? [countOf(others, 'other')] : [];
+  return `${name}, which also needs ${[...missing.slice(0, NAMED).map(quote), ...more].join(', ')}`;
+}
+
+const showDelimiter = (delimiter: string): string => (delimiter === '\t' ? 'tabs' : quote(delimiter));
+
+function listFound(heading: readonly Cell[]): string {
+  const names = heading.filter((cell) => textOf(cell) !== '').map(quote);
+  let listed = '';
+  for (const name of names) {
+    if (listed.length + name.length > MAX_FOUND) return `${listed}, …`;
+    listed += listed === '' ? name : `, ${name}`;
+  }
+  return listed;
+}
