@@ -57,18 +57,19 @@ export const listImportErrors = ({ database }: Runtime) =>
       scope: 'read',
       summary: 'List the rejected rows of an import',
       description:
-        'Lists why rows were rejected. The other rows are stored. At most 10,000 issues are listed; rejected in the import counts all rows.',
+        'Lists why rows were rejected. The other rows are stored. At most 10,000 issues are listed, and rows of a statement that are rejected for the same reason are listed once. rejected and warnings in the import count all of them.',
       path: { id: idParameter('import') },
       answer: {
         schema: v.object({
+          import: ImportView,
           errors: v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
           warnings: v.array(v.object({ line: Count, message: v.string() })),
         }),
-        description: 'The issues, by line.',
+        description: 'The issues, by line, and the import with its counts.',
       },
     },
     async (c) => {
-      const { id } = await findImport(database, c.get('caller'), readId(c, 'import'));
-      return c.json(await findImportErrors(database, id));
+      const found = await findImport(database, c.get('caller'), readId(c, 'import'));
+      return c.json({ import: viewImport(found), ...(await findImportErrors(database, found.id)) });
     },
   );

@@ -142,14 +142,21 @@ describe('ledgerbell import', () => {
   });
 
   it('names options where the API names parameters, and not with --json', async () => {
-    const statement = await file('words.sta', mt940([{ day: 2, amount: 10 }], { account: 'XY12345678' }));
+    const entries = [2, 3].map((day) => ({ day, amount: 10 }));
+    const statement = await file('words.sta', mt940(entries, { account: 'XY12345678' }));
     const advice = 'create it, use --account, or use --create-accounts';
     expect((await importFile(statement, '--dry-run')).stdout).toContain(advice);
     const { id } = JSON.parse((await importFile(statement, '--json')).stdout).import;
     const errors = (...args: string[]) =>
       runCli(['imports', 'errors', String(id), '--key', key, '--url', service.url, ...args]);
-    expect((await errors()).stdout).toContain(advice);
-    expect((await errors('--json')).stdout).toContain('send create_accounts=true with the file');
+    const shown = (await errors()).stdout;
+    expect(shown).toContain(advice);
+    expect(shown).toMatch(/\n\n2 rows were rejected; 0 warnings\.\n$/);
+    const answer = documentOf(await errors('--json'));
+    expect(answer.import).toMatchObject({ id, rejected: 2, warnings: 0 });
+    expect(answer.errors).toMatchObject([
+      { message: expect.stringMatching(/send create_accounts=true with/) },
+    ]);
     expect(reasonOf(await importFile(statement, '--account', '999999999'))).toBe(
       'error: --account is not one of your accounts.',
     );

@@ -48,6 +48,7 @@ describe('a JSON import', () => {
     const list = await service.call('GET', '/v1/imports', { key });
     expect(list.body).toEqual({ imports: [done] });
     expect((await service.call('GET', `/v1/imports/${done.id}/errors`, { key })).body).toEqual({
+      import: done,
       errors: [],
       warnings: [],
     });
