@@ -25,7 +25,8 @@ export const RENEW_EVERY = 4_000;
  */
 const MAX_CRASHES = 3;
 
-interface SourceRow {
+/** A row of `sources`, as a run needs it. */
+interface LeaseRow {
   id: string;
   customer_id: string;
   kind: string;
@@ -79,7 +80,7 @@ const CRASHED = 'The process that ran it ended before the run did.';
  */
 export function claimSource(database: DataSource, id: string, clock: SourceClock): Promise<Claim> {
   return inTransaction(database, async (sql) => {
-    const [row] = await sql.query<SourceRow[]>(READ, [id]);
+    const [row] = await sql.query<LeaseRow[]>(READ, [id]);
     if (row === undefined || row.status === 'deleted') return { outcome: 'inactive' };
     if (row.run_id !== null && Number(row.is_leased) === 1) return { outcome: 'in progress' };
     const isAbandoned = row.run_id !== null;
@@ -100,7 +101,7 @@ export function claimSource(database: DataSource, id: string, clock: SourceClock
   });
 }
 
-async function waitAfterCrash(sql: Sql, row: SourceRow, { now, random }: SourceClock): Promise<Claim> {
+async function waitAfterCrash(sql: Sql, row: LeaseRow, { now, random }: SourceClock): Promise<Claim> {
   const { id, consecutive_failures: failures, status } = row;
   const wait = backoff(JSON.parse(row.schedule), failures, random);
   const next = status === 'active' ? new Date(now().getTime() + wait) : null;
@@ -108,7 +109,7 @@ async function waitAfterCrash(sql: Sql, row: SourceRow, { now, random }: SourceC
   return { outcome: 'not due' };
 }
 
-async function beginRun(sql: Sql, row: SourceRow, { now }: SourceClock): Promise<ClaimedSource> {
+async function beginRun(sql: Sql, row: LeaseRow, { now }: SourceClock): Promise<ClaimedSource> {
   const { id, customer_id: customerId, created_at: createdAt } = row;
   const schedule: SourceSchedule = JSON.parse(row.schedule);
   const { insertId } = await sql.query<WriteResult>(ADD_RUN, [id, customerId]);

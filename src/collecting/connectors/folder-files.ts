@@ -4,12 +4,10 @@ import { lstat, mkdir, open, readdir, realpath, rename, rmdir } from 'node:fs/pr
 import { join } from 'node:path';
 import { SourceError } from '../connector.ts';
 import { codeOf } from './connection-errors.ts';
+import { isUnfinished } from './file-names.ts';
 import type { SourceFolders } from './folder-paths.ts';
 
 /** The files of a folder source: those that lie there, and those that a run has taken. */
-
-/** Names of files that are not complete, or not meant for us. */
-const LEFT_ALONE = /^\.|~$|\.(?:part|tmp|filepart|crdownload)$/i;
 
 /** A file that lies in the folder. */
 export interface FoundFile {
@@ -31,7 +29,7 @@ export interface TakenFile {
 export async function look(folder: string): Promise<FoundFile[]> {
   const found: FoundFile[] = [];
   for (const name of await readdir(folder)) {
-    if (LEFT_ALONE.test(name)) continue;
+    if (isUnfinished(name)) continue;
     const stats = await statOf(join(folder, name));
     if (stats === null) continue;
     found.push({ name, state: `${stats.size} ${stats.mtimeMs}`, changedAt: stats.mtimeMs });

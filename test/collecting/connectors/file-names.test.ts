@@ -40,12 +40,21 @@ describe('a pattern', () => {
 });
 
 describe('a name', () => {
-  it.each(['.hidden', 'a.part', 'a.PART', 'a.sta.tmp', 'a.filepart', 'a.crdownload', 'a~'])(
-    '%s is unfinished',
-    (name) => {
-      expect(isUnfinished(name)).toBe(true);
-    },
-  );
+  it.each([
+    '.hidden',
+    'a.part',
+    'a.PART',
+    'a.partial',
+    'a.sta.tmp',
+    'a.temp',
+    'a.filepart',
+    'a.crdownload',
+    'a.writing',
+    'a.uploading',
+    'a~',
+  ])('%s is unfinished', (name) => {
+    expect(isUnfinished(name)).toBe(true);
+  });
 
   it.each(['a.sta', 'part', 'tmp.csv', 'a.part.csv', 'a'])('%s is not', (name) => {
     expect(isUnfinished(name)).toBe(false);

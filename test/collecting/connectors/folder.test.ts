@@ -46,15 +46,24 @@ describe('a folder', () => {
     expect(await textOf(again)).toBe('one');
   });
 
-  it.each(['.hidden', 'a.part', 'a.PART', 'a.tmp', 'a.filepart', 'a.crdownload', 'a~'])(
-    'leaves %s alone',
-    async (name) => {
-      const { inbox, connect, list } = await newRoot();
-      await writeQuietly(join(inbox, name), 'x');
-      expect(await namesOf(connect())).toEqual([]);
-      expect(await list('inbox')).toContain(name);
-    },
-  );
+  it.each([
+    '.hidden',
+    'a.part',
+    'a.PART',
+    'a.partial',
+    'a.tmp',
+    'a.temp',
+    'a.filepart',
+    'a.crdownload',
+    'a.writing',
+    'a.uploading',
+    'a~',
+  ])('leaves %s alone', async (name) => {
+    const { inbox, connect, list } = await newRoot();
+    await writeQuietly(join(inbox, name), 'x');
+    expect(await namesOf(connect())).toEqual([]);
+    expect(await list('inbox')).toContain(name);
+  });
 
   it('leaves folders and symbolic links alone, and what they lead to', async () => {
     const { root, inbox, connect, list } = await newRoot();
