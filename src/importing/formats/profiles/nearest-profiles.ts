@@ -14,6 +14,9 @@ export interface ReadTable {
 /** A bank's table has at least a date, an amount and a text. */
 const LEAST_COLUMNS = 3;
 
+/** One heading in common, such as Date, is chance. */
+const LEAST_FOUND = 2;
+
 /** Profiles that are named, and headings that are named of each. */
 const NAMED = 3;
 
@@ -77,7 +80,7 @@ const fits = ({ heading }: Profile, cells: readonly Cell[]): boolean =>
 const hasDelimiterOf = (profile: Profile, { delimiter }: ReadTable): boolean =>
   delimiter === null || delimiter === profile.delimiter;
 
-/** The profiles of whose headings the file has at least half: those that lack least first. */
+/** The profiles of whose headings the file has some: those that lack least first. */
 function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[]): Near[] {
   const rows = tables.flatMap((table) =>
     cellsOf(table).map((cells) => ({
@@ -94,7 +97,7 @@ function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[])
       missing: heading.filter((name) => !folded.has(foldHeading(name))),
     }));
     return near
-      .filter(({ missing }) => heading.length > 1 && missing.length * 2 <= heading.length)
+      .filter(({ missing }) => heading.length - missing.length >= LEAST_FOUND)
       .toSorted(byMissing)
       .slice(0, 1);
   });
