@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mt940 } from '../importing/statements/statement-files.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
-import { documentOf, reasonOf, runCli } from './command.ts';
+import { documentOf, reasonOf, runCli, runHere } from './command.ts';
 
 const service = useService();
 
@@ -144,11 +144,13 @@ describe('ledgerbell import', () => {
   it('names options where the API names parameters, and not with --json', async () => {
     const entries = [2, 3].map((day) => ({ day, amount: 10 }));
     const statement = await file('words.sta', mt940(entries, { account: 'XY12345678' }));
+    const here = (...args: string[]) =>
+      runHere(['import', statement, '--key', key, '--url', service.url, ...args]);
     const advice = 'create it, use --account, or use --create-accounts';
-    expect((await importFile(statement, '--dry-run')).stdout).toContain(advice);
-    const { id } = JSON.parse((await importFile(statement, '--json')).stdout).import;
+    expect((await here('--dry-run')).stdout).toContain(advice);
+    const { id } = JSON.parse((await here('--json')).stdout).import;
     const errors = (...args: string[]) =>
-      runCli(['imports', 'errors', String(id), '--key', key, '--url', service.url, ...args]);
+      runHere(['imports', 'errors', String(id), '--key', key, '--url', service.url, ...args]);
     const shown = (await errors()).stdout;
     expect(shown).toContain(advice);
     expect(shown).toMatch(/\n\n2 rows were rejected; 0 warnings\.\n$/);
@@ -157,7 +159,7 @@ describe('ledgerbell import', () => {
     expect(answer.errors).toMatchObject([
       { message: expect.stringMatching(/send create_accounts=true with/) },
     ]);
-    expect(reasonOf(await importFile(statement, '--account', '999999999'))).toBe(
+    expect(reasonOf(await here('--account', '999999999'))).toBe(
       'error: --account is not one of your accounts.',
     );
   });

@@ -43,10 +43,15 @@ describe('a table without a profile', () => {
     const long = 'x'.repeat(300);
     const heading = Array.from({ length: 200 }, (_, at) => `${at}${long}`);
     const profiles = Array.from({ length: 5 }, (_, at) => ({
-      ...testProfile({ heading: [...heading, ...Array.from({ length: 100 }, (_, n) => `${n} ${long}`)] }),
+      ...testProfile({
+        heading: ['Date', 'Amount', ...heading.slice(0, 5), ...[1, 2, 3, 4].map((n) => `missing ${n} ${long}`)],
+        columns: { date: 'Date', amount: 'Amount' },
+      }),
       name: `profile-${at}-with-a-name-of-forty-characters`.slice(0, 40),
     }));
-    expect(explain(`${heading.join(';')}\n`, profiles).length).toBeLessThan(450);
+    const text = explain(`${heading.join(';')}\n`, profiles);
+    expect(text).toContain('Nearest: profile-0');
+    expect(text.length).toBeLessThan(450);
   });
 });
 
