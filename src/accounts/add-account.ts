@@ -36,8 +36,7 @@ export function createAccount(
   }).then((id) => (id === null ? null : findAccount(database, id)));
 }
 
-/** Reads an account with its bank. @throws when there is none. */
-export function findAccount(database: DataSource, id: string): Promise<Account> {
+function findAccount(database: DataSource, id: string): Promise<Account> {
   return database.getRepository(Account).findOneOrFail({ where: { id }, relations: { bank: true } });
 }
 

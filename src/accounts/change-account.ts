@@ -1,12 +1,13 @@
 import * as v from 'valibot';
+import { recordChange } from '../http/audit.ts';
 import { readId, readJson } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { invalid, notFound } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
-import { findAccount } from './add-account.ts';
 import { AccountChange } from './input.ts';
+import { findAccount } from './list.ts';
 import { updateAccount } from './update-account.ts';
 import { AccountView, viewAccount } from './view.ts';
 
@@ -29,14 +30,20 @@ export const changeAccount = ({ config, database }: Runtime) =>
       requireWholeKey(caller, 'Change accounts with a key for all accounts.');
       const id = readId(c, 'account');
       const change = await readJson(c, AccountChange);
-      const update = await updateAccount(database, { id, customerId: caller.customerId, change });
+      const update = await updateAccount(database, { id, customerId: caller.customerId, change }, (sql) =>
+        recordChange(sql, caller, {
+          action: 'change',
+          subject: `account ${id}`,
+          detail: Object.keys(change).join(', '),
+        }),
+      );
       switch (update.outcome) {
         case 'missing':
           throw notFound('account');
         case 'IBAN taken':
           throw invalid([{ path: 'iban', message: `is that of account ${update.by}, in the same currency` }]);
         case 'changed':
-          return c.json({ account: viewAccount(await findAccount(database, id), config.zone) });
+          return c.json({ account: viewAccount(await findAccount(database, caller, id), config.zone) });
       }
     },
   );

@@ -4,8 +4,12 @@ import { isConnectionError } from '../database/transaction.ts';
 import { type Deletion, readDeletions } from '../deleting/deletions.ts';
 import { findRunning } from '../embedded/servers.ts';
 import {
-  type FailingSource,
-  readFailingSources,
+  type ConsoleSource,
+  countSourcesInTrouble,
+  findSourcesInTrouble,
+  type SourcesInTrouble,
+} from '../ops/console/source-rows.ts';
+import {
   readUnfinishedImports,
   readWebhooksNeedingAttention,
   type UnfinishedImport,
@@ -22,13 +26,18 @@ import { mayStart } from './service-access.ts';
 /** How many processes run each role, by their heartbeats of the last 15 s. */
 type Processes = Record<RoleName, number>;
 
+/** How many sources in trouble are shown. */
+const SHOWN = 50;
+
 /** What MySQL knows. */
 interface Work {
   totals: Totals;
   oldestPending: Date | null;
   webhooks: WebhookNeedingAttention[];
   imports: UnfinishedImport[];
-  sources: FailingSource[];
+  /** The first of the sources in trouble, and how many there are. */
+  sources: ConsoleSource[];
+  sourcesInTrouble: SourcesInTrouble;
   deletions: Deletion[];
 }
 
@@ -79,7 +88,8 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
     oldestPending: await readOldestPending(database),
     webhooks: await readWebhooksNeedingAttention(database),
     imports: await readUnfinishedImports(database),
-    sources: await readFailingSources(database),
+    sources: await findSourcesInTrouble(database, SHOWN),
+    sourcesInTrouble: await countSourcesInTrouble(database),
     deletions: await readDeletions(database),
   };
   const seen = await readProcesses(database);
@@ -95,7 +105,7 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
 export function findProblems({ mysql, redis, migrations, processes, work }: StatusReport): string[] {
   const missing = Object.entries(processes ?? {}).flatMap(([role, count]) => (count === 0 ? [role] : []));
   const givenUp = work?.totals.importsGivenUp ?? 0;
-  const failing = work?.totals.failingSources ?? 0;
+  const { failing, withWrongFile } = work?.sourcesInTrouble ?? { failing: 0, withWrongFile: 0 };
   const quarantined = work?.totals.quarantined ?? 0;
   return [
     ...(mysql === 'ok' ? [] : ['MySQL cannot be reached.']),
@@ -104,6 +114,11 @@ export function findProblems({ mysql, redis, migrations, processes, work }: Stat
     ...missing.map((role) => `No process runs the role ${role}.`),
     ...(givenUp === 0 ? [] : [`${countOf(givenUp, 'import was', 'imports were')} given up.`]),
     ...(failing === 0 ? [] : [`${countOf(failing, 'source is', 'sources are')} failing.`]),
+    ...(withWrongFile === 0
+      ? []
+      : [
+          `${countOf(withWrongFile, 'source has', 'sources have')} brought a file that could not be imported.`,
+        ]),
     ...(quarantined === 0 ? [] : [`${countOf(quarantined, 'webhook is', 'webhooks are')} quarantined.`]),
   ];
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { zipSync } from 'fflate';
 import { SourceAnswer } from '../cli/commands/sources-view.ts';
 import { ImportAnswer } from '../cli/import-follow.ts';
-import { formatCount } from '../cli/terminal.ts';
+import { formatCount } from '../counts.ts';
 import type { BankMonth } from './bank-month.ts';
 import type { DemoCustomer } from './demo-customer.ts';
 import type { Sight } from './trouble-watch.ts';

@@ -1,5 +1,5 @@
 import { WebhookAnswer } from '../cli/commands/webhooks-view.ts';
-import { formatCount } from '../cli/terminal.ts';
+import { formatCount } from '../counts.ts';
 import type { Addressee, DemoCustomer } from './demo-customer.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';
 import type { PlannedCustomer, PlannedWebhook } from './trouble-plan.ts';

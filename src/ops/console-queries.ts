@@ -31,24 +31,6 @@ const WEBHOOKS_NEEDING_ATTENTION = `
 export const readWebhooksNeedingAttention = (sql: Sql): Promise<WebhookNeedingAttention[]> =>
   sql.query(WEBHOOKS_NEEDING_ATTENTION);
 
-export interface FailingSource {
-  id: string;
-  title: string;
-  customer: string;
-  /** What was wrong with the last run, or with the last files. */
-  error: string;
-  last_run_at: Date | null;
-}
-
-/** There are few sources, so the table is read as a whole. */
-const FAILING_SOURCES = `
-  SELECT s.id, s.title, c.name AS customer, s.error, s.last_run_at
-  FROM sources s JOIN customers c ON c.id = s.customer_id
-  WHERE s.status = 'active' AND s.error IS NOT NULL ORDER BY s.last_run_at DESC, s.id DESC LIMIT ${SHOWN}`;
-
-/** Reads the active sources of all customers whose last run, or whose last files, have failed: the latest first. */
-export const readFailingSources = (sql: Sql): Promise<FailingSource[]> => sql.query(FAILING_SOURCES);
-
 export interface UnfinishedImport {
   id: string;
   customer: string;

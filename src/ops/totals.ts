@@ -19,8 +19,6 @@ export interface Totals {
   imports: { queued: number; running: number; failed: number };
   /** Failed imports that kept crashing their process. The others have files that cannot be read, which is a matter of their senders. */
   importsGivenUp: number;
-  /** Active sources whose last run, or whose last files, have failed. */
-  failingSources: number;
 }
 
 /** The table of webhooks is read once. A webhook that its owner has paused has no status_reason. */
@@ -39,13 +37,10 @@ const IMPORTS = `
   SELECT status, COUNT(*) AS number, COALESCE(SUM(crash_count >= ${MAX_CRASHES}), 0) AS crashing
   FROM imports WHERE status IN ('queued', 'running', 'failed') GROUP BY status`;
 
-const FAILING_SOURCES = `SELECT COUNT(*) AS number FROM sources WHERE status = 'active' AND error IS NOT NULL`;
-
 /** Reads the totals. Nothing is counted delivery by delivery. */
 export async function readTotals(sql: Sql): Promise<Totals> {
   const [webhooks] = await sql.query<Record<string, string | null>[]>(WEBHOOKS);
   const imports = await sql.query<{ status: string; number: string; crashing: string }[]>(IMPORTS);
-  const [sources] = await sql.query<{ number: string }[]>(FAILING_SOURCES);
   const of = (status: string) => imports.find((it) => it.status === status);
   const count = (status: string) => Number(of(status)?.number ?? 0);
   return {
@@ -57,7 +52,6 @@ export async function readTotals(sql: Sql): Promise<Totals> {
     quarantined: Number(webhooks?.quarantined),
     imports: { queued: count('queued'), running: count('running'), failed: count('failed') },
     importsGivenUp: Number(of('failed')?.crashing ?? 0),
-    failingSources: Number(sources?.number ?? 0),
   };
 }
 

@@ -93,8 +93,7 @@ describe('accounts', () => {
     const { id: other } = await createAccount(service, key);
     const euro = (await service.call('POST', '/v1/accounts', { key, body: { ...ACCOUNT, currency: 'EUR' } }))
       .body.account.id;
-    const change = (to: string, body: object) =>
-      service.call('PATCH', `/v1/accounts/${to}`, { key, body });
+    const change = (to: string, body: object) => service.call('PATCH', `/v1/accounts/${to}`, { key, body });
     for (const [body, path] of [
       [{ iban: 'TR330006100519786457841327' }, 'iban'],
       [{ iban: IBAN }, 'iban'],

@@ -43,6 +43,7 @@ it('records what is done by the command line, with the name of the user', async 
 /** Files of commands that change nothing of a customer, or whose change is recorded in another way. */
 const NO_CHANGES = [
   'accounts-list.ts',
+  'accounts-view.ts',
   'banks-list.ts',
   'completion.ts',
   'customers-list.ts',
@@ -96,6 +97,7 @@ const CHANGES: [file: string, action: string, command: (it: Subjects) => string[
     'create',
     ({ customer }) => ['accounts', 'create', '--customer', customer, '--bank', 'Ziraat', ...ANYTHING],
   ],
+  ['accounts-change.ts', 'change', ({ account }) => ['accounts', 'change', account, '--title', 'x']],
   ['keys-create.ts', 'create', ({ customer }) => ['keys', 'create', '--customer', customer]],
   ['keys-delete.ts', 'delete', ({ key }) => ['keys', 'delete', key, '--yes']],
   [

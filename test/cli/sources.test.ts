@@ -34,17 +34,20 @@ describe('status', () => {
     await collect('letter.doc', 'Dear Sir or Madam');
     expect(await status()).toMatchObject({
       code: 1,
-      problems: ['1 source is failing.'],
-      failing_sources: 1,
+      problems: ['1 source has brought a file that could not be imported.'],
+      sources_failing: 0,
+      sources_with_wrong_file: 1,
       sources: [
         { id: source.id, title: 'Durum', customer: 'Örnek', error: expect.stringMatching(/^letter/) },
       ],
       imports: { failed: 1 },
     });
-    expect((await asOperator('status')).stdout).toMatch(/^Not well: 1 source is failing\.\n/);
+    expect((await asOperator('status')).stdout).toMatch(
+      /^Not well: 1 source has brought a file that could not be imported\.\n/,
+    );
     // A run that finds nothing says nothing about the file.
     expect((await asOperator('sources', 'run', id, '--wait')).code).toBe(0);
-    expect(await status()).toMatchObject({ code: 1, failing_sources: 1 });
+    expect(await status()).toMatchObject({ code: 1, sources_with_wrong_file: 1 });
 
     await collect('march.sta', mt940([{ day: 2, amount: 1, reference: 'status' }]));
     expect(await status()).toMatchObject({ code: 0, problems: [], sources: [], imports: { failed: 1 } });
@@ -56,9 +59,9 @@ describe('status', () => {
     const { source } = documentOf(await asOperator('sources', 'create', ...options, ...owner));
     await writeFile(join(sourcesDir, running.customer.id, 'paused'), 'a file');
     expect((await asOperator('sources', 'run', String(source.id), '--wait')).code).toBe(1);
-    expect(await status()).toMatchObject({ code: 1, failing_sources: 1 });
+    expect(await status()).toMatchObject({ code: 1, problems: ['1 source is failing.'], sources_failing: 1 });
     await asOperator('sources', 'pause', String(source.id));
-    expect(await status()).toMatchObject({ code: 0, failing_sources: 0 });
+    expect(await status()).toMatchObject({ code: 0, sources_failing: 0 });
   });
 });
 

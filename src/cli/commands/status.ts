@@ -2,7 +2,8 @@ import { Command } from 'commander';
 import { formatCount } from '../../counts.ts';
 import type { Deletion } from '../../deleting/deletions.ts';
 import { formatMoment } from '../../moment.ts';
-import type { FailingSource, UnfinishedImport, WebhookNeedingAttention } from '../../ops/console-queries.ts';
+import type { ConsoleSource } from '../../ops/console/source-rows.ts';
+import type { UnfinishedImport, WebhookNeedingAttention } from '../../ops/console-queries.ts';
 import type { ZoneOffset } from '../../zone-offset.ts';
 import type { CommandContext } from '../context.ts';
 import { NegativeAnswer } from '../failure.ts';
@@ -33,7 +34,8 @@ const documentOf = ({ work, ...report }: StatusReport, problems: readonly string
   webhooks_needing_attention: work?.totals.needingAttention ?? null,
   webhooks: work?.webhooks.map(viewWebhook) ?? null,
   imports: work === null ? null : { ...work.totals.imports, list: work.imports.map(viewImport) },
-  failing_sources: work?.totals.failingSources ?? null,
+  sources_failing: work?.sourcesInTrouble.failing ?? null,
+  sources_with_wrong_file: work?.sourcesInTrouble.withWrongFile ?? null,
   sources: work?.sources.map(viewSource) ?? null,
   deletions: work?.deletions.map(viewDeletion) ?? null,
 });
@@ -59,7 +61,7 @@ const viewImport = (it: UnfinishedImport) => ({
   error: it.error,
 });
 
-const viewSource = (it: FailingSource) => ({
+const viewSource = (it: ConsoleSource) => ({
   id: Number(it.id),
   title: it.title,
   customer: it.customer,
@@ -101,7 +103,12 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
       'imports queued, running, failed',
       totals ? Object.values(totals.imports).map(formatCount).join(', ') : null,
     ],
-    ['failing sources', count(totals?.failingSources)],
+    [
+      'sources failing, with bad files',
+      work
+        ? `${formatCount(work.sourcesInTrouble.failing)}, ${formatCount(work.sourcesInTrouble.withWrongFile)}`
+        : null,
+    ],
   ]);
   const webhooks: readonly Column<WebhookNeedingAttention>[] = [
     ['webhook', ({ id }) => id, 'right'],
@@ -120,7 +127,7 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
     ['received', ({ received_at }) => time(received_at)],
     ['error', ({ error }) => error],
   ];
-  const sources: readonly Column<FailingSource>[] = [
+  const sources: readonly Column<ConsoleSource>[] = [
     ['source', ({ id }) => id, 'right'],
     ['title', ({ title }) => title],
     ['customer', ({ customer }) => customer],

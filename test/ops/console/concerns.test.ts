@@ -64,6 +64,7 @@ const TOTALS: Work['totals'] = {
   needingAttention: 0,
   quarantined: 0,
   imports: { queued: 0, running: 0, failed: 0 },
+  importsGivenUp: 0,
 };
 
 const ALL = ['api', 'importer', 'delivery', 'maintenance'];

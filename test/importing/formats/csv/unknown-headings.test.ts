@@ -44,7 +44,12 @@ describe('a table without a profile', () => {
     const heading = Array.from({ length: 200 }, (_, at) => `${at}${long}`);
     const profiles = Array.from({ length: 5 }, (_, at) => ({
       ...testProfile({
-        heading: ['Date', 'Amount', ...heading.slice(0, 5), ...[1, 2, 3, 4].map((n) => `missing ${n} ${long}`)],
+        heading: [
+          'Date',
+          'Amount',
+          ...heading.slice(0, 5),
+          ...[1, 2, 3, 4].map((n) => `missing ${n} ${long}`),
+        ],
         columns: { date: 'Date', amount: 'Amount' },
       }),
       name: `profile-${at}-with-a-name-of-forty-characters`.slice(0, 40),
