@@ -1,8 +1,5 @@
-import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import type { AddressGuard } from '../addresses/address-guard.ts';
-import { KINDS, kindOf, type SourcePlace } from '../collecting/connectors/kinds.ts';
-import { customerFolder } from '../collecting/customer-folder.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { recordChange } from '../http/audit.ts';
 import { readId, readJson } from '../http/input.ts';
@@ -13,7 +10,7 @@ import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
 import { findSource, type SourceRow } from './find.ts';
 import { SourceChange } from './input.ts';
-import { requireCredentials, requireSettings, requireSourceAccount } from './kind-input.ts';
+import { createSourceChecks, type SourceChecks } from './kind-input.ts';
 import { type SourceChangePlan, updateSource } from './source-writes.ts';
 import { SourceView, viewSource } from './view.ts';
 import { wakeSource } from './wake-source.ts';
@@ -36,14 +33,14 @@ export const changeSource = (runtime: Runtime, guard: AddressGuard) =>
       problems: ['limited-api-key'],
     },
     async (c) => {
-      const { config, database, secrets } = runtime;
+      const { database, secrets } = runtime;
       const caller = c.get('caller');
       requireWholeKey(caller, 'Change sources with a key for all accounts.');
       const source = await findSource(database, caller, readId(c, 'source'));
       const change = await readJson(c, SourceChange);
-      await requireSourceAccount(database, caller, change.account_id ?? null);
-      const place = { guard, folder: customerFolder(config.sourcesDir, caller.customerId) };
-      const plan = await planChange(change, source, { database, secrets, place });
+      const checks = createSourceChecks(runtime, guard, caller);
+      await checks.requireAccount(change.account_id ?? null);
+      const plan = await planChange(change, source, { checks, secrets });
       const { status, ...others } = change;
       const isChanged = await updateSource(database, source.id, plan, (sql) =>
         recordChange(sql, caller, {
@@ -63,17 +60,13 @@ export const changeSource = (runtime: Runtime, guard: AddressGuard) =>
 async function planChange(
   change: SourceChange,
   source: SourceRow,
-  context: { database: DataSource; secrets: SecretBox; place: SourcePlace },
+  { checks, secrets }: { checks: SourceChecks; secrets: SecretBox },
 ): Promise<SourceChangePlan> {
   const { settings, credentials, schedule, ...plain } = change;
-  const { database, secrets, place } = context;
-  const { id, customer_id: customerId } = source;
-  const kind = kindOf(KINDS, source.kind);
+  const { id, kind } = source;
   const stored =
-    settings === undefined
-      ? source.settings
-      : await requireSettings(database, { id, customerId, kind: source.kind, settings }, kind, place);
-  const text = credentials === undefined ? undefined : requireCredentials(kind, credentials);
+    settings === undefined ? source.settings : await checks.requireSettings({ id, kind, settings });
+  const text = credentials === undefined ? undefined : checks.requireCredentials(kind, credentials);
   const sealed =
     text === null || text === undefined ? null : secrets.seal(text, SEALED.sourceCredentials(id));
   const isForgotten = stored !== source.settings;

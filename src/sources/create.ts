@@ -1,7 +1,5 @@
 import * as v from 'valibot';
 import type { AddressGuard } from '../addresses/address-guard.ts';
-import { KINDS } from '../collecting/connectors/kinds.ts';
-import { customerFolder } from '../collecting/customer-folder.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { recordChange } from '../http/audit.ts';
 import { readJson } from '../http/input.ts';
@@ -10,7 +8,7 @@ import { requireWholeKey } from '../http/whole-key.ts';
 import type { Runtime } from '../runtime.ts';
 import { findSource } from './find.ts';
 import { NewSource } from './input.ts';
-import { requireCredentials, requireSettings, requireSourceAccount } from './kind-input.ts';
+import { createSourceChecks } from './kind-input.ts';
 import { insertSource } from './source-writes.ts';
 import { SourceView, viewSource } from './view.ts';
 import { wakeSource } from './wake-source.ts';
@@ -33,19 +31,17 @@ export const createSource = (runtime: Runtime, guard: AddressGuard) =>
       problems: ['limited-api-key'],
     },
     async (c) => {
-      const { config, database, secrets } = runtime;
+      const { database, secrets } = runtime;
       const caller = c.get('caller');
       requireWholeKey(caller, 'Create sources with a key for all accounts.');
       const body = await readJson(c, NewSource);
-      const { customerId } = caller;
-      const kind = KINDS[body.kind];
-      await requireSourceAccount(database, caller, body.account_id);
-      const credentials = requireCredentials(kind, body.credentials);
-      const place = { guard, folder: customerFolder(config.sourcesDir, customerId) };
-      const settings = await requireSettings(database, { ...body, id: '0', customerId }, kind, place);
+      const checks = createSourceChecks(runtime, guard, caller);
+      await checks.requireAccount(body.account_id);
+      const credentials = checks.requireCredentials(body.kind, body.credentials);
+      const settings = await checks.requireSettings({ ...body, id: '0' });
       const id = await insertSource(database, {
         columns: {
-          customer_id: customerId,
+          customer_id: caller.customerId,
           title: body.title,
           kind: body.kind,
           settings,

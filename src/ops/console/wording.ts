@@ -5,14 +5,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const NUMBER = new Intl.NumberFormat('en-US');
-
-/** `1234567` becomes `1,234,567`. */
-export const formatCount = (count: number): string => NUMBER.format(count);
-
-/** `1 webhook`, `2,000 webhooks`. */
-export const countOf = (count: number, one: string, many = `${one}s`): string =>
-  `${formatCount(count)} ${count === 1 ? one : many}`;
+export { countOf, formatCount } from '../../counts.ts';
 
 /** A duration in its two largest units: `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
 export function formatDuration(milliseconds: number): string {
