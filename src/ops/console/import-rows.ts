@@ -14,6 +14,7 @@ export interface ImportListRow {
   /** The source that has collected it; null: it was sent over the API. */
   source_id: string | null;
   status: ImportStatus;
+  /** What was detected, or until then what was sent. */
   format: string;
   account_id: string | null;
   profile: string | null;
@@ -34,8 +35,8 @@ export interface ImportListRow {
 
 /** The ids are found first, so that the joins cost a page and no more. Indexes of the joins: the primary keys. */
 const ROWS = (ids: string) => `
-  SELECT i.id, i.customer_id, u.name AS customer, CONCAT(k.prefix, '… ', k.title) AS api_key, i.source_id, i.status, i.format, i.account_id,
-    i.profile, i.checkpoint, i.crash_count, i.received, i.inserted, i.duplicates, i.rejected, i.deliveries, i.statements,
+  SELECT i.id, i.customer_id, u.name AS customer, CONCAT(k.prefix, '… ', k.title) AS api_key, i.source_id, i.status,
+    COALESCE(i.detected_format, i.format) AS format, i.account_id, i.profile, i.checkpoint, i.crash_count, i.received, i.inserted, i.duplicates, i.rejected, i.deliveries, i.statements,
     i.warnings, i.error, i.received_at, i.started_at, i.finished_at
   FROM (${ids}) f JOIN imports i ON i.id = f.id JOIN customers u ON u.id = i.customer_id
     LEFT JOIN api_keys k ON k.id = i.api_key_id
