@@ -34,7 +34,7 @@ export function createSourceChecks(
   return {
     async requireAccount(accountId) {
       if (accountId !== null && !(await hasAccount(database, caller, accountId)))
-        throw invalid([{ path: 'account_id', message: 'must be null, or the id of one of your accounts' }]);
+        throw invalid([{ path: 'account_id', message: 'is not one of your accounts' }]);
     },
     async requireSettings({ id, kind: name, settings: sent }) {
       const kind = kindOf(KINDS, name);

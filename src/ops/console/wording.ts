@@ -1,11 +1,11 @@
 /** How the console writes numbers, times and durations. */
 
+export { countOf, formatCount } from '../../counts.ts';
+
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-
-export { countOf, formatCount } from '../../counts.ts';
 
 /** A duration in its two largest units: `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
 export function formatDuration(milliseconds: number): string {
