@@ -1,6 +1,6 @@
 import { countOf } from '../../../counts.ts';
 import { ADVICE } from '../../advice.ts';
-import { foldHeading, isHeading } from './headings.ts';
+import { fits, foldHeading, foldRow, foldRows } from './headings.ts';
 import type { Profile } from './profile.ts';
 import { type Cell, quote, type Row, textOf } from './row.ts';
 
@@ -39,9 +39,7 @@ interface Near {
  */
 export function explainHeadings(tables: readonly ReadTable[], profiles: readonly Profile[]): string {
   const fitting = profiles.filter((profile) =>
-    tables.some(
-      (table) => hasDelimiterOf(profile, table) && cellsOf(table).some((cells) => fits(profile, cells)),
-    ),
+    tables.some((table) => hasDelimiterOf(profile, table) && fits(foldRows(table.rows), profile)),
   );
   if (fitting.length > 1) {
     const names = fitting.map(({ name }) => name).join(', ');
@@ -74,9 +72,6 @@ const widest = (rows: readonly (readonly Cell[])[]): readonly Cell[] | null =>
 const cellsOf = ({ rows }: ReadTable): (readonly Cell[])[] =>
   rows.flatMap((row) => ('cells' in row ? [row.cells] : []));
 
-const fits = ({ heading }: Profile, cells: readonly Cell[]): boolean =>
-  heading !== undefined && isHeading(cells, heading);
-
 const hasDelimiterOf = (profile: Profile, { delimiter }: ReadTable): boolean =>
   delimiter === null || delimiter === profile.delimiter;
 
@@ -86,7 +81,7 @@ function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[])
     cellsOf(table).map((cells) => ({
       cells,
       delimiter: table.delimiter,
-      folded: new Set(cells.map((cell) => foldHeading(textOf(cell)))),
+      folded: foldRow(cells),
     })),
   );
   const nearest = profiles.flatMap((profile): Near[] => {
