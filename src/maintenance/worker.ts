@@ -13,10 +13,10 @@ import {
 } from '../queues/jobs.ts';
 import type { MaintenanceJob } from '../queues/queues.ts';
 import { startWorker } from '../queues/worker.ts';
-import { removeOld } from '../retention/retention.ts';
 import { createSteps } from '../retention/steps.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { startLockedLoop } from './locked-loop.ts';
+import { passRetention } from './retention-pass.ts';
 
 const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;
@@ -33,7 +33,7 @@ const DELETIONS_EVERY = 5 * SECOND;
  * accounts and customers (looked for every 5 s).
  */
 export function startMaintenanceWorker(runtime: Runtime): Role {
-  const { config, database, queues, redis, log, metrics } = runtime;
+  const { database, queues, redis, log, metrics } = runtime;
   const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', async () => {
     const imports = await reconcileImports(database, async (ids) => {
       const missing = await countImportsWithoutJob(queues, redis, ids);
@@ -70,17 +70,8 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
   void keepScheduled();
   const timer = setInterval(keepScheduled, RECONCILE_EVERY);
 
-  const retention = startLockedLoop(
-    runtime,
-    { name: 'retention', every: RETENTION_EVERY },
-    async (signal) => {
-      const removed = await removeOld({
-        database,
-        retention: config.retention,
-        steps: createSteps({ signal }),
-      });
-      log.info(removed, 'retention done');
-    },
+  const retention = startLockedLoop(runtime, { name: 'retention', every: RETENTION_EVERY }, (signal) =>
+    passRetention(runtime, signal),
   );
   const deletions = startLockedLoop(
     runtime,

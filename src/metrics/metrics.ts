@@ -3,6 +3,7 @@ import { VERSION } from '../version.ts';
 import { createDeliveryMetrics, type DeliveryMetrics } from './delivery-metrics.ts';
 import { createImportMetrics, type ImportMetrics } from './import-metrics.ts';
 import { createReconcilerMetrics, type ReconcilerMetrics } from './reconciler-metrics.ts';
+import { createRetentionMetrics, type RetentionMetrics } from './retention-metrics.ts';
 
 /**
  * What a process counts of its own work. The parts that work are given one of these interfaces, and know nothing of Prometheus.
@@ -12,6 +13,7 @@ export interface Metrics {
   deliveries: DeliveryMetrics;
   imports: ImportMetrics;
   reconciler: ReconcilerMetrics;
+  retention: RetentionMetrics;
   /** Says which roles this process has. */
   setRoles(roles: readonly string[]): void;
   /** Holds everything that was counted, for `/metrics`. */
@@ -38,6 +40,7 @@ export function createMetrics(): Metrics {
     deliveries: createDeliveryMetrics(registry),
     imports: createImportMetrics(registry),
     reconciler: createReconcilerMetrics(registry),
+    retention: createRetentionMetrics(registry),
     setRoles(roles) {
       for (const name of roles) role.set({ role: name }, 1);
     },

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { Retention } from '../config.ts';
+import type { RemovedKind, RetentionMetrics } from '../metrics/retention-metrics.ts';
 import { createAgeFinder, dateOf, daysBefore, readNow } from './age.ts';
 import { removeAttempts } from './remove-attempts.ts';
 import { removeDeliveries } from './remove-deliveries.ts';
@@ -11,19 +12,11 @@ import type { Steps } from './steps.ts';
 
 /** Removes what is older than the settings say. */
 
-/** How many of each were removed. */
-export interface Removed {
-  deliveries: number;
-  attempts: number;
-  imports: number;
-  movements: number;
-  replays: number;
-  filters: number;
-  /** Deleted webhooks of which nothing is left. */
-  webhooks: number;
-  /** Deleted sources of which no import is left. */
-  sources: number;
-}
+/** How many of each were removed. `webhooks` and `sources` were deleted, and nothing of them is left. */
+export type Removed = Record<RemovedKind, number>;
+
+/** Counts what was removed. */
+type Count = (kind: RemovedKind, count: number) => void;
 
 /** Customers, or webhooks, read in one query. */
 const PAGE = 1_000;
@@ -61,6 +54,7 @@ export interface RetentionRun {
   database: DataSource;
   retention: Retention;
   steps: Steps;
+  metrics?: RetentionMetrics;
   /** Default: the time of MySQL's clock. */
   now?: Date;
 }
@@ -70,8 +64,9 @@ export interface RetentionRun {
  * removes what is left.
  * @throws what MySQL throws.
  */
-export async function removeOld({ database, retention, steps, now: given }: RetentionRun): Promise<Removed> {
-  const now = given ?? (await readNow(database));
+export async function removeOld(run: RetentionRun): Promise<Removed> {
+  const { database, steps, metrics } = run;
+  const now = run.now ?? (await readNow(database));
   const removed: Removed = {
     deliveries: 0,
     attempts: 0,
@@ -82,35 +77,36 @@ export async function removeOld({ database, retention, steps, now: given }: Rete
     webhooks: 0,
     sources: 0,
   };
-  const { deliveries, attempts, imports, movements } = retention;
-  if (deliveries !== null) await removeOfDeliveries(database, steps, daysBefore(now, deliveries), removed);
-  if (attempts !== null) await removeOfAttempts(database, steps, daysBefore(now, attempts), removed);
+  const count: Count = (kind, number) => {
+    removed[kind] += number;
+    metrics?.removed(kind, number);
+  };
+  const { deliveries, attempts, imports, movements } = run.retention;
+  if (deliveries !== null) await removeOfDeliveries(database, steps, daysBefore(now, deliveries), count);
+  if (attempts !== null) await removeOfAttempts(database, steps, daysBefore(now, attempts), count);
   if (imports !== null) {
-    removed.imports = await removeImports(database, steps, daysBefore(now, imports));
-    removed.sources = await removeSources(database, steps, daysBefore(now, imports));
+    const before = daysBefore(now, imports);
+    count('imports', await removeImports(database, steps, before));
+    count('sources', await removeSources(database, steps, before));
   }
-  if (movements !== null) await removeOfMovements(database, steps, daysBefore(now, movements), removed);
+  if (movements !== null) await removeOfMovements(database, steps, daysBefore(now, movements), count);
   return removed;
 }
 
-async function removeOfDeliveries(database: DataSource, steps: Steps, before: Date, removed: Removed) {
+async function removeOfDeliveries(database: DataSource, steps: Steps, before: Date, count: Count) {
   const newestBefore = createAgeFinder(database, before);
   await forEachWebhook(database, steps, before, async (webhook) => {
     const { id, customer_id, status, oldest_delivery, second_filter, has_old_replays } = webhook;
     const through = await newestBefore(customer_id);
     if (oldest_delivery !== null && BigInt(oldest_delivery) <= through) {
-      removed.deliveries += await removeDeliveries(database, steps, { webhookId: id, through, before });
+      count('deliveries', await removeDeliveries(database, steps, { webhookId: id, through, before }));
     }
-    if (Number(has_old_replays) === 1) removed.replays += await removeReplays(database, steps, id, before);
+    if (Number(has_old_replays) === 1) count('replays', await removeReplays(database, steps, id, before));
     if (second_filter !== null && BigInt(second_filter) <= through) {
-      removed.filters += await removeFilters(
-        database,
-        steps,
-        id,
-        await lastUnfiltered(database, webhook, through),
-      );
+      const last = await lastUnfiltered(database, webhook, through);
+      count('filters', await removeFilters(database, steps, id, last));
     }
-    if (status === 'deleted' && (await removeDeletedWebhook(database, id, through))) removed.webhooks += 1;
+    if (status === 'deleted' && (await removeDeletedWebhook(database, id, through))) count('webhooks', 1);
   });
 }
 
@@ -130,17 +126,17 @@ async function lastUnfiltered(
   return ends.reduce((least, end) => (end < least ? end : least));
 }
 
-async function removeOfAttempts(database: DataSource, steps: Steps, before: Date, removed: Removed) {
+async function removeOfAttempts(database: DataSource, steps: Steps, before: Date, count: Count) {
   const newestBefore = createAgeFinder(database, before);
   await forEachWebhook(database, steps, before, async ({ id, customer_id, oldest_attempt }) => {
     if (oldest_attempt === null) return;
     const through = await newestBefore(customer_id);
     if (BigInt(oldest_attempt) > through) return;
-    removed.attempts += await removeAttempts(database, steps, { webhookId: id, through, before });
+    count('attempts', await removeAttempts(database, steps, { webhookId: id, through, before }));
   });
 }
 
-async function removeOfMovements(database: DataSource, steps: Steps, before: Date, removed: Removed) {
+async function removeOfMovements(database: DataSource, steps: Steps, before: Date, count: Count) {
   const newestBefore = createAgeFinder(database, before);
   let after = '0';
   await steps.repeat(async () => {
@@ -149,7 +145,7 @@ async function removeOfMovements(database: DataSource, steps: Steps, before: Dat
       const through = await newestBefore(customerId);
       if (oldest === null || BigInt(oldest) > through) continue;
       const issuedBefore = dateOf(before);
-      removed.movements += await removeMovements(database, steps, { customerId, through, issuedBefore });
+      count('movements', await removeMovements(database, steps, { customerId, through, issuedBefore }));
     }
     after = customers.at(-1)?.id ?? after;
     return customers.length === PAGE;

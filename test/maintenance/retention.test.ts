@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createDataSource } from '../../src/database/data-source.ts';
 import { startLockedLoop } from '../../src/maintenance/locked-loop.ts';
+import { passRetention } from '../../src/maintenance/retention-pass.ts';
 import { startMaintenanceWorker } from '../../src/maintenance/worker.ts';
+import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts';
+import { parseExposition } from '../support/exposition.ts';
 import { importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
@@ -13,6 +17,9 @@ const receiver = useReceiver();
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 
+const readMetrics = async ({ registry }: Metrics = service.runtime.metrics) =>
+  parseExposition(await registry.metrics()).samples;
+
 describe('the maintenance role', () => {
   it('removes what is old by MySQL’s clock when it starts', async () => {
     const { webhook, store } = await createSubscriber(service);
@@ -24,7 +31,37 @@ describe('the maintenance role', () => {
     await until('no delivery', async () => {
       return (await query('SELECT 1 FROM deliveries WHERE webhook_id = ?', webhook.id)).length === 0;
     });
+    await until('a finished pass', async () => {
+      return (await readMetrics()).get('ledgerbell_retention_passes_total{outcome="done"}') === 1;
+    });
     await worker.stop();
+    const samples = await readMetrics();
+    expect(samples.get('ledgerbell_retention_removed_total{kind="deliveries"}')).toBe(1);
+    expect(samples.get('ledgerbell_retention_removed_total{kind="movements"}')).toBe(0);
+    expect(samples.get('ledgerbell_retention_passes_total{outcome="failed"}')).toBe(0);
+    const age = Date.now() / 1_000 - (samples.get('ledgerbell_retention_last_pass_timestamp_seconds') ?? 0);
+    expect(age).toBeLessThan(3_600);
+  });
+
+  it('counts a pass that fails, and not one in which it is stopped', async () => {
+    const { config, log } = service.runtime;
+    const metrics = createMetrics();
+    // A database without our tables.
+    const database = await createDataSource(
+      (config.databaseUrl ?? '').replace(/\/[^/?]*(\?|$)/, '/information_schema$1'),
+      {
+        poolSize: 1,
+      },
+    ).initialize();
+    onTestFinished(() => database.destroy());
+    await expect(
+      passRetention({ config, log, metrics, database }, new AbortController().signal),
+    ).rejects.toThrow();
+    await passRetention({ ...service.runtime, metrics }, AbortSignal.abort());
+    const samples = await readMetrics(metrics);
+    expect(samples.get('ledgerbell_retention_passes_total{outcome="failed"}')).toBe(1);
+    expect(samples.get('ledgerbell_retention_passes_total{outcome="done"}')).toBe(0);
+    expect(samples.get('ledgerbell_retention_last_pass_timestamp_seconds')).toBe(0);
   });
 
   it('deletes an account, while its webhook goes on with what is of others', async () => {

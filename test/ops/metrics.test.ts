@@ -119,7 +119,9 @@ describe('/metrics', () => {
     // The API counts json, and has no list of formats.
     const absent = counters.filter(([sample]) => !early.samples.has(sample)).map(([sample]) => sample);
     expect(absent).toEqual([]);
-    expect(counters.every(([sample]) => early.samples.get(sample) === 0)).toBe(true);
+    // Retention begins with the process: its first pass may have ended before anybody asked.
+    const waiting = counters.filter(([sample]) => !sample.startsWith('ledgerbell_retention_passes_total'));
+    expect(waiting.every(([sample]) => early.samples.get(sample) === 0)).toBe(true);
   });
 
   it('has few labels, and none with an id or an address', () => {
