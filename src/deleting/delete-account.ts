@@ -10,13 +10,14 @@ import { stopWebhooks } from './stop-webhooks.ts';
 
 /** Indexes: webhooks_customer, and the primary key of webhook_filters. */
 const MATCHING = `
-  SELECT DISTINCT w.id, w.status = 'deleted' AS is_deleted
-  FROM webhooks w JOIN webhook_filters f ON f.webhook_id = w.id
-  WHERE w.customer_id = ? AND f.event IS NOT NULL AND (f.account_id IS NULL OR f.account_id = ?) ORDER BY w.id`;
+  SELECT w.id, w.status = 'deleted' AS is_deleted FROM webhooks w
+  WHERE w.customer_id = ? AND EXISTS (
+    SELECT 1 FROM webhook_filters f
+    WHERE f.webhook_id = w.id AND f.event IS NOT NULL AND (f.account_id IS NULL OR f.account_id = ?))`;
 
 /** Their bodies are kept for a retry, in which every row would be rejected. Index: imports_status. */
 const FAILED_IMPORTS =
-  "SELECT id FROM imports WHERE status = 'failed' AND customer_id = ? AND account_id = ?";
+  "SELECT id FROM imports FORCE INDEX (imports_status) WHERE status = 'failed' AND customer_id = ? AND account_id = ?";
 
 const LEFT = `
   SELECT 1 FROM transactions FORCE INDEX (transactions_account_page) WHERE account_id = ? LIMIT 1`;

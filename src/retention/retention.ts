@@ -32,7 +32,10 @@ interface WebhookPage {
   has_old_replays: number | string;
 }
 
-/** Reads one entry of an index for each of them, however many rows a webhook has. Indexes: the primary keys, and replays_open. */
+/**
+ * Reads one entry of an index for each of them, however many rows a webhook has. Indexes: the primary keys, and replays_open. The order of
+ * the join is fixed, because MySQL would read all cursors for each page, and sort them.
+ */
 const WEBHOOKS = `
   SELECT w.id, w.customer_id, w.status, c.sent_through,
     (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
@@ -42,7 +45,7 @@ const WEBHOOKS = `
     (SELECT f.from_id FROM webhook_filters f FORCE INDEX (PRIMARY) WHERE f.webhook_id = w.id
       ORDER BY f.webhook_id, f.from_id LIMIT 1 OFFSET 1) AS second_filter,
     EXISTS (SELECT 1 FROM replays p FORCE INDEX (replays_open) WHERE p.webhook_id = w.id AND p.finished_at < ?) AS has_old_replays
-  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id WHERE w.id > ? ORDER BY w.id LIMIT ${PAGE}`;
+  FROM webhooks w STRAIGHT_JOIN webhook_cursors c ON c.webhook_id = w.id WHERE w.id > ? ORDER BY w.id LIMIT ${PAGE}`;
 
 /** Index: transactions_customer_page, one entry for each customer. */
 const CUSTOMERS = `
