@@ -31,7 +31,7 @@ const ownSteps = (steps: readonly ExplainedStep[]) =>
 it('every statement of the deletion of an account walks an index', async () => {
   const { customerId, accountId } = first;
   const { result, steps } = await explainOwn(service.runtime.config.databaseUrl, async (database) => {
-    await requestAccountDeletion(database, { customerId, accountId });
+    await requestAccountDeletion(database, { customerId, accountId }, async () => {});
     return runDeletions({ ...service.runtime, database }, createSteps({ pauses: false }));
   });
   expect(result).toBe(1);
@@ -41,7 +41,7 @@ it('every statement of the deletion of an account walks an index', async () => {
 
 it('every statement of the deletion of a customer walks an index', async () => {
   const { result, steps } = await explainOwn(service.runtime.config.databaseUrl, async (database) => {
-    await requestCustomerDeletion(database, second.customerId);
+    await requestCustomerDeletion(database, second.customerId, async () => {});
     return runDeletions({ ...service.runtime, database }, createSteps({ pauses: false }));
   });
   expect(result).toBe(1);
