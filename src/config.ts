@@ -2,9 +2,11 @@ import * as v from 'valibot';
 import { isLoopback, parseCidrs } from './cidrs.ts';
 import { ConfigError } from './config/config-error.ts';
 import { parseMysqlUrl } from './config/mysql-url.ts';
+import { parsedBy } from './config/parsed-by.ts';
 import { parseRedisUrl } from './config/redis-url.ts';
 import { RETENTION_VARIABLES, type Retention, readRetention } from './config/retention-days.ts';
 import { nameSource, readSecretFiles } from './config/secret-files.ts';
+import { readTracesConfig, type TracesConfig } from './config/traces-config.ts';
 import { parseOffset, type ZoneOffset } from './zone-offset.ts';
 
 export { ConfigError, type Retention };
@@ -43,20 +45,11 @@ export interface Config {
   /** Whether private servers may be started in place of missing URLs. */
   embedded: 'auto' | 'never';
   install: 'auto' | 'never';
+  /** `undefined`: traces are off. */
+  traces: TracesConfig | undefined;
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-/** Turns a parser that throws into a schema that fails with the parser's message. */
-const parsedBy = <T>(parse: (text: string) => T) =>
-  v.rawTransform<string, T>(({ dataset, addIssue, NEVER }) => {
-    try {
-      return parse(dataset.value);
-    } catch (error) {
-      addIssue({ message: error instanceof Error ? error.message : String(error) });
-      return NEVER;
-    }
-  });
 
 const PORT_RANGE = 'must be a port from 0 (any free one) to 65535';
 
@@ -189,6 +182,7 @@ export function readConfig(
     queueDashboard: e.QUEUE_DASHBOARD,
     embedded: e.EMBEDDED ?? (separateRoles || present.NODE_ENV === 'production' ? 'never' : 'auto'),
     install: e.EMBEDDED_INSTALL,
+    traces: readTracesConfig(present),
   };
 }
 

@@ -12,6 +12,7 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { connectFailFast, connectWorker } from './queues/connection.ts';
 import { openQueues, type Queues } from './queues/queues.ts';
 import { abandonStart, type Stop, stopInReverse } from './stopping.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 const SECOND = 1_000;
 const START_TIMEOUT = 60 * SECOND;
@@ -32,6 +33,8 @@ export interface Runtime {
   prefix: string;
   log: Log;
   metrics: Metrics;
+  /** `undefined`: traces are off. */
+  tracing: Tracing | undefined;
 }
 
 /** A part of the service that runs in this process. */
@@ -64,6 +67,7 @@ export async function openRuntime(
     prefix = DEFAULT_PREFIX,
     startTimeout = START_TIMEOUT,
     signal,
+    tracing,
   }: {
     log: Log;
     announce: (line: string) => void;
@@ -71,6 +75,7 @@ export async function openRuntime(
     prefix?: string;
     startTimeout?: number;
     signal?: AbortSignal | undefined;
+    tracing?: Tracing | undefined;
   },
 ): Promise<Runtime & { close(): Promise<void> }> {
   const waitFor = <T>(what: string, attempt: () => Promise<T>) => {
@@ -137,6 +142,7 @@ export async function openRuntime(
     prefix,
     log,
     metrics: createMetrics(),
+    tracing,
     close,
   };
 }

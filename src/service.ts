@@ -14,6 +14,7 @@ import { startHeartbeat } from './ops/heartbeat.ts';
 import { startOps } from './ops/server.ts';
 import { openRuntime, type Role, type Runtime, type Servers } from './runtime.ts';
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './stopping.ts';
+import { startTracing } from './tracing/start-tracing.ts';
 
 const SECOND = 1_000;
 
@@ -72,12 +73,15 @@ export async function startService({
     const formats = createStatementFormats(loadProfiles(config.profilesDir));
     const servers = await findServers(config, announce, signal);
     started.push(() => servers.stop());
+    const tracing = await startTracing(config.traces, { roles, log });
+    started.push(() => tracing?.stop());
     const migrations = config.databaseUrl === undefined ? 'run' : 'expect';
     const runtime = await openRuntime(config, servers, {
       log,
       announce,
       migrations,
       signal,
+      tracing,
       ...(prefix === undefined ? {} : { prefix }),
     });
     started.push(() => runtime.close());

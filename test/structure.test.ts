@@ -23,7 +23,7 @@ const LAYERS = [
   ['http', 'delivering'],
   ['runtime.ts'],
   ['database', 'embedded', 'receiving', 'addresses', 'config.ts'],
-  ['queues', 'metrics', 'moment.ts', 'batcher.ts', 'stopping.ts', 'cidrs.ts'],
+  ['queues', 'metrics', 'tracing', 'moment.ts', 'batcher.ts', 'stopping.ts', 'cidrs.ts'],
   ['config', 'log.ts', 'validation.ts', 'zone-offset.ts', 'version.ts', 'counts.ts'],
 ];
 

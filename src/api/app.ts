@@ -24,6 +24,7 @@ import { PROBLEM_SCHEMA } from '../http/documented-problems.ts';
 import type { ApiEnv } from '../http/environment.ts';
 import { idempotentRequests } from '../http/idempotent-requests.ts';
 import { limitRate } from '../http/rate-limit.ts';
+import { traceRequests } from '../http/trace-requests.ts';
 import type { StatementFormats } from '../importing/statements/formats.ts';
 import { createImport } from '../imports/create.ts';
 import { getImport, listImportErrors, listImports } from '../imports/get.ts';
@@ -90,6 +91,7 @@ export function createApp(
 
   const callers = createCallerCache();
   app.use('/v1/*', identify ?? authenticate(runtime, callers));
+  if (runtime.tracing !== undefined) app.use('/v1/*', traceRequests(runtime.tracing));
   if (runtime.config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
   app.use('/v1/*', idempotentRequests(runtime));
   app.get('/v1/webhooks', ...listWebhooks(runtime));

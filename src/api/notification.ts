@@ -54,6 +54,12 @@ export const NOTIFICATION = {
           '4711',
         ),
         header('ledgerbell-date-issue', 'The date_issue of the movement.', '2026-01-15'),
+        header(
+          'traceparent',
+          'The attempt in the trace of the import, as in W3C Trace Context. Absent while the operator has traces off.',
+          '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+          false,
+        ),
         header('webhook-test', 'true in a test notification, otherwise absent.', 'true', false),
       ],
       requestBody: {

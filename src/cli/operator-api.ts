@@ -47,6 +47,7 @@ export function withOperatorApi<T>(
         prefix: DEFAULT_PREFIX,
         log: createLog('silent'),
         metrics: createMetrics(),
+        tracing: undefined,
       };
       return await work(createClient('', withinProcess(runtime, owner)));
     } finally {

@@ -4,6 +4,7 @@ import type { AddressGuard } from '../addresses/address-guard.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
+import { type Span, type Tracing, toSpanError } from '../tracing/tracing.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import { type Connector, type OfferedFile, SourceError } from './connector.ts';
 import { type ConnectorKind, KINDS, kindOf } from './connectors/kinds.ts';
@@ -34,6 +35,7 @@ export interface CollectorOptions {
   /** Queues an import. A failure is logged, and the reconciler queues it later. */
   queueImport: (importId: string) => Promise<void>;
   log: Log;
+  tracing?: Tracing | undefined;
   clock?: SourceClock;
   limits?: RunLimits;
   kinds?: Readonly<Record<string, ConnectorKind>>;
@@ -49,7 +51,7 @@ export interface Collector {
 }
 
 export function createCollector(options: CollectorOptions): Collector {
-  const { database, secrets, guard, folderOf, queueImport, log, kinds = KINDS } = options;
+  const { database, secrets, guard, folderOf, queueImport, log, tracing, kinds = KINDS } = options;
   const { clock = { now: () => new Date(), random: Math.random }, limits = RUN_LIMITS } = options;
 
   function connect(source: ClaimedSource): Connector {
@@ -138,19 +140,40 @@ export function createCollector(options: CollectorOptions): Collector {
     const known = await isKnown(database, source, file);
     if (known) return;
     const { name, version, cursor } = file;
+    const span = beginSpan(source);
     try {
-      const importId = await stageFile(database, source, file, { signal, onProgress: noteProgress });
+      const importId = await stageFile(database, source, file, {
+        signal,
+        onProgress: noteProgress,
+        traceparent: span?.traceparent,
+      });
+      span?.set({ 'ledgerbell.import.id': Number(importId) });
       await recordFile(database, source, { name, version, cursor, importId });
       await queueImport(importId).catch((err: unknown) =>
         log.warn({ err, importId }, 'import not queued yet'),
       );
+      span?.end();
     } catch (error) {
+      span?.end(toSpanError(error));
       if (!(error instanceof RefusedFileError)) throw error;
       await connector.mark?.(file, { status: 'failed', reason: error.message });
       await recordFile(database, source, { name, version, cursor, importId: null });
       addFailure(tally, name, error.message);
     }
   }
+
+  /** A file that is collected begins a trace, as a request does that brings one. */
+  const beginSpan = ({ id, customerId, kind }: ClaimedSource): Span | undefined =>
+    tracing?.begin({
+      name: 'collect file',
+      kind: 'internal',
+      parent: null,
+      attributes: {
+        'ledgerbell.customer.id': Number(customerId),
+        'ledgerbell.source.id': Number(id),
+        'ledgerbell.source.kind': kind,
+      },
+    });
 
   /** Files whose imports take longer are marked by a later run. */
   async function markRemaining(

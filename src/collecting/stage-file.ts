@@ -28,6 +28,7 @@ const FREE_KEY = 'UPDATE imports SET idempotency_key = NULL WHERE customer_id = 
 /**
  * Stages a file as an import.
  * @param onProgress called for each piece that arrives.
+ * @param traceparent of the span that the import belongs to.
  * @returns the import's id.
  * @throws {SourceError} when the file cannot be read.
  * @throws {RefusedFileError} when it is too large.
@@ -37,7 +38,11 @@ export async function stageFile(
   database: DataSource,
   source: ClaimedSource,
   file: OfferedFile,
-  { signal, onProgress }: { signal: AbortSignal; onProgress: () => void },
+  {
+    signal,
+    onProgress,
+    traceparent,
+  }: { signal: AbortSignal; onProgress: () => void; traceparent: string | undefined },
 ): Promise<string> {
   const { customerId, accountId, profile, createAccounts } = source;
   const idempotencyKey = keyOf(source, file);
@@ -49,6 +54,7 @@ export async function stageFile(
     statement: { accountId, profile, createAccounts },
     received: null,
     idempotencyKey,
+    traceparent,
     body: readFile(file, signal, onProgress),
   });
   switch (staged.outcome) {

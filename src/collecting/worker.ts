@@ -9,7 +9,7 @@ import { unscheduleSource } from './source-jobs.ts';
 
 /** Runs the jobs of the queue `sources`. A part of the role `importer`. */
 export function startCollectorWorker(runtime: Runtime): Role {
-  const { config, database, secrets, queues, log } = runtime;
+  const { config, database, secrets, queues, log, tracing } = runtime;
   const shutdown = new AbortController();
   const collector = createCollector({
     database,
@@ -18,6 +18,7 @@ export function startCollectorWorker(runtime: Runtime): Role {
     folderOf: (customerId) => customerFolder(config.sourcesDir, customerId),
     queueImport: (importId) => queueImports(queues, [importId]),
     log,
+    tracing,
   });
   const worker = startWorker<SourceJob>(runtime, 'sources', async ({ data: { sourceId } }) => {
     let outcome = await collector.run(sourceId, shutdown.signal);

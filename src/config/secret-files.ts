@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs';
 import { ConfigError } from './config-error.ts';
 
 /** Variables whose values are secret. Each can be given as NAME_FILE: the path of a file with the value. */
-const SECRETS = ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEY', 'SECRET_KEY_PREVIOUS', 'ADMIN_PASSWORD'];
+const SECRETS = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'SECRET_KEY',
+  'SECRET_KEY_PREVIOUS',
+  'ADMIN_PASSWORD',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+];
 
 type Variables = Record<string, string | undefined>;
 

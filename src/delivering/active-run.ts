@@ -1,11 +1,12 @@
 import type { DataSource } from 'typeorm';
+import type { AttemptTraces } from './attempt-traces.ts';
 import { formatDeliveryId } from './delivery-id.ts';
 import { disableWebhook } from './disable.ts';
 import { expandReplay } from './expand-replay.ts';
 import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { LogRead, MovementLog } from './movement-log.ts';
-import type { Answer, Poster } from './posting/post.ts';
+import { NOT_SENT, type Poster } from './posting/post.ts';
 import type { ResultWriter } from './result-writer.ts';
 import { readRetries } from './retries.ts';
 import { createRun, type Run } from './run/run.ts';
@@ -22,6 +23,8 @@ export interface RunTools {
   movementLog: MovementLog;
   writer: ResultWriter;
   poster: Poster;
+  /** `undefined`: traces are off. */
+  traces?: AttemptTraces | undefined;
   fairDispatch: FairDispatch;
   /** Milliseconds since 1970. Must never go back. */
   clock: () => number;
@@ -60,7 +63,7 @@ export interface RunOptions {
 
 /** Starts a run and its first read of the log. Nothing is sent before the run has its lease. */
 export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
-  const { database, movementLog, writer, poster, fairDispatch, clock, random, onIdle } = tools;
+  const { database, movementLog, writer, poster, traces, fairDispatch, clock, random, onIdle } = tools;
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
@@ -106,13 +109,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         reportResult(readNext(command.after, command.highestRecordedId));
         return;
       case 'read retries':
-        reportResult(
-          readRetries(database, webhookId, { ordered: start.ordered, limit: command.limit }).then((read) => ({
-            type: 'retries read',
-            ...read,
-            deliveries: withoutDeleted(read.deliveries, state.deletedAccounts),
-          })),
-        );
+        reportResult(readDue(command.limit));
         return;
       case 'expand replay':
         reportResult(
@@ -150,7 +147,15 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     firstRead = null;
     const { movements, through, complete, filtersVersion } = await reading;
     const deliveries = withoutDeleted(movements.map(toNewDelivery), state.deletedAccounts);
+    await traces?.read(deliveries);
     return { type: 'log read', deliveries, through, complete, filtersVersion };
+  }
+
+  async function readDue(limit: number): Promise<RunEvent> {
+    const read = await readRetries(database, webhookId, { ordered: start.ordered, limit });
+    const deliveries = withoutDeleted(read.deliveries, state.deletedAccounts);
+    await traces?.read(deliveries);
+    return { type: 'retries read', ...read, deliveries };
   }
 
   function post(delivery: Delivery): void {
@@ -165,7 +170,9 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
       report({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
       return;
     }
-    void poster.post(settings.request(movement, id, Math.floor(startedAt / 1_000))).then((response) => {
+    const request = settings.request(movement, id, Math.floor(startedAt / 1_000));
+    const answering = traces?.post(request, { webhookId, customerId, delivery }) ?? poster.post(request);
+    void answering.then((response) => {
       const redacted = { ...response, body: settings.redact(response.body) };
       const durationMs = clock() - began;
       report({ type: 'answered', delivery, answer: redacted, startedAt, durationMs });
@@ -206,15 +213,6 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   };
   return run;
 }
-
-const NOT_SENT: Answer = {
-  status: null,
-  retryAfter: undefined,
-  body: '',
-  error: null,
-  refused: false,
-  aborted: true,
-};
 
 /** What the state machine starts with. */
 export function toRunStart({ state, settings, ...options }: RunOptions): RunStart {

@@ -5,6 +5,7 @@ import { isConnectionError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { DeliveryMetrics } from '../metrics/delivery-metrics.ts';
 import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
+import type { AttemptTraces } from './attempt-traces.ts';
 import { createFairDispatch } from './fair-dispatch.ts';
 import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
 import { openMovementLog } from './movement-log.ts';
@@ -70,6 +71,7 @@ export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'
   addJob: (webhookId: string, delay: number) => Promise<void>;
   log: Log;
   metrics?: DeliveryMetrics;
+  traces?: AttemptTraces | undefined;
   /** The retry schedule. Milliseconds. */
   delays?: readonly number[];
   timeSlice?: number;
@@ -80,13 +82,14 @@ export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'
 const monotonicNow = () => performance.timeOrigin + performance.now();
 
 export function createRunner(options: RunnerOptions): Runner {
-  const { database, secrets, poster, addJob, log, metrics } = options;
+  const { database, secrets, poster, addJob, log, metrics, traces } = options;
   const { clock = monotonicNow, random = Math.random, delays = RETRY_DELAYS } = options;
   const { timeSlice = TIME_SLICE, linger = LINGER } = options;
   const lingering = new Set<ActiveRun>();
   const tools: RunTools = {
     database,
     poster,
+    traces,
     clock,
     random,
     movementLog: openMovementLog(database),

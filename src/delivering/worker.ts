@@ -3,6 +3,7 @@ import { addDeliveryJobs } from '../queues/jobs.ts';
 import type { DeliveryJob } from '../queues/queues.ts';
 import { startWorker } from '../queues/worker.ts';
 import type { Role, Runtime } from '../runtime.ts';
+import { createAttemptTraces } from './attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
 import { createRunner, type RunnerOptions } from './runner.ts';
 import { listenForWakeUps } from './wake.ts';
@@ -17,7 +18,7 @@ const SHUTDOWN_GRACE = 4_000;
  * @param tuning the runner's schedule, time slice and the like, for tests that cannot wait for three days.
  */
 export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOptions> = {}): Role {
-  const { config, database, secrets, queues, connectWorker, prefix, log, metrics } = runtime;
+  const { config, database, secrets, queues, connectWorker, prefix, log, metrics, tracing } = runtime;
   const poster = createPoster({ guard: createAddressGuard({ allow: config.allowPrivateEndpoints }) });
   const runner = createRunner({
     database,
@@ -26,6 +27,7 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
     addJob: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay),
     log,
     metrics: metrics.deliveries,
+    traces: tracing === undefined ? undefined : createAttemptTraces(database, poster, tracing),
     ...tuning,
   });
   listenForWakeUps({ connection: connectWorker(), prefix }, runner.notify);

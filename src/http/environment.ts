@@ -1,5 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import { createFactory } from 'hono/factory';
+import type { Span } from '../tracing/tracing.ts';
 import type { Scope } from './scopes.ts';
 
 /** Who acts for a customer without an API key: the name that the person has on the command line or at the console. */
@@ -30,6 +31,8 @@ export interface ApiEnv {
     caller: Caller;
     /** @throws {Problem} 401 when the caller's API key has been deleted since the request began. */
     requireKey: () => Promise<void>;
+    /** The request's span; `undefined` while traces are off. */
+    span?: Span;
   };
 }
 

@@ -4,6 +4,7 @@ import { createBatcher } from '../batcher.ts';
 import { isConnectionError, isRetryableLockError } from '../database/transaction.ts';
 import type { Log } from '../log.ts';
 import type { ImportMetrics } from '../metrics/import-metrics.ts';
+import { type Span, type Tracing, toSpanError } from '../tracing/tracing.ts';
 import { cutIntoChunks } from './chunks.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
@@ -41,6 +42,7 @@ interface Unfinished {
   customer_id: string;
   source_id: string | null;
   format: string;
+  traceparent: string | null;
   account_id: string | null;
   profile: string | null;
   create_accounts: number;
@@ -55,8 +57,8 @@ export const MAX_CRASHES = 10;
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
-  SELECT i.id, i.customer_id, i.source_id, i.format, i.account_id, i.profile, i.create_accounts, i.checkpoint, i.crash_count, l.removals,
-    l.removed_before
+  SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.checkpoint,
+    i.crash_count, l.removals, l.removed_before
   FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 /** The staged parts are kept, so that the import can be queued again once the cause is fixed. */
 const GIVE_UP = `
@@ -77,8 +79,9 @@ export function createImporter(options: {
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
   metrics?: ImportMetrics;
+  tracing?: Tracing | undefined;
 }): Importer {
-  const { database, formats, wake, log, metrics } = options;
+  const { database, formats, wake, log, metrics, tracing } = options;
   const matcher = createMatcher();
 
   /** @throws {UnreadableFileError} when the file cannot be read. */
@@ -185,9 +188,14 @@ export function createImporter(options: {
       },
     });
 
+    const span = beginSpan(unfinished);
     try {
-      return await storeChunks(unfinished, chunks, signal, started);
+      const outcome = await storeChunks(unfinished, chunks, signal, started);
+      span?.end();
+      return outcome;
     } catch (error) {
+      const isRepeated = error instanceof UnorderedFileError || error instanceof RemovalsChangedError;
+      span?.end(isRepeated ? undefined : toSpanError(error));
       // The chunks before are stored. The rest is read with all counts kept.
       if (error instanceof UnorderedFileError) return storeRest(importId, signal, { isUnordered: true });
       // What was read of accounts and of stored movements is out of date. The rest is read and checked again.
@@ -195,6 +203,23 @@ export function createImporter(options: {
       return await endFailed(unfinished, error);
     }
   }
+
+  /** The span of this run in the trace of the request, or of the collected file, that has brought the import. */
+  const beginSpan = ({ id, customer_id, format, traceparent }: Unfinished): Span | undefined =>
+    tracing?.begin({
+      name: 'process imports',
+      kind: 'consumer',
+      parent: traceparent,
+      attributes: {
+        'messaging.system': 'bullmq',
+        'messaging.destination.name': 'imports',
+        'messaging.operation.name': 'process',
+        'messaging.operation.type': 'process',
+        'ledgerbell.customer.id': Number(customer_id),
+        'ledgerbell.import.id': Number(id),
+        'ledgerbell.import.format': format,
+      },
+    });
 
   return {
     async run(importId, signal, again = false) {

@@ -26,7 +26,7 @@ export interface InlineImport {
 
 /** The values of a row of `imports`: done already, with its counts as if all movements were new. */
 export function toRow(
-  { customerId, apiKeyId, format, idempotencyKey, body, movements }: InlineUpload,
+  { customerId, apiKeyId, format, idempotencyKey, traceparent, body, movements }: InlineUpload,
   locks: ReadonlyMap<string, ImportLock>,
   deliveries = 0,
 ): unknown[] {
@@ -39,6 +39,7 @@ export function toRow(
     format,
     'done',
     idempotencyKey,
+    traceparent ?? null,
     hashOf(idempotencyKey, body),
     ...counts,
     at,

@@ -37,8 +37,8 @@ export type StoreInline = (
 ) => Promise<({ outcome: 'stored' } & InlineImport) | Replay | null>;
 
 const ADD_IMPORTS = `
-  INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, body_hash, checkpoint, received, inserted,
-    deliveries, received_at, started_at, finished_at) VALUES ?`;
+  INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
+    inserted, deliveries, received_at, started_at, finished_at) VALUES ?`;
 
 /** MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). */
 const ID_STEP = 'SELECT @@auto_increment_increment AS step';

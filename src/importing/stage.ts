@@ -17,6 +17,8 @@ export interface Upload {
   /** Number of rows in the body, if they have been counted. */
   received: number | null;
   idempotencyKey: string | null;
+  /** The span that stages it; `undefined` while traces are off. */
+  traceparent?: string | undefined;
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
@@ -68,9 +70,9 @@ const FIND_KEY = `
  */
 const OPEN = `
   INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, received, idempotency_key,
-    body_hash, status)
+    traceparent, body_hash, status)
   VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE),
-    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, UNHEX(?),
+    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PART = 'INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, ?, ?)';
 /** While the body is being received, `received_at` is the heartbeat of the upload. */
@@ -110,12 +112,8 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
     const other = await findKey(database, customerId, idempotencyKey);
     if (other === undefined || other.status === 'receiving' || !second.done)
       return { outcome: 'in progress' };
-    return compareBody(
-      other,
-      createHash('sha256')
-        .update(first.done ? '' : first.value)
-        .digest('hex'),
-    );
+    const hash = createHash('sha256').update(first.done ? '' : first.value);
+    return compareBody(other, hash.digest('hex'));
   }
 }
 
@@ -216,6 +214,7 @@ export async function openImport(
     createAccounts,
     received,
     upload.idempotencyKey,
+    upload.traceparent ?? null,
     bodyHash,
   ];
   try {

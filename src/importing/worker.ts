@@ -9,7 +9,7 @@ import { STATEMENT_FORMATS, type StatementFormats } from './statements/formats.t
 
 /** Runs the jobs of the queue `imports`. */
 export function startImporterWorker(runtime: Runtime, formats: StatementFormats): Role {
-  const { database, log, metrics } = runtime;
+  const { database, log, metrics, tracing } = runtime;
   const shutdown = new AbortController();
   const importer = createImporter({
     database,
@@ -17,6 +17,7 @@ export function startImporterWorker(runtime: Runtime, formats: StatementFormats)
     wake: (webhookIds) => wakeWebhooks(runtime, webhookIds),
     log,
     metrics: metrics.imports,
+    tracing,
   });
   metrics.imports.announce([...Object.keys(FORMATS), 'auto', ...STATEMENT_FORMATS]);
   const worker = startWorker<ImportJob>(runtime, 'imports', async (job, token) => {

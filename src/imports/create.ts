@@ -106,7 +106,8 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
   async function accept(c: Context<ApiEnv>, sent: Sent, idempotencyKey: string | null): Promise<Accepted> {
     const { customerId, apiKeyId } = c.get('caller');
     const { format, statement } = sent;
-    const upload = { customerId, apiKeyId, format, idempotencyKey };
+    const traceparent = c.get('span')?.traceparent;
+    const upload = { customerId, apiKeyId, format, idempotencyKey, traceparent };
     if (format !== 'json') {
       const how = statement === undefined ? {} : { statement };
       return streamBody(c, sent, (body) =>
@@ -185,6 +186,7 @@ export const createImport = (runtime: Runtime, formats: StatementFormats) => {
         );
       }
       const found = await requireAccepted(database, c.get('caller'), accepted);
+      c.get('span')?.set({ 'ledgerbell.import.id': Number(found.id) });
       c.header('Location', `/v1/imports/${found.id}`);
       return c.json({ import: viewImport(found) }, 202);
     },

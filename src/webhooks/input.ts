@@ -23,6 +23,8 @@ const REFUSED_HEADERS = [
   'host',
   'expect',
   'user-agent',
+  'traceparent',
+  'tracestate',
 ];
 const REFUSED_PREFIXES = ['webhook-', 'ledgerbell-', 'content-'];
 
@@ -43,7 +45,7 @@ const HeaderName = v.pipe(
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must have names of letters, digits and hyphens'),
   v.check(
     (name) => !REFUSED_NAME.test(name),
-    'must not set webhook-*, ledgerbell-*, content-*, host, user-agent or a header of the connection',
+    'must not set webhook-*, ledgerbell-*, content-*, host, user-agent, traceparent, tracestate or a header of the connection',
   ),
   documented({ not: { pattern: REFUSED_NAME.source } }),
 );

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { AddressGuard } from '../addresses/address-guard.ts';
 import { type Answer, createPoster } from '../delivering/posting/post.ts';
 import { buildSample } from '../delivering/posting/sample.ts';
+import { postTraced } from '../delivering/posting/traced-post.ts';
 import { readId } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
 import { notFound } from '../http/problem.ts';
@@ -30,7 +31,7 @@ function viewTest({ status, error, refused }: Answer): v.InferOutput<typeof Test
 
 /** POST /v1/webhooks/:id/test */
 export const sendSample = (runtime: Runtime, guard: AddressGuard) => {
-  const { database, secrets } = runtime;
+  const { database, secrets, tracing } = runtime;
   const countTest = limitTests(runtime);
   return createRoute(
     {
@@ -56,7 +57,14 @@ export const sendSample = (runtime: Runtime, guard: AddressGuard) => {
       // A poster for this POST alone: its connection is not used again.
       const poster = createPoster({ guard });
       try {
-        return c.json({ test: viewTest(await poster.post(request)) }, 202);
+        const answer =
+          tracing === undefined
+            ? await poster.post(request)
+            : await postTraced(tracing, poster, request, {
+                parent: c.get('span')?.traceparent,
+                attributes: { 'ledgerbell.webhook.id': Number(id) },
+              });
+        return c.json({ test: viewTest(answer) }, 202);
       } finally {
         await poster.close();
       }

@@ -22,14 +22,17 @@ interface ComposeService {
 
 const compose: { services: Record<string, ComposeService>; volumes: Record<string, null> } =
   read('docker-compose.yml');
-const { prometheus, grafana } = compose.services as { prometheus: ComposeService; grafana: ComposeService };
+const { prometheus, grafana, jaeger } = compose.services as Record<
+  'prometheus' | 'grafana' | 'jaeger',
+  ComposeService
+>;
 const config = read('ops/prometheus/prometheus.yml');
 
 describe('the profile observability', () => {
-  it('has Prometheus and Grafana, which nothing else starts, on this machine only', () => {
+  it('has Prometheus, Grafana and Jaeger, which nothing else starts, on this machine only', () => {
     const others = Object.entries(compose.services).filter(([, { profiles = [] }]) => profiles.length === 0);
     expect(others.map(([name]) => name)).not.toContain('prometheus');
-    for (const { profiles, image, ports } of [prometheus, grafana]) {
+    for (const { profiles, image, ports } of [prometheus, grafana, jaeger]) {
       expect(profiles).toEqual(['observability']);
       expect(image).toMatch(/:v?\d+\.\d+\.\d+$/);
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);

@@ -126,6 +126,9 @@ export function createPoster({
 
 const NO_ANSWER = { status: null, retryAfter: undefined, body: '', aborted: false } as const;
 
+/** The result of a POST that was not even begun. */
+export const NOT_SENT: Answer = { ...NO_ANSWER, error: null, refused: false, aborted: true };
+
 class TimeoutError extends Error {}
 class AbortedError extends Error {}
 class BodyLimitError extends Error {}

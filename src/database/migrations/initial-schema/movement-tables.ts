@@ -29,7 +29,7 @@ export const MOVEMENT_TABLES = [
   ) ${TABLE}`,
 
   // An import was sent with an API key, or collected by a source. format is what its sender said, which may be auto; detected_format
-  // is that of its first statement.
+  // is that of its first statement. traceparent names the span that its attempts belong to; NULL while traces are off.
   `CREATE TABLE imports (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -43,6 +43,7 @@ export const MOVEMENT_TABLES = [
     status ENUM('receiving','queued','running','done','failed') NOT NULL,
     idempotency_key VARBINARY(255) NULL,
     body_hash BINARY(32) NULL,
+    traceparent CHAR(55) CHARACTER SET ascii COLLATE ascii_bin NULL,
     checkpoint INT UNSIGNED NOT NULL DEFAULT 0,
     crash_count TINYINT UNSIGNED NOT NULL DEFAULT 0,
     received INT UNSIGNED NULL,

@@ -1,0 +1,12 @@
+import * as v from 'valibot';
+
+/** Turns a parser that throws into a schema that fails with the parser's message. */
+export const parsedBy = <T>(parse: (text: string) => T) =>
+  v.rawTransform<string, T>(({ dataset, addIssue, NEVER }) => {
+    try {
+      return parse(dataset.value);
+    } catch (error) {
+      addIssue({ message: error instanceof Error ? error.message : String(error) });
+      return NEVER;
+    }
+  });
