@@ -19,7 +19,7 @@ import {
   readWebhookRows,
   readWebhooksInTrouble,
 } from '../../../src/ops/console/webhook-rows.ts';
-import { readOldestPending } from '../../../src/ops/totals.ts';
+import { readWaitingWebhooks } from '../../../src/ops/waiting-webhooks.ts';
 import { watchReads } from '../../support/reads.ts';
 import { useService } from '../../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../../support/subscriber.ts';
@@ -137,7 +137,8 @@ const list = (filters: Partial<Parameters<typeof listAcross>[2]>) => async (sql:
 
 const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number][] = [
   ['webhooks in trouble', (sql) => readWebhooksInTrouble(sql, 50), FEW],
-  ['the oldest pending delivery', async (sql) => [await readOldestPending(sql)], SOME],
+  ['webhooks that wait', (sql) => readWaitingWebhooks(sql, { failing: false }), FEW],
+  ['failing webhooks that wait', (sql) => readWaitingWebhooks(sql, { failing: true }), FEW],
   ['all webhooks', (sql) => findWebhookIds(sql, { customerId: null, after: '0', limit: 50 }), FEW],
   [
     'the webhooks of a customer',
