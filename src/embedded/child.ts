@@ -139,14 +139,20 @@ function launch(dataDir: string, server: ServerProcess) {
       (error: unknown) => String(error),
     )
     .finally(release);
-  const identity = child.pid === undefined ? null : identify(child.pid);
-  if (identity !== null) {
-    writePrivate(
-      join(dataDir, `${server.name}.json`),
-      JSON.stringify({ ...identity, socket: server.socket }),
-    );
-  }
   child.stdin?.on('error', () => {});
+  const identity = child.pid === undefined ? null : identify(child.pid);
+  try {
+    if (identity !== null) {
+      writePrivate(
+        join(dataDir, `${server.name}.json`),
+        JSON.stringify({ ...identity, socket: server.socket }),
+      );
+    }
+  } catch (error) {
+    // On a full disk, every try would otherwise leave a shell behind that waits for its line.
+    child.stdin?.end();
+    throw error;
+  }
   child.stdin?.end('go\n');
 
   async function ready(signal?: AbortSignal): Promise<void> {
