@@ -28,7 +28,7 @@ export const changeAccount = ({ config, database }: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Change accounts with a key for all accounts.');
-      const id = readId(c, 'account');
+      const { id } = await findAccount(database, caller, readId(c, 'account'));
       const change = await readJson(c, AccountChange);
       const update = await updateAccount(database, { id, customerId: caller.customerId, change }, (sql) =>
         recordChange(sql, caller, {

@@ -175,11 +175,13 @@ async function expectOwnImports(actor: Actor, other: World, account: string): Pr
     expect(other.all.imports).not.toContain(body.import.id);
     const done = await importDone(service, actor.key, body.import.id);
     const errors = await service.call('GET', `/v1/imports/${done.id}/errors`, { key: actor.key });
+    expect(errors.body.import.id).toBe(done.id);
     return {
       inserted: done.inserted,
       duplicates: done.duplicates,
       rejected: done.rejected,
-      errors: errors.body,
+      errors: errors.body.errors,
+      warnings: errors.body.warnings,
     };
   };
   const refused = await send(account);
