@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { isLoopback, parseCidrs } from './cidrs.ts';
 import { ConfigError } from './config/config-error.ts';
 import { parseMysqlUrl } from './config/mysql-url.ts';
+import { OPS_WEBHOOK_VARIABLES, type OpsWebhook, readOpsWebhook } from './config/ops-webhook.ts';
 import { parsedBy } from './config/parsed-by.ts';
 import { parseRedisUrl } from './config/redis-url.ts';
 import { RETENTION_VARIABLES, type Retention, readRetention } from './config/retention-days.ts';
@@ -28,6 +29,7 @@ export interface Config {
   /** `undefined`: the port after `port`, or any free one. */
   opsPort: number | undefined;
   admin: { user: string; password: string } | undefined;
+  opsWebhook: OpsWebhook | undefined;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
   trustedProxies: string[];
   allowPrivateEndpoints: string[];
@@ -99,6 +101,7 @@ const Environment = v.object({
   // Basic auth cannot carry a colon in the name (RFC 7617, section 2).
   ADMIN_USER: v.optional(v.pipe(v.string(), v.excludes(':', 'must be a name without a colon'))),
   ADMIN_PASSWORD: v.optional(v.string()),
+  ...OPS_WEBHOOK_VARIABLES,
   TRUSTED_PROXIES: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   NOTIFICATION_ENCODING: v.optional(v.picklist(['json', 'form'], 'must be json or form'), 'json'),
@@ -171,6 +174,7 @@ export function readConfig(
       e.ADMIN_USER !== undefined && e.ADMIN_PASSWORD !== undefined
         ? { user: e.ADMIN_USER, password: e.ADMIN_PASSWORD }
         : undefined,
+    opsWebhook: readOpsWebhook(e),
     trustedProxies: e.TRUSTED_PROXIES,
     allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
     notificationEncoding: e.NOTIFICATION_ENCODING,

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { startApi } from './api/server.ts';
 import { startCollectorWorker } from './collecting/worker.ts';
 import { type Config, ConfigError, readConfig, requireServers } from './config.ts';
+import { setOperatorWebhook } from './customers/operator-webhook.ts';
 import { startDeliveryWorker } from './delivering/worker.ts';
 import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
 import { startEmbedded } from './embedded/servers.ts';
@@ -92,7 +93,10 @@ export async function startService({
       running.push(startImporterWorker(runtime, formats), startCollectorWorker(runtime));
     }
     if (roles.includes('delivery')) running.push(startDeliveryWorker(runtime));
-    if (roles.includes('maintenance')) running.push(startMaintenanceWorker(runtime));
+    if (roles.includes('maintenance')) {
+      await setOperatorWebhook(runtime);
+      running.push(startMaintenanceWorker(runtime));
+    }
     let url = '';
     if (roles.includes('api')) {
       const api = await startApi(runtime, formats);

@@ -4,6 +4,7 @@ import { inTransaction, type WriteResult } from '../database/transaction.ts';
 import { findSourceAccounts, refreshAccounts } from './account-status.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { RunTally } from './mark-files.ts';
+import { reportFailingSource } from './report-failing.ts';
 import type { SourceClock } from './source-lease.ts';
 import { backoff } from './source-schedule.ts';
 
@@ -59,6 +60,8 @@ export function finishRun(
     const [oldest] = await sql.query<{ id: string }[]>(OLDEST_KEPT, [id]);
     if (oldest !== undefined) await sql.query(DELETE_OLDER, [id, oldest.id]);
     await refreshAccounts(sql, await findSourceAccounts(sql, id), end.status === 'done');
+    if (end.status === 'failed')
+      await reportFailingSource(sql, id, { failures: source.failures + 1, error: end.error.slice(0, 500) });
   });
 }
 

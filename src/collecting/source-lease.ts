@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { type ClaimedSource, LEASE, LEASE_IS_HELD } from './claimed-source.ts';
+import { reportFailingSource } from './report-failing.ts';
 import { hasEndedFiles } from './source-files.ts';
 import { backoff, nextSlot, type SourceSchedule } from './source-schedule.ts';
 
@@ -97,7 +98,10 @@ export function claimSource(database: DataSource, id: string, clock: SourceClock
       if (row.consecutive_failures > MAX_CRASHES && !isRequested)
         return await waitAfterCrash(sql, row, clock);
     }
-    return { outcome: 'claimed', source: await beginRun(sql, row, clock) };
+    const source = await beginRun(sql, row, clock);
+    if (isAbandoned)
+      await reportFailingSource(sql, id, { failures: row.consecutive_failures, error: CRASHED });
+    return { outcome: 'claimed', source };
   });
 }
 

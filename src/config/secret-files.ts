@@ -10,6 +10,8 @@ const SECRETS = [
   'ADMIN_PASSWORD',
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+  'OPS_WEBHOOK_URL',
+  'OPS_WEBHOOK_SECRET',
 ];
 
 type Variables = Record<string, string | undefined>;

@@ -19,6 +19,30 @@ export interface NewCustomer {
 const createApiSecret = () => randomBytes(32).toString('base64url');
 
 /**
+ * Adds a customer without an API key.
+ * @param isOperator for the operator's own customer. @throws MySQL's error when there is one already.
+ */
+export async function addCustomer(
+  sql: Sql,
+  secrets: SecretBox,
+  { name, isOperator = false }: { name: string; isOperator?: boolean },
+): Promise<{ id: string; apiSecret: string }> {
+  const apiSecret = createApiSecret();
+  const { insertId } = await sql.query<WriteResult>(
+    "INSERT INTO customers (name, api_secret, is_operator) VALUES (?, '', ?)",
+    [name, isOperator ? 1 : null],
+  );
+  const id = String(insertId);
+  // A sealed value is bound to its row, whose id is known only now.
+  await sql.query('UPDATE customers SET api_secret = ? WHERE id = ?', [
+    secrets.seal(apiSecret, SEALED.apiSecret(id)),
+    id,
+  ]);
+  await sql.query('INSERT INTO import_locks (customer_id) VALUES (?)', [id]);
+  return { id, apiSecret };
+}
+
+/**
  * Creates a customer with a first API key that sees all accounts.
  * @param operator who creates it, for the audit log. The demo and tests have none.
  */
@@ -27,19 +51,8 @@ export function createCustomer(
   name: string,
   operator?: Operator,
 ): Promise<NewCustomer> {
-  const apiSecret = createApiSecret();
   return inTransaction(database, async (sql) => {
-    const { insertId } = await sql.query<WriteResult>(
-      "INSERT INTO customers (name, api_secret) VALUES (?, '')",
-      [name],
-    );
-    const id = String(insertId);
-    // A sealed value is bound to its row, whose id is known only now.
-    await sql.query('UPDATE customers SET api_secret = ? WHERE id = ?', [
-      secrets.seal(apiSecret, SEALED.apiSecret(id)),
-      id,
-    ]);
-    await sql.query('INSERT INTO import_locks (customer_id) VALUES (?)', [id]);
+    const { id, apiSecret } = await addCustomer(sql, secrets, { name });
     const { apikey } = await createApiKey(sql, { customerId: id, title: 'First key', accountIds: 'all' });
     if (operator !== undefined) {
       await recordChange(sql, byOperator(operator, id), {

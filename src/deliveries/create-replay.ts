@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { newestBefore } from './range.ts';
+import { type Contents, newestBefore } from './range.ts';
 import { lockSendable, type Sendable } from './request-redelivery.ts';
 
 /** The statuses that a delivery can be replayed from. */
@@ -24,6 +24,9 @@ const DRY_RUN: CountLimits = { counted: 100_000, entries: 500_000 };
 const NEWEST = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? ORDER BY date_readed DESC, id DESC LIMIT 1`;
+
+/** Index: the primary key. */
+const NEWEST_EVENT = 'SELECT id FROM operational_events ORDER BY id DESC LIMIT 1';
 
 const INSERT = `
   INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id, created_at, finished_at)
@@ -52,7 +55,7 @@ const OF_ACCOUNTS =
   ' AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = it.transaction_id AND t.account_id IN (?))';
 
 export interface ReplayRequest {
-  webhook: { id: string; customerId: string };
+  webhook: { id: string; customerId: string; event?: string };
   /** Both inclusive, for the moment the movement was stored (its date_readed). A string is UTC: `2026-01-31 12:00:00`. */
   since: Date | string;
   until?: Date | string | undefined;
@@ -139,28 +142,31 @@ async function measure(
   const statuses = REPLAYABLE.filter((status) => asked.includes(status));
   const sendable = await lockSendable(sql, webhook.id);
   if (sendable !== 'accepted') return sendable;
-  const range = await findRange(sql, webhook.customerId, since, until);
+  const contents = { customerId: webhook.customerId, ofEvents: webhook.event === 'OPERATIONAL' };
+  const range = await findRange(sql, contents, since, until);
   const matched = await countMatched(sql, webhook.id, { ...range, statuses, accountIds }, limits);
   return { statuses, range, matched };
 }
 
 interface IdRange {
-  /** The newest movement before the range; "0" when there is none. */
+  /** The newest movement or event before the range; "0" when there is none. */
   position: string;
   untilId: string;
 }
 
 async function findRange(
   sql: Sql,
-  customerId: string,
+  contents: Contents,
   since: Date | string,
   until: Date | string | undefined,
 ): Promise<IdRange> {
-  const position = await newestBefore(sql, customerId, since, { inclusive: false });
+  const position = await newestBefore(sql, contents, since, { inclusive: false });
   if (until !== undefined) {
-    return { position, untilId: await newestBefore(sql, customerId, until, { inclusive: true }) };
+    return { position, untilId: await newestBefore(sql, contents, until, { inclusive: true }) };
   }
-  const [newest] = await sql.query<{ id: string }[]>(NEWEST, [customerId]);
+  const [newest] = contents.ofEvents
+    ? await sql.query<{ id: string }[]>(NEWEST_EVENT)
+    : await sql.query<{ id: string }[]>(NEWEST, [contents.customerId]);
   return { position, untilId: newest?.id ?? '0' };
 }
 

@@ -1,13 +1,15 @@
 import type { Context } from 'hono';
 import type { Sql } from '../database/transaction.ts';
 import { type DeliveryKey, parseDeliveryId } from '../delivering/delivery-id.ts';
+import { isEventId } from '../delivering/events/operational-event.ts';
 import { matchesFilter, readFiltersAt } from '../delivering/filter-ranges.ts';
 import { type ApiEnv, type Caller, maySee } from '../http/environment.ts';
 import { notFound } from '../http/problem.ts';
-import { type AttemptRow, DELIVERY_COLUMNS, type DeliveryRow } from './view.ts';
+import { type AttemptRow, DELIVERY_COLUMNS, type DeliveryRow, EVENTS_AS_MOVEMENTS } from './view.ts';
 
 export interface FoundDelivery extends DeliveryRow {
-  account_id: string;
+  /** null: the delivery of an operational event. */
+  account_id: string | null;
   dc: 'Debit' | 'Credit';
   webhook_account: string | null;
   webhook_status: 'active' | 'paused' | 'disabled' | 'deleted';
@@ -17,11 +19,15 @@ export interface FoundDelivery extends DeliveryRow {
 const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
   w.status AS webhook_status, c.sent_through`;
 
+const MOVEMENT = 'transactions t ON t.id = ? AND t.customer_id = w.customer_id';
+/** The operator is sent the events of all customers. Whether there is a delivery, its rows say. */
+const EVENT = `${EVENTS_AS_MOVEMENTS} ON t.id = ?`;
+
 /** Indexes: the primary keys, a row of each. */
-const FIND = `
+const FIND = (content: string) => `
   SELECT ${FOUND_COLUMNS} FROM webhooks w
   JOIN webhook_cursors c ON c.webhook_id = w.id
-  JOIN transactions t ON t.id = ? AND t.customer_id = w.customer_id
+  JOIN ${content}
   LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
   LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
   WHERE w.id = ? AND w.customer_id = ?`;
@@ -40,7 +46,9 @@ export function readDeliveryKey(c: Context<ApiEnv>): DeliveryKey {
  */
 export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
   const { webhookId, transactionId } = key;
-  const [found] = await sql.query<FoundDelivery[]>(FIND, [transactionId, webhookId, caller.customerId]);
+  const content = isEventId(transactionId) ? EVENT : MOVEMENT;
+  const values = [transactionId, webhookId, caller.customerId];
+  const [found] = await sql.query<FoundDelivery[]>(FIND(content), values);
   if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
   const [delivery] = await withoutUnmatched(sql, transactionId, [found]);
   if (delivery === undefined) throw notFound('delivery');
@@ -49,7 +57,10 @@ export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): 
 
 const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Caller): boolean =>
   caller.accountIds === 'all' ||
-  (webhook_account !== null && maySee(caller, webhook_account) && maySee(caller, account_id));
+  (webhook_account !== null &&
+    maySee(caller, webhook_account) &&
+    account_id !== null &&
+    maySee(caller, account_id));
 
 /** Indexes: webhooks_customer, and the primary keys of the others. */
 const FIND_OF_MOVEMENT = `
@@ -89,9 +100,11 @@ async function withoutUnmatched(
     transactionId,
   );
   return rows.filter((row) => {
-    if (row.status !== null) return true;
+    // An event that was not attempted yet has a row in `retries`.
+    if (row.status !== null || row.due_at !== null) return true;
+    const { account_id, dc } = row;
     const filter = undecided.includes(row) ? filters.get(row.webhook_id) : undefined;
-    return filter !== undefined && matchesFilter(filter, row);
+    return filter !== undefined && account_id !== null && matchesFilter(filter, { account_id, dc });
   });
 }
 

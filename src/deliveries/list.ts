@@ -13,7 +13,7 @@ import { Id } from '../validation.ts';
 import { findWebhook } from '../webhooks/find.ts';
 import type { ZoneOffset } from '../zone-offset.ts';
 import { readPage } from './page.ts';
-import { newestBefore } from './range.ts';
+import { type Contents, newestBefore } from './range.ts';
 import { DeliveryView, LISTED_STATUSES, viewDelivery } from './view.ts';
 
 const PER_PAGE = 100;
@@ -68,10 +68,13 @@ export const listDeliveries = ({ config, database }: Runtime) => {
     },
     async (c) => {
       const caller = c.get('caller');
-      const { id: webhookId } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const { id: webhookId, event } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const ofEvents = event === 'OPERATIONAL';
       const query = readQuery(c, DeliveryQuery);
-      const bounds = await findBounds(database, caller.customerId, query);
-      const range = { webhookId, perPage: query.per_page, ...bounds };
+      // Events are not about accounts or movements.
+      if (ofEvents && (query.account ?? query.movement) !== undefined) return c.json({ deliveries: [] });
+      const bounds = await findBounds(database, { customerId: caller.customerId, ofEvents }, query);
+      const range = { webhookId, perPage: query.per_page, ofEvents, ...bounds };
       const page = await readPage(database, narrow(caller, query.account), range, query.status ?? null);
       if (page.next !== null) linkNext(c, encodeCursor(page.next, 'm2'));
       return c.json({ deliveries: page.rows.map((row) => viewDelivery(row)) });
@@ -82,7 +85,7 @@ export const listDeliveries = ({ config, database }: Runtime) => {
 /** The movements that a page is taken from. @throws {Problem} 422 where since is later than until. */
 async function findBounds(
   sql: Sql,
-  customerId: string,
+  contents: Contents,
   { movement, since, until, cursor }: Query,
 ): Promise<{ after: string; before: string }> {
   if (since !== undefined && until !== undefined && since > until)
@@ -93,10 +96,9 @@ async function findBounds(
     lower.push(BigInt(movement) - 1n);
     upper.push(BigInt(movement) + 1n);
   }
-  if (since !== undefined)
-    lower.push(BigInt(await newestBefore(sql, customerId, since, { inclusive: false })));
+  if (since !== undefined) lower.push(BigInt(await newestBefore(sql, contents, since, { inclusive: false })));
   if (until !== undefined)
-    upper.push(BigInt(await newestBefore(sql, customerId, until, { inclusive: true })) + 1n);
+    upper.push(BigInt(await newestBefore(sql, contents, until, { inclusive: true })) + 1n);
   const after = lower.reduce((one, other) => (one > other ? one : other));
   const before = upper.reduce((one, other) => (one < other ? one : other));
   return { after: String(after), before: String(before) };

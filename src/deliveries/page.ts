@@ -1,9 +1,16 @@
 import type { Sql } from '../database/transaction.ts';
+import { isEventId } from '../delivering/events/operational-event.ts';
 import type { Caller } from '../http/environment.ts';
 import { findAttempted } from './attempted.ts';
 import type { DeliveryRange, Found } from './scan.ts';
 import { findUnattempted } from './unattempted.ts';
-import { DELIVERY_COLUMNS, type DeliveryRow, type ListedStatus, statusOf } from './view.ts';
+import {
+  DELIVERY_COLUMNS,
+  type DeliveryRow,
+  EVENTS_AS_MOVEMENTS,
+  type ListedStatus,
+  statusOf,
+} from './view.ts';
 
 export interface DeliveryPage {
   /** The newest movement first. */
@@ -14,7 +21,8 @@ export interface DeliveryPage {
 
 /**
  * Reads a page of a webhook's deliveries, newest movement first. Deliveries that had an attempt have rows. The others are the
- * matching movements beyond the webhook's cursor. Both are read in the order of an index and merged.
+ * matching movements beyond the webhook's cursor, and for an OPERATIONAL webhook the events with a row in `retries` alone. All are
+ * read in the order of an index and merged.
  * @param range the movements that the page is taken from. It begins at the newest of them.
  */
 export async function readPage(
@@ -26,6 +34,8 @@ export async function readPage(
   const found: Found[] = [];
   // The log is read first: a delivery whose first attempt ends between the two reads is then found among the rows.
   if (status === null || status === 'pending') found.push(await findUnattempted(sql, caller, range));
+  if (status === null && range.ofEvents)
+    found.push(await findAttempted(sql, caller, { ...range, status: 'pending' }));
   found.push(await findAttempted(sql, caller, { ...range, status }));
   // A source that stopped early may have more deliveries below the id it reached, so the page ends there.
   const floor = found.reduce((most, { reached }) => (reached > most ? reached : most), 0n);
@@ -44,13 +54,15 @@ export async function readPage(
 }
 
 /** Indexes: the primary keys. */
-const ROWS = `
-  SELECT ? AS webhook_id, ${DELIVERY_COLUMNS} FROM transactions t
+const ROWS = (content: string) => `
+  SELECT ? AS webhook_id, ${DELIVERY_COLUMNS} FROM ${content}
   LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = t.id
   LEFT JOIN retries r ON r.webhook_id = ? AND r.transaction_id = t.id
   WHERE t.id IN (?) ORDER BY t.id DESC`;
 
 async function readRows(sql: Sql, webhookId: string, ids: readonly string[]): Promise<DeliveryRow[]> {
-  if (ids.length === 0) return [];
-  return sql.query<DeliveryRow[]>(ROWS, [webhookId, webhookId, webhookId, ids]);
+  const [first] = ids;
+  if (first === undefined) return [];
+  const content = isEventId(first) ? EVENTS_AS_MOVEMENTS : 'transactions t';
+  return sql.query<DeliveryRow[]>(ROWS(content), [webhookId, webhookId, webhookId, ids]);
 }

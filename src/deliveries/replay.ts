@@ -89,14 +89,14 @@ export const replayWebhook = (runtime: Runtime) => {
     async (c) => {
       const caller = c.get('caller');
       const { customerId, accountIds } = caller;
-      const { id } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const { id, event } = await findWebhook(database, caller, readId(c, 'webhook'));
       const { dry_run } = readQuery(c, Query);
       const { since, until, status } = await readJson(c, ReplayRange);
       if (until !== undefined && since > until) {
         throw invalid([{ path: 'since', message: 'must not be later than until' }]);
       }
       const request = {
-        webhook: { id, customerId },
+        webhook: { id, customerId, event },
         since,
         until,
         statuses: typeof status === 'string' ? [status] : status,

@@ -10,6 +10,8 @@ export interface DeliveryRange {
   after: string;
   before: string;
   perPage: number;
+  /** The webhook is an OPERATIONAL one: its deliveries are of events, and not of movements. */
+  ofEvents?: boolean;
 }
 
 /** The movements that one source has for a page, newest first. */

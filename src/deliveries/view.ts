@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { formatDeliveryId } from '../delivering/delivery-id.ts';
+import { isEventId } from '../delivering/events/operational-event.ts';
 import type { Parameter } from '../http/openapi.ts';
 import { Count, IdView, Timestamp } from '../http/schemas.ts';
 
@@ -17,9 +18,20 @@ export const DELIVERY_ID: Parameter = {
 };
 
 export const DeliveryView = v.object({
-  id: v.pipe(v.string(), v.regex(DELIVERY_ID_PATTERN), v.description('<webhook_id>-<transaction_id>')),
+  id: v.pipe(
+    v.string(),
+    v.regex(DELIVERY_ID_PATTERN),
+    v.description('<webhook_id>-<transaction_id>, or <webhook_id>-<event_id>'),
+  ),
   webhook_id: IdView,
-  transaction_id: IdView,
+  transaction_id: v.pipe(
+    v.nullable(IdView),
+    v.description('null: the delivery of an operational event, to a webhook with the event OPERATIONAL.'),
+  ),
+  event_id: v.pipe(
+    v.nullable(IdView),
+    v.description('The id of the operational event. null: the delivery of a movement.'),
+  ),
   status: v.pipe(
     v.picklist([...LISTED_STATUSES, 'cancelled']),
     v.description('cancelled: the webhook was deleted before the movement was delivered.'),
@@ -40,6 +52,10 @@ export const AttemptView = v.object({
   error: v.nullable(v.string()),
   response: v.nullable(v.string()),
 });
+
+/** The table of operational events with the columns that a delivery needs of a movement, in place of `transactions t`. */
+export const EVENTS_AS_MOVEMENTS = `(
+  SELECT id, customer_id, NULL AS account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
 
 /**
  * The columns that `viewDelivery` needs, of `transactions t`, `deliveries d` and `retries r`. A delivery that was never attempted
@@ -70,10 +86,12 @@ export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
   const status = statusOf(row);
   const cancelled = status === 'pending' && webhookStatus === 'deleted';
   const pending = status === 'pending' && !cancelled;
+  const isEvent = isEventId(row.transaction_id);
   return {
     id: formatDeliveryId({ webhookId: row.webhook_id, transactionId: row.transaction_id }),
     webhook_id: Number(row.webhook_id),
-    transaction_id: Number(row.transaction_id),
+    transaction_id: isEvent ? null : Number(row.transaction_id),
+    event_id: isEvent ? Number(row.transaction_id) : null,
     status: cancelled ? ('cancelled' as const) : status,
     attempts: row.attempts ?? 0,
     due_at: pending ? (row.due_at ?? row.created_at).toISOString() : null,

@@ -67,6 +67,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
+  const ofEvents = state.settings.event === 'OPERATIONAL';
   const start = toRunStart(options);
   const readLog = (after: number, highestRecordedId: number) =>
     movementLog.read({ webhookId, customerId, filters: state.filters, after, highestRecordedId });
@@ -152,7 +153,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   }
 
   async function readDue(limit: number): Promise<RunEvent> {
-    const read = await readRetries(database, webhookId, { ordered: start.ordered, limit });
+    const read = await readRetries(database, webhookId, { ordered: start.ordered, limit, ofEvents });
     const deliveries = withoutDeleted(read.deliveries, state.deletedAccounts);
     await traces?.read(deliveries);
     return { type: 'retries read', ...read, deliveries };
@@ -161,7 +162,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   function post(delivery: Delivery): void {
     const { movement } = delivery;
     if (movement === null) throw new Error('a delivery without its movement cannot be sent');
-    const id = formatDeliveryId({ webhookId, transactionId: movement.transaction_id });
+    const id = formatDeliveryId({ webhookId, transactionId: String(delivery.transactionId) });
     const startedAt = Date.now();
     const began = clock();
     // The lease may have been lost while the delivery waited for fair dispatch. Then another run sends it.

@@ -1,5 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type WriteResult } from '../database/transaction.ts';
+import { recordEvent } from './events/record-event.ts';
+import { readSubject } from './events/webhook-subject.ts';
 import { lockImports, setFilter } from './filters.ts';
 
 /** Disables a webhook when a run decides so: after a 410, or after five days of failures. */
@@ -19,6 +21,13 @@ export async function disableWebhook(
   await inTransaction(database, async (sql) => {
     await lockImports(sql, customerId);
     const { affectedRows } = await sql.query<WriteResult>(DISABLE, [reason, id, revision]);
-    if (affectedRows === 1) await setFilter(sql, webhook, null);
+    if (affectedRows !== 1) return;
+    await setFilter(sql, webhook, null);
+    await recordEvent(sql, {
+      type: 'webhook.disabled',
+      customerId,
+      webhookId: id,
+      data: { customer_id: Number(customerId), webhook: await readSubject(sql, id), reason },
+    });
   });
 }

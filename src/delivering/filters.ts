@@ -51,11 +51,11 @@ export async function setFilter(
   await sql.query(ADD_FILTER, [id, newest, customerId, filter?.event ?? null, filter?.accountId ?? null]);
 }
 
-/** Adds the rows that a new webhook needs besides the one in `webhooks`. It matches what is stored from now on. */
+/** Adds the rows that a new webhook needs besides the one in `webhooks`. It matches what is stored from now on. @param filter null: nothing. */
 export async function createProgress(
   sql: Sql,
   webhook: { id: string; customerId: string },
-  filter: Filter,
+  filter: Filter | null,
 ): Promise<void> {
   const newest = await lockImports(sql, webhook.customerId);
   const { id, customerId } = webhook;

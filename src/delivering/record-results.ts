@@ -38,6 +38,8 @@ const MOVE_CURSORS = (webhooks: number) => `
     k.lease_writes = k.lease_writes + 1, k.crash_count = 0,
     k.sent_through = GREATEST(k.sent_through, r.sent), k.highest_recorded_id = GREATEST(k.highest_recorded_id, r.recorded),
     k.delivered_count = k.delivered_count + r.delivered, k.failed_count = k.failed_count + r.failed,
+    k.unreported_failures = k.unreported_failures + r.failed,
+    k.progressed_at = IF(r.delivered + r.failed > 0, NOW(6), k.progressed_at),
     k.rate_next_at = NOW(6) + INTERVAL r.rate_wait MICROSECOND
   WHERE (k.webhook_id, k.lease_token, k.lease_writes) IN (?) AND k.lease_until IS NOT NULL`;
 
@@ -179,8 +181,7 @@ async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> 
     await sql.query(ADD_ATTEMPTS, [unsuccessful.map(attemptRow)]);
     await sql.query(SCHEDULE_RETRIES(unsuccessful.length), unsuccessful.flatMap(retryRow));
   }
-  // A delivery that succeeded at its first attempt has no retry.
-  const ended = all.filter(({ result }) => result.status === 'delivered' && result.number > 1);
+  const ended = all.filter(({ result }) => result.status === 'delivered' && result.source === 'retries');
   for (const webhookId of new Set(ended.map((it) => it.webhookId))) {
     const ids = ended.filter((it) => it.webhookId === webhookId).map(({ result }) => result.transactionId);
     await sql.query(DELETE_RETRIES, [webhookId, ids]);

@@ -2,10 +2,11 @@ import type { Sql } from '../database/transaction.ts';
 
 /** Resets the health of an endpoint when its webhook becomes active, or gets another endpoint or headers. */
 
-/** The health of a new webhook. health_revision keeps runs that read an earlier revision from writing theirs over it. */
+/** The health of a new webhook. progressed_at: a backlog from before is not stalled yet. health_revision keeps runs that read an earlier revision from writing theirs over it. */
 const RESET = `
   UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
-    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, last_error = NULL, health_revision = ?
+    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, last_error = NULL, progressed_at = NOW(6),
+    health_revision = ?
   WHERE webhook_id = ?`;
 
 /**

@@ -1,5 +1,7 @@
+import type { Webhook } from '../database/entities/webhook.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { VERSION } from '../version.ts';
+import { buildEventBody, type NotifiedEvent } from './posting/event-notification.ts';
 import {
   type BodyFormat,
   buildSharedBody,
@@ -17,6 +19,7 @@ export interface SealedSettings {
   id: string;
   customer_id: string;
   endpoint: string;
+  event: Webhook['event'];
   revision: number;
   secret: string;
   previous_secret: string | null;
@@ -42,8 +45,11 @@ export interface Settings {
   /** POSTs per second; null: no limit. */
   rateLimit: number | null;
   health: EndpointHealth;
-  /** Builds the whole POST for one movement, signed at `timestamp` (seconds since 1970). `id` is the delivery's. */
-  request(movement: NotifiedMovement, id: string, timestamp: number): PostRequest;
+  /**
+   * Builds the whole POST for one movement, or for one event of an OPERATIONAL webhook, signed at `timestamp` (seconds since 1970).
+   * `id` is the delivery's.
+   */
+  request(content: NotifiedMovement | NotifiedEvent, id: string, timestamp: number): PostRequest;
   /** Hides the values of the custom headers in a text, so that an endpoint that echoes them does not bring them into the log. */
   redact(text: string): string;
 }
@@ -66,6 +72,11 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   const path = endpoint.pathname + endpoint.search;
   const credentials = credentialsOf(custom);
   const ordered = row.ordered === 1;
+  // A webhook is sent either events or movements.
+  const describe =
+    row.event === 'OPERATIONAL'
+      ? (content: unknown) => describeEvent(content as NotifiedEvent)
+      : (content: unknown) => describeMovement(content as NotifiedMovement, format, apiSecret);
 
   return {
     ordered,
@@ -81,27 +92,49 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       recoverySuccesses: row.recovery_successes,
     },
     redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
-    request(movement, deliveryId, timestamp) {
+    request(content, deliveryId, timestamp) {
       const id = `msg_${deliveryId}`;
-      const body = buildSharedBody(movement, format, apiSecret);
+      const { body, headers } = describe(content);
       return {
         origin: endpoint.origin,
         path,
         body,
         headers: {
           ...custom,
-          'content-type': CONTENT_TYPES[format.encoding],
           'user-agent': `Ledgerbell/${VERSION}`,
           'webhook-id': id,
           'webhook-timestamp': String(timestamp),
           'webhook-signature': sign(id, timestamp, body),
-          'ledgerbell-transaction-id': movement.transaction_id,
-          'ledgerbell-date-issue': movement.date_issue,
+          ...headers,
         },
       };
     },
   };
 }
+
+/** The body of a notification, and the headers that depend on what it is about. */
+interface Description {
+  body: string;
+  headers: Record<string, string>;
+}
+
+const describeMovement = (
+  movement: NotifiedMovement,
+  format: BodyFormat,
+  apiSecret: string,
+): Description => ({
+  body: buildSharedBody(movement, format, apiSecret),
+  headers: {
+    'content-type': CONTENT_TYPES[format.encoding],
+    'ledgerbell-transaction-id': movement.transaction_id,
+    'ledgerbell-date-issue': movement.date_issue,
+  },
+});
+
+const describeEvent = (event: NotifiedEvent): Description => ({
+  body: buildEventBody(event),
+  headers: { 'content-type': CONTENT_TYPES.json },
+});
 
 /** Shorter values are not secrets, and would also match ordinary text. */
 const SHORTEST_CREDENTIAL = 8;

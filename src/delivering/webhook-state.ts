@@ -1,3 +1,4 @@
+import type { Webhook } from '../database/entities/webhook.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Filter } from './filters.ts';
 import { LEASE_IS_FREE } from './lease.ts';
@@ -91,7 +92,7 @@ const READ_DELETIONS = 'SELECT customer_id, account_id FROM deletions WHERE cust
 
 type Row = SealedSettings & {
   status: WebhookState['status'];
-  event: Filter['event'];
+  event: Webhook['event'];
   account_id: string | null;
   sent_through: string;
   highest_recorded_id: string;
@@ -171,8 +172,9 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
   };
 }
 
-/** If the filter has not changed beyond the cursor, the webhook's own row says what it matches. */
+/** If the filter has not changed beyond the cursor, the webhook's own row says what it matches. Nothing in the log is OPERATIONAL. */
 function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): LogFilter[] {
+  if (event === 'OPERATIONAL') return [{ from: 0, through: null, filter: null }];
   if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
   return filters.map((row, index) => ({
     from: Number(row.from_id),

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import type { ImportMetrics } from '../metrics/import-metrics.ts';
 import { type Span, type Tracing, toSpanError } from '../tracing/tracing.ts';
 import { cutIntoChunks } from './chunks.ts';
+import { failUnreadable, giveUp, MAX_CRASHES } from './fail-import.ts';
 import { FORMATS, isFormatName } from './formats/index.ts';
 import { createMatcher } from './matching.ts';
 import { readPart, readParts } from './parts.ts';
@@ -52,25 +53,11 @@ interface Unfinished {
   removed_before: string | null;
 }
 
-/** An import fails after this many runs in a row that stored no chunk: it crashes its process, or cannot be read. */
-export const MAX_CRASHES = 10;
-
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
   SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.checkpoint,
     i.crash_count, l.removals, l.removed_before
   FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
-/** The staged parts are kept, so that the import can be queued again once the cause is fixed. */
-const GIVE_UP = `
-  UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', checkpoint + 1,
-    ' has failed ${MAX_CRASHES} times in a row. The rows before it are stored, and what was sent is kept.')
-  WHERE id = ? AND status IN ('queued', 'running')`;
-/** A file that cannot be read. The staged parts are kept here too. */
-const FAIL = `
-  UPDATE imports SET status = 'failed', started_at = COALESCE(started_at, NOW(6)), finished_at = NOW(6), received = checkpoint,
-    error = CONCAT(?, CASE checkpoint WHEN 0 THEN '' WHEN 1 THEN ' The row before that is stored.'
-      ELSE CONCAT(' The ', checkpoint, ' rows before that are stored.') END)
-  WHERE id = ? AND status IN ('queued', 'running')`;
 
 export function createImporter(options: {
   database: DataSource;
@@ -142,7 +129,7 @@ export function createImporter(options: {
   async function endFailed({ id: importId, format }: Unfinished, error: unknown): Promise<ImportOutcome> {
     if (error instanceof ImportTakenOverError) return 'nothing to do';
     if (error instanceof UnreadableFileError) {
-      await database.query(FAIL, [error.message, importId]);
+      await failUnreadable(database, importId, error.message);
       metrics?.ended(format, 'unreadable');
       log.info({ importId }, 'import failed: its file cannot be read');
       return 'done';
@@ -167,7 +154,7 @@ export function createImporter(options: {
     ]);
     if (unfinished === undefined) return 'nothing to do';
     if (unfinished.crash_count >= MAX_CRASHES) {
-      await database.query(GIVE_UP, [importId]);
+      await giveUp(database, importId);
       metrics?.ended(unfinished.format, 'given_up');
       log.error({ importId }, 'import given up: it keeps failing at the same row');
       return 'nothing to do';

@@ -34,10 +34,10 @@ export interface Matcher {
   match(sql: Sql, locks: ReadonlyMap<string, ImportLock>, counts: readonly MovementCount[]): Promise<Matches>;
 }
 
-/** A paused webhook matches too: its deliveries are pending until it is active again. Index: webhooks_customer. */
+/** A paused webhook matches too: its deliveries are pending until it is active again. OPERATIONAL ones match no movement. Index: webhooks_customer. */
 const READ_FILTERS = `
   SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
-  WHERE customer_id IN (?) AND status IN ('active', 'paused') ORDER BY id`;
+  WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event <> 'OPERATIONAL' ORDER BY id`;
 
 /**
  * One statement for many webhooks, however many movements matched: an import pays no more than this for deliveries. import_locks is

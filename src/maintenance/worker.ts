@@ -17,6 +17,7 @@ import { createSteps } from '../retention/steps.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { startLockedLoop } from './locked-loop.ts';
 import { passRetention } from './retention-pass.ts';
+import { reportEvents } from './report-events.ts';
 
 const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;
@@ -25,7 +26,7 @@ const RETENTION_EVERY = 3_600 * SECOND;
 const DELETIONS_EVERY = 5 * SECOND;
 
 /**
- * Every 10 s: queues unfinished imports, due webhooks and due sources, as recorded in MySQL, drops dead uploads and expired idempotency keys, and makes
+ * Every 10 s: queues unfinished imports, due webhooks and due sources, as recorded in MySQL, reports operational events, drops dead uploads and expired idempotency keys, and makes
  * listing segments. A
  * BullMQ job scheduler starts this in only one of the maintenance processes each time.
  *
@@ -46,11 +47,12 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
       metrics.reconciler.repaired('deliveries', missing);
     });
     const sources = await reconcileSources(runtime);
+    const events = await reportEvents(runtime);
     const dropped = await dropDeadUploads(database);
     const pruned = await pruneIdempotencyKeys(database);
     // Last, because nothing waits for it.
     const segments = await makeSegments(database);
-    log.debug({ imports, webhooks, sources, dropped, pruned, segments }, 'reconciled');
+    log.debug({ imports, webhooks, sources, events, dropped, pruned, segments }, 'reconciled');
   });
 
   // The scheduler is stored in Redis, and is lost when Redis is emptied. If the clock was set back, its next run is as far in the

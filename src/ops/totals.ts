@@ -1,5 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
-import { MAX_CRASHES } from '../importing/importer.ts';
+import { MAX_CRASHES } from '../importing/fail-import.ts';
 import { PENDING } from '../webhooks/pending.ts';
 import { readWaitingWebhooks } from './waiting-webhooks.ts';
 
@@ -64,7 +64,7 @@ const OLDEST_RETRY = `
     SELECT (SELECT MIN(r.transaction_id) FROM retries r FORCE INDEX (retries_due)
       WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL) AS id
     FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-    WHERE w.status = 'active' AND ${PENDING} > 0) p
+    WHERE w.status = 'active' AND w.event <> 'OPERATIONAL' AND ${PENDING} > 0) p
   JOIN transactions t ON t.id = p.id`;
 
 /**

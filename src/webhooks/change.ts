@@ -8,10 +8,10 @@ import { recordChange } from '../http/audit.ts';
 import type { Caller } from '../http/environment.ts';
 import { readId, readJson } from '../http/input.ts';
 import { idParameter } from '../http/openapi.ts';
-import { notFound, Problem } from '../http/problem.ts';
+import { invalid, notFound, Problem } from '../http/problem.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
-import { requireAccount, requireEndpoint, sealHeaders } from './columns.ts';
+import { requireAccount, requireEndpoint, requireOperationalFields, sealHeaders } from './columns.ts';
 import { findWebhook } from './find.ts';
 import { mayHavePendingOfOtherAccounts } from './foreign-backlog.ts';
 import { WebhookChange } from './input.ts';
@@ -27,7 +27,7 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
       scope: 'webhooks',
       summary: 'Change a webhook, pause it, or activate it',
       description:
-        'Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on.',
+        'Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on. The event cannot be changed to or from OPERATIONAL.',
       body: { 'application/json': WebhookChange },
       path: { id: idParameter('webhook') },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
@@ -36,8 +36,10 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
     async (c) => {
       const { database, secrets } = runtime;
       const caller = c.get('caller');
-      const { id } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const before = await findWebhook(database, caller, readId(c, 'webhook'));
+      const { id } = before;
       const change = await readJson(c, WebhookChange);
+      requireSameKind(before, change);
       const columns = await toColumns(change, { id, database, secrets, guard, caller });
       const redirects = change.endpoint !== undefined || change.headers !== undefined;
       const changed = await updateWebhook(
@@ -59,6 +61,23 @@ export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
       return c.json({ webhook: await viewWebhook(runtime, webhook) });
     },
   );
+
+/**
+ * A webhook is sent either movements or operational events for as long as it exists: its log has only one kind of ids.
+ * @throws {Problem} 422.
+ */
+function requireSameKind(before: Webhook, change: WebhookChange): void {
+  const event = change.event ?? before.event;
+  if ((event === 'OPERATIONAL') !== (before.event === 'OPERATIONAL'))
+    throw invalid([
+      { path: 'event', message: 'cannot be changed to or from OPERATIONAL: create another webhook' },
+    ]);
+  requireOperationalFields({
+    event,
+    account: change.account ?? (before.accountId === null ? 'all' : before.accountId),
+    encoding: change.encoding ?? before.encoding,
+  });
+}
 
 /**
  * The columns of `webhooks` that a change sets. The schema allows no other names.

@@ -18,6 +18,22 @@ export async function requireEndpoint(guard: AddressGuard, endpoint: string): Pr
   return url.href;
 }
 
+/**
+ * Checks the rules for a webhook that is sent operational events: they concern no account, and have members within members.
+ * @throws {Problem} 422.
+ */
+export function requireOperationalFields(webhook: {
+  event: string;
+  account: string;
+  encoding: string;
+}): void {
+  if (webhook.event !== 'OPERATIONAL') return;
+  if (webhook.account !== 'all')
+    throw invalid([{ path: 'account', message: 'must be "all" if the event is OPERATIONAL' }]);
+  if (webhook.encoding !== 'json')
+    throw invalid([{ path: 'encoding', message: 'must be "json" if the event is OPERATIONAL' }]);
+}
+
 /** A webhook's custom headers as they are stored; null: none. */
 export function sealHeaders(
   secrets: SecretBox,

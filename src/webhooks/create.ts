@@ -7,7 +7,7 @@ import { recordChange } from '../http/audit.ts';
 import { readJson } from '../http/input.ts';
 import { createRoute } from '../http/route.ts';
 import type { Runtime } from '../runtime.ts';
-import { requireAccount, requireEndpoint, sealHeaders } from './columns.ts';
+import { requireAccount, requireEndpoint, requireOperationalFields, sealHeaders } from './columns.ts';
 import { NewWebhook } from './input.ts';
 import { viewWebhook, WebhookView } from './view.ts';
 import { insertWebhook } from './writes.ts';
@@ -21,7 +21,7 @@ export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
       idempotent: true,
       summary: 'Create a webhook',
       description:
-        'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. The secret is shown only in this answer.',
+        'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. The secret is shown only in this answer.',
       body: { 'application/json': NewWebhook },
       answer: {
         schema: v.object({ webhook: WebhookView }),
@@ -34,14 +34,17 @@ export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
       const { config, database, secrets } = runtime;
       const caller = c.get('caller');
       const { event, account, headers, ...plain } = await readJson(c, NewWebhook);
+      const defaultEncoding = event === 'OPERATIONAL' ? 'json' : config.notificationEncoding;
+      requireOperationalFields({ event, account, encoding: plain.encoding ?? defaultEncoding });
       const accountId = await requireAccount(database, caller, account);
       const endpoint = await requireEndpoint(guard, plain.endpoint);
 
       const secret = createWebhookSecret();
       const id = await insertWebhook(database, {
         customerId: caller.customerId,
-        filter: { event, accountId },
-        columns: { ...plain, endpoint, encoding: plain.encoding ?? config.notificationEncoding },
+        event,
+        accountId,
+        columns: { ...plain, endpoint, encoding: plain.encoding ?? defaultEncoding },
         seal: (webhookId) => ({
           secret: secrets.seal(secret, SEALED.webhookSecret(webhookId)),
           headers: sealHeaders(secrets, webhookId, headers),

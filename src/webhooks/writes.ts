@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import type { Webhook } from '../database/entities/webhook.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { createProgress, type Filter, lockImports, setFilter } from '../delivering/filters.ts';
 import { resetHealth } from '../delivering/reset-health.ts';
@@ -12,48 +13,46 @@ const INSERT = (columns: readonly string[]) => `
 
 const SEAL = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
 
-/**
- * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
- * @param seal returns the sealed columns. They are bound to the row, whose id is known only after the INSERT.
- * @param record runs in the same transaction.
- * @returns its id.
- */
-export function insertWebhook(
-  database: DataSource,
-  {
-    customerId,
-    filter,
-    columns,
-    seal,
-    record,
-  }: {
-    customerId: string;
-    filter: Filter;
-    columns: WebhookColumns;
-    seal: (webhookId: string) => { secret: string; headers: string | null };
-    record: (sql: Sql, webhookId: string) => Promise<void>;
-  },
-): Promise<string> {
-  return inTransaction(database, async (sql) => {
-    // Imports take this lock before they lock accounts, and the row of a webhook refers to an account.
-    await lockImports(sql, customerId);
-    const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [
-      customerId,
-      filter.event,
-      filter.accountId,
-      ...Object.values(columns),
-    ]);
-    const id = String(insertId);
-    const { secret, headers } = seal(id);
-    await sql.query(SEAL, [secret, headers, id]);
-    await createProgress(sql, { id, customerId }, filter);
-    await record(sql, id);
-    return id;
-  });
+export interface NewWebhookRow {
+  customerId: string;
+  event: Webhook['event'];
+  /** null: all. */
+  accountId: string | null;
+  columns: WebhookColumns;
+  /** Returns the sealed columns. They are bound to the row, whose id is known only after the INSERT. */
+  seal: (webhookId: string) => { secret: string; headers: string | null };
+  /** Runs in the same transaction. */
+  record?: (sql: Sql, webhookId: string) => Promise<void>;
 }
 
+/** `insertWebhook` in the caller's transaction. */
+export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> {
+  const { customerId, event, accountId, columns, seal, record } = row;
+  // Imports take this lock before they lock accounts, and the row of a webhook refers to an account.
+  await lockImports(sql, customerId);
+  const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [
+    customerId,
+    event,
+    accountId,
+    ...Object.values(columns),
+  ]);
+  const id = String(insertId);
+  const { secret, headers } = seal(id);
+  await sql.query(SEAL, [secret, headers, id]);
+  await createProgress(sql, { id, customerId }, filterOf({ event, account_id: accountId, status: 'active' }));
+  await record?.(sql, id);
+  return id;
+}
+
+/**
+ * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
+ * @returns its id.
+ */
+export const insertWebhook = (database: DataSource, row: NewWebhookRow): Promise<string> =>
+  inTransaction(database, (sql) => addWebhook(sql, row));
+
 interface StoredWebhook {
-  event: Filter['event'];
+  event: Webhook['event'];
   account_id: string | null;
   status: 'active' | 'paused' | 'disabled';
   revision: number;
@@ -100,8 +99,13 @@ export function updateWebhook(
   });
 }
 
-const filterOf = ({ event, account_id, status }: StoredWebhook): Filter | null =>
-  status === 'disabled' ? null : { event, accountId: account_id };
+/** Which movements a webhook matches; null: none. */
+const filterOf = ({
+  event,
+  account_id,
+  status,
+}: Pick<StoredWebhook, 'event' | 'account_id' | 'status'>): Filter | null =>
+  status === 'disabled' || event === 'OPERATIONAL' ? null : { event, accountId: account_id };
 
 const sameFilter = (one: Filter | null, other: Filter | null): boolean =>
   one?.event === other?.event && one?.accountId === other?.accountId;

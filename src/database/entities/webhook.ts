@@ -1,6 +1,7 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
-export const WEBHOOK_EVENTS = ['NEW_TRANSACTION', 'NEW_DEBIT', 'NEW_CREDIT'] as const;
+/** OPERATIONAL: operational events, and no movements. */
+export const WEBHOOK_EVENTS = ['NEW_TRANSACTION', 'NEW_DEBIT', 'NEW_CREDIT', 'OPERATIONAL'] as const;
 export const ENCODINGS = ['json', 'form'] as const;
 export const HASH_ENCODINGS = ['hex', 'raw'] as const;
 

@@ -1,5 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { CUSTOMER_TABLES } from './initial-schema/customer-tables.ts';
+import { EVENT_TABLES } from './initial-schema/event-tables.ts';
 import { MOVEMENT_TABLES } from './initial-schema/movement-tables.ts';
 import { OPERATION_TABLES } from './initial-schema/operation-tables.ts';
 import { SOURCE_TABLES } from './initial-schema/source-tables.ts';
@@ -12,6 +13,7 @@ const TABLES = [
   ...SOURCE_TABLES,
   ...WEBHOOK_TABLES,
   ...OPERATION_TABLES,
+  ...EVENT_TABLES,
 ];
 
 export class InitialSchema1763700000000 implements MigrationInterface {

@@ -3,6 +3,8 @@ import type { SecretBox } from '../../database/secret-box.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { openSettings } from '../settings.ts';
 import { readStates } from '../webhook-state.ts';
+import type { NotifiedEvent } from './event-notification.ts';
+import type { NotifiedMovement } from './notification.ts';
 import type { PostRequest } from './post.ts';
 
 /** Builds the notification of `POST /v1/webhooks/:id/test`. */
@@ -29,7 +31,7 @@ const INVENTED: SampleAccount = {
 };
 
 /**
- * Builds a notification without a movement. Its encoding, headers, hash and signatures are as in a real one, plus the header
+ * Builds a notification without a movement or an event. Its encoding, headers, hash and signatures are as in a real one, plus the header
  * `webhook-test: true`. Its id, `msg_test_<random>`, is a new one each time.
  * @returns null when the webhook does not exist any more.
  * @throws {SecretBoxError} when SECRET_KEY is not the one that its secrets were sealed with.
@@ -42,22 +44,35 @@ export async function buildSample(
   const [state] = await readStates(sql, [webhookId]);
   if (state == null || state.status === 'deleted') return null;
   const settings = openSettings(state.settings, secrets);
-  const [account = INVENTED] = await sql.query<SampleAccount[]>(ACCOUNT, [webhookId]);
+  const id = `test_${randomBytes(12).toString('base64url')}`;
   const request = settings.request(
-    {
-      ...account,
-      transaction_id: '0',
-      dc: event === 'NEW_DEBIT' ? 'Debit' : 'Credit',
-      code: 'TEST',
-      amount: '1.00',
-      balance: '1.00',
-      description: 'Ledgerbell test notification',
-      opponent_id: null,
-      opponent_iban: null,
-      date_issue: now.toISOString().slice(0, 10),
-    },
-    `test_${randomBytes(12).toString('base64url')}`,
+    event === 'OPERATIONAL'
+      ? sampleEvent(now)
+      : sampleMovement(await readAccount(sql, webhookId), event, now),
+    id,
     Math.floor(now.getTime() / 1_000),
   );
   return { ...request, headers: { ...request.headers, 'webhook-test': 'true' } };
 }
+
+const readAccount = async (sql: Sql, webhookId: string): Promise<SampleAccount> =>
+  (await sql.query<SampleAccount[]>(ACCOUNT, [webhookId]))[0] ?? INVENTED;
+
+const sampleEvent = (now: Date): NotifiedEvent => ({
+  type: 'webhook.test',
+  timestamp: now.toISOString(),
+  data: JSON.stringify({ message: 'Ledgerbell test notification' }),
+});
+
+const sampleMovement = (account: SampleAccount, event: string, now: Date): NotifiedMovement => ({
+  ...account,
+  transaction_id: '0',
+  dc: event === 'NEW_DEBIT' ? 'Debit' : 'Credit',
+  code: 'TEST',
+  amount: '1.00',
+  balance: '1.00',
+  description: 'Ledgerbell test notification',
+  opponent_id: null,
+  opponent_iban: null,
+  date_issue: now.toISOString().slice(0, 10),
+});

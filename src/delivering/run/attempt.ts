@@ -42,6 +42,7 @@ export function endAttempt(
     disable: reasonToDisable(outcome.kind === 'gone', healthAfter, now),
     result: {
       transactionId: delivery.transactionId,
+      source: delivery.source,
       number: delivery.attempts + 1,
       status: delivered ? 'delivered' : retryIn === null ? 'failed' : 'pending',
       outcome: outcome.kind,
@@ -65,6 +66,7 @@ function reasonToDisable(isGone: boolean, health: EndpointHealth, now: number): 
 /** A delivery whose movement is gone can never be sent. It fails for good, or it would stay due forever. */
 export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptResult => ({
   transactionId: delivery.transactionId,
+  source: delivery.source,
   number: delivery.attempts + 1,
   status: 'failed',
   outcome: 'failed',

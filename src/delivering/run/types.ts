@@ -1,3 +1,4 @@
+import type { NotifiedEvent } from '../posting/event-notification.ts';
 import type { NotifiedMovement } from '../posting/notification.ts';
 import type { Answer } from '../posting/post.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
@@ -11,8 +12,17 @@ export interface LoggedMovement extends NotifiedMovement {
   stored_at: string;
 }
 
-/** One movement for one webhook, to be sent. */
+/** An operational event, as an OPERATIONAL webhook is sent it. */
+export interface LoggedEvent extends NotifiedEvent {
+  /** It is of no account. */
+  account_id?: never;
+  /** When it was recorded: microseconds since 1970. */
+  stored_at: string;
+}
+
+/** One movement, or one operational event, for one webhook, to be sent. */
 export interface Delivery {
+  /** The id of the movement or the event. */
   transactionId: number;
   /** `log`: a new movement. `retries`: a delivery that is due again. */
   source: 'log' | 'retries';
@@ -20,13 +30,15 @@ export interface Delivery {
   attempts: number;
   /** Failed attempts on the current retry schedule. A redelivery or a replay starts it again at 0. */
   failures: number;
-  /** null: the movement is not stored any more. */
-  movement: LoggedMovement | null;
+  /** What is sent: an event if the webhook is an OPERATIONAL one. null: it is not stored any more. */
+  movement: LoggedMovement | LoggedEvent | null;
 }
 
 /** The result of one attempt that has ended. */
 export interface AttemptResult {
   transactionId: number;
+  /** Where the delivery came from. One from `retries` has a row there. */
+  source: Delivery['source'];
   /** Counted from 1 over the life of the delivery. */
   number: number;
   /** The delivery's status after this attempt. */

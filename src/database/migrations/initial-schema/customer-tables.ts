@@ -10,12 +10,16 @@ export const CUSTOMER_TABLES = [
     sealed VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
   ) ${TABLE}`,
 
+  // is_operator: 1 for the operator's own customer, which gets the operational events of all customers; NULL for all others, so that
+  // there is at most one.
   `CREATE TABLE customers (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(200) NOT NULL,
     api_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    is_operator TINYINT NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-    KEY customers_name (name)
+    KEY customers_name (name),
+    UNIQUE KEY customers_operator (is_operator)
   ) ${TABLE}`,
 
   // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in

@@ -9,7 +9,7 @@ export const WEBHOOK_TABLES = [
     title VARCHAR(200) NOT NULL,
     description VARCHAR(500) NULL,
     endpoint VARCHAR(2048) NOT NULL,
-    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT') NOT NULL,
+    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','OPERATIONAL') NOT NULL,
     account_id BIGINT UNSIGNED NULL,
     status ENUM('active','paused','disabled','deleted') NOT NULL DEFAULT 'active',
     status_reason VARCHAR(500) NULL,
@@ -58,7 +58,8 @@ export const WEBHOOK_TABLES = [
   // How far a webhook's delivery runs have got, its lease, and the health of its endpoint. Separate from webhooks and
   // webhook_backlogs, so that runs, the importer and the API never wait for each other's rows. Every matching movement up to
   // sent_through has a row in deliveries. No movement beyond highest_recorded_id has one. Between the two, some have one.
-  // lease_until NULL: no run holds the lease.
+  // lease_until NULL: no run holds the lease. unreported_failures: deliveries that failed for good since the last operational event
+  // about them (failures_reported_at). progressed_at: when a delivery last ended, or the health was reset.
   `CREATE TABLE webhook_cursors (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -79,11 +80,15 @@ export const WEBHOOK_TABLES = [
     recovery_successes SMALLINT UNSIGNED NULL DEFAULT 0,
     rate_next_at DATETIME(6) NULL,
     last_error VARCHAR(255) NULL,
+    unreported_failures BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    failures_reported_at DATETIME(6) NULL,
+    progressed_at DATETIME(6) NULL,
     KEY webhook_cursors_failing (failing_since),
     CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // One row per delivery, written when its first attempt has ended. The columns from outcome on describe its last attempt.
+  // One row per delivery, written when its first attempt has ended. transaction_id, here and in the tables that follow, is the id of
+  // a movement, or that of an operational event for a webhook with the event OPERATIONAL. The columns from outcome on describe its last attempt.
   `CREATE TABLE deliveries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -99,7 +104,7 @@ export const WEBHOOK_TABLES = [
     PRIMARY KEY (webhook_id, transaction_id)
   ) ${TABLE}`,
 
-  // Deliveries whose last attempt failed, or that were requested again. They are due at due_at. NULL: failed for good (dead
+  // Deliveries whose last attempt failed, or that were requested again, and deliveries of operational events. They are due at due_at. NULL: failed for good (dead
   // letters). A row is deleted when its delivery is delivered.
   `CREATE TABLE retries (
     webhook_id BIGINT UNSIGNED NOT NULL,

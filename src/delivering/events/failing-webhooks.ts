@@ -1,0 +1,84 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { DISABLE_AFTER_DAYS } from '../run/endpoint-health.ts';
+import { recordEvent } from './record-event.ts';
+import { SUBJECT_COLUMNS, type SubjectRow, toSubject } from './webhook-subject.ts';
+
+/** Reports webhooks that are on their way to being disabled. */
+
+const DAY_SECONDS = 24 * 60 * 60;
+const DISABLE_AFTER_SECONDS = DISABLE_AFTER_DAYS * DAY_SECONDS;
+
+/** Parts of the time until a webhook is disabled after which its owner is told. In descending order. */
+const PERCENTAGES = [90, 70, 50] as const;
+const FIRST_PERCENTAGE = 50;
+
+/**
+ * Only webhooks that had a failed attempt on each day so far: after a day without one, the count begins again. Index:
+ * webhook_cursors_failing.
+ */
+const FAILING = `
+  SELECT ${SUBJECT_COLUMNS}, w.customer_id, c.failing_since, c.last_error,
+    TIMESTAMPDIFF(SECOND, c.failing_since, NOW(6)) AS failing_for
+  FROM webhook_cursors c JOIN webhooks w ON w.id = c.webhook_id
+  WHERE w.status = 'active' AND c.failing_since <= NOW(6) - INTERVAL ? SECOND
+    AND FLOOR(TIMESTAMPDIFF(SECOND, c.failing_since, NOW(6)) / ${DAY_SECONDS}) <= c.failing_days`;
+
+/** Index: operational_events_occasion. */
+const KNOWN = 'SELECT occasion FROM operational_events WHERE occasion IN (?)';
+
+type Row = SubjectRow & {
+  customer_id: string;
+  failing_since: Date;
+  last_error: string | null;
+  failing_for: string | number;
+};
+
+/**
+ * Records a `webhook.failing` for each webhook that has passed 50, 70 or 90 % of the time until it is disabled: once for each
+ * percentage of a period of failures, and only the highest if several have passed since.
+ */
+export async function reportFailingWebhooks(database: DataSource): Promise<void> {
+  const rows = await database.query<Row[]>(FAILING, [(DISABLE_AFTER_SECONDS * FIRST_PERCENTAGE) / 100]);
+  const due = rows.map((row) => {
+    const percent = percentageOf(Number(row.failing_for));
+    return { row, percent, occasion: occasionOf(row, percent) };
+  });
+  const known = await readKnown(
+    database,
+    due.map(({ occasion }) => occasion),
+  );
+  for (const { row, percent, occasion } of due) {
+    if (known.has(occasion)) continue;
+    const { customer_id: customerId, subject_id: webhookId, failing_since, last_error } = row;
+    const disabledAt = new Date(failing_since.getTime() + DISABLE_AFTER_SECONDS * 1_000);
+    await inTransaction(database, (sql) =>
+      recordEvent(sql, {
+        type: 'webhook.failing',
+        customerId,
+        webhookId,
+        occasion,
+        data: {
+          customer_id: Number(customerId),
+          webhook: toSubject(row),
+          percent,
+          failing_since: failing_since.toISOString(),
+          disabled_at: disabledAt.toISOString(),
+          last_error,
+        },
+      }),
+    );
+  }
+}
+
+const percentageOf = (failingSeconds: number): number =>
+  PERCENTAGES.find((it) => failingSeconds * 100 >= it * DISABLE_AFTER_SECONDS) ?? FIRST_PERCENTAGE;
+
+const occasionOf = ({ subject_id, failing_since }: Row, percent: number): string =>
+  `webhook.failing ${subject_id} ${failing_since.toISOString()} ${percent}`;
+
+async function readKnown(sql: Sql, occasions: readonly string[]): Promise<Set<string>> {
+  if (occasions.length === 0) return new Set();
+  const rows = await sql.query<{ occasion: string }[]>(KNOWN, [occasions]);
+  return new Set(rows.map(({ occasion }) => occasion));
+}
