@@ -30,6 +30,7 @@ describe('the configuration', () => {
       opsHost: '127.0.0.1',
       opsPort: undefined,
       admin: undefined,
+      opsWebhook: undefined,
       trustedProxies: [],
       allowPrivateEndpoints: [],
       notificationEncoding: 'json',

@@ -51,6 +51,7 @@ import { sendSample } from '../webhooks/send-sample.ts';
 import { docsPages } from './docs-page.ts';
 import { getHealth, getReadiness } from './health.ts';
 import { NOTIFICATION } from './notification.ts';
+import { EVENT_NOTIFICATION } from './operational-notification.ts';
 import { getProblem } from './problem-pages.ts';
 
 const DOCUMENT = {
@@ -71,7 +72,7 @@ const DOCUMENT = {
   },
   security: [{ apiKey: [] }, { bearer: [] }],
   servers: [{ url: '/' }],
-  webhooks: NOTIFICATION,
+  webhooks: { ...NOTIFICATION, ...EVENT_NOTIFICATION },
 };
 
 /**

@@ -31,6 +31,36 @@ const header = (name: string, description: string, example: string, required = t
   example,
 });
 
+/** Of every notification. */
+export const SIGNATURE_HEADERS = [
+  header('webhook-id', 'The same on every attempt. Use it to detect duplicates.', 'msg_17-4711'),
+  header('webhook-timestamp', 'When the attempt was signed: seconds since 1970.', '1790000000'),
+  header(
+    'webhook-signature',
+    'One or two signatures of the id, the timestamp and the body, separated by a space, as in Standard Webhooks.',
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+];
+
+export const TEST_HEADER = header(
+  'webhook-test',
+  'true in a test notification, otherwise absent.',
+  'true',
+  false,
+);
+
+/** What the answers of an endpoint mean. */
+export const RESPONSES = {
+  '2XX': { description: 'You have received the notification.' },
+  '410': { description: 'The webhook is disabled immediately.' },
+  '4XX': {
+    description: 'The notification is sent again later. For 429, Retry-After is obeyed, up to an hour.',
+  },
+  '5XX': {
+    description: 'The notification is sent again later. For 503, Retry-After is obeyed, up to an hour.',
+  },
+};
+
 export const NOTIFICATION = {
   movement: {
     post: {
@@ -41,13 +71,7 @@ export const NOTIFICATION = {
         'Sent to the endpoint of each matching webhook. Answer with any 2xx status when you have the notification. Any other answer, or none within 15 seconds, is retried for about three days. The encoding of the webhook decides whether the body is JSON or a form.',
       security: [],
       parameters: [
-        header('webhook-id', 'The same on every attempt. Use it to detect duplicates.', 'msg_17-4711'),
-        header('webhook-timestamp', 'When the attempt was signed: seconds since 1970.', '1790000000'),
-        header(
-          'webhook-signature',
-          'One or two signatures of the id, the timestamp and the body, separated by a space, as in Standard Webhooks.',
-          'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
-        ),
+        ...SIGNATURE_HEADERS,
         header(
           'ledgerbell-transaction-id',
           'The id of the movement, as GET /v1/transactions shows it.',
@@ -60,7 +84,7 @@ export const NOTIFICATION = {
           '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
           false,
         ),
-        header('webhook-test', 'true in a test notification, otherwise absent.', 'true', false),
+        TEST_HEADER,
       ],
       requestBody: {
         required: true,
@@ -69,16 +93,7 @@ export const NOTIFICATION = {
           'application/x-www-form-urlencoded': { schema: BODY },
         },
       },
-      responses: {
-        '2XX': { description: 'You have received the notification.' },
-        '410': { description: 'The webhook is disabled immediately.' },
-        '4XX': {
-          description: 'The notification is sent again later. For 429, Retry-After is obeyed, up to an hour.',
-        },
-        '5XX': {
-          description: 'The notification is sent again later. For 503, Retry-After is obeyed, up to an hour.',
-        },
-      },
+      responses: RESPONSES,
     },
   },
 };

@@ -15,12 +15,21 @@ export interface Secrets {
   apiSecret?: string | undefined;
 }
 
+/** The body of an operational event. Only webhooks with the event OPERATIONAL get it. */
+export interface OperationalNotification {
+  type: string;
+  timestamp: string;
+  data: Readonly<Record<string, unknown>>;
+}
+
 /** The result of checking a notification. */
 export interface Checked {
   /** `webhook-id`: the same on every attempt. */
   id: string;
-  /** The body's fields; empty when it could not be read. */
+  /** The body's fields; empty when it could not be read, or is that of an operational event. */
   fields: Readonly<Record<string, string>>;
+  /** The operational event that it tells of; null: it is a movement, or could not be read. */
+  event: OperationalNotification | null;
   /** Why it must not be trusted, as a sentence for a person; null if it is genuine. */
   problem: string | null;
   hash: 'verified' | 'wrong' | 'not checked';
@@ -39,17 +48,20 @@ export function checkNotification(
 ): Checked {
   const id = single(headers, 'webhook-id');
   const fields = readFields(single(headers, 'content-type'), body);
+  const event = fields === null ? readEvent(body) : null;
   const signatureProblem = verifySignature(headers, body, secret, now);
   if (signatureProblem !== null || fields === null) {
-    const problem = signatureProblem ?? 'The body is neither JSON nor a form.';
-    return { id, fields: fields ?? {}, problem, hash: 'not checked' };
+    const unreadable = event === null ? 'The body is neither JSON nor a form.' : null;
+    const problem = signatureProblem ?? unreadable;
+    return { id, fields: fields ?? {}, event, problem, hash: 'not checked' };
   }
-  if (apiSecret === undefined) return { id, fields, problem: null, hash: 'not checked' };
+  if (apiSecret === undefined) return { id, fields, event, problem: null, hash: 'not checked' };
   return verifyHash(fields, apiSecret)
-    ? { id, fields, problem: null, hash: 'verified' }
+    ? { id, fields, event, problem: null, hash: 'verified' }
     : {
         id,
         fields,
+        event,
         problem: 'The hash in the body is not that of its fields and the API secret.',
         hash: 'wrong',
       };
@@ -107,6 +119,24 @@ export function readFields(contentType: string, body: Buffer): Record<string, st
   } catch {
     return null;
   }
+}
+
+/** The body of an operational event; null when it is none. It has no `hash`: the signature covers the whole body. */
+function readEvent(body: Buffer): OperationalNotification | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return isEvent(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isEvent(value: unknown): value is OperationalNotification {
+  if (typeof value !== 'object' || value === null) return false;
+  const { type, timestamp, data } = value as Record<string, unknown>;
+  return (
+    typeof type === 'string' && typeof timestamp === 'string' && typeof data === 'object' && data !== null
+  );
 }
 
 function isFields(value: unknown): value is Record<string, string | number> {

@@ -27,6 +27,7 @@ export async function leaseAll({ runtime }: TestService, webhookIds: readonly st
 /** One attempt that was answered 204. */
 export const success = (transactionId: number, fields: Partial<AttemptResult> = {}): AttemptResult => ({
   transactionId,
+  source: (fields.number ?? 1) > 1 ? 'retries' : 'log',
   number: 1,
   status: 'delivered',
   outcome: 'delivered',

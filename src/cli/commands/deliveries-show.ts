@@ -26,7 +26,7 @@ export const showDeliveryCommand = (context: CommandContext) =>
       const facts = renderFacts([
         ['delivery', it.id],
         ['webhook', it.webhook_id],
-        ['movement', it.transaction_id],
+        it.event_id === null ? ['movement', it.transaction_id] : ['event', it.event_id],
         ['status', it.status],
         ['attempts', it.attempts],
         ['due', formatTime(it.due_at, zone)],

@@ -50,7 +50,7 @@ export const listenCommand = ({ terminal, signal, readClientConfig }: CommandCon
       await receiver.close();
     });
 
-const documentOf = ({ path, headers }: Received, { id, fields, problem, hash }: Checked) => ({
+const documentOf = ({ path, headers }: Received, { id, fields, event, problem, hash }: Checked) => ({
   id,
   verified: problem === null,
   problem,
@@ -59,11 +59,13 @@ const documentOf = ({ path, headers }: Received, { id, fields, problem, hash }: 
   test: headers['webhook-test'] === 'true',
   transaction_id: headers['ledgerbell-transaction-id'] ?? null,
   date_issue: headers['ledgerbell-date-issue'] ?? null,
-  body: fields,
+  body: event ?? fields,
 });
 
-function describe({ id, fields, problem, hash }: Checked): string {
+function describe({ id, fields, event, problem, hash }: Checked): string {
   if (problem !== null) return `✘ ${oneLine(id) || '(no id)'}  ${problem}`;
+  if (event !== null)
+    return `✔ ${id}  ${oneLine(event.type)}  ${oneLine(JSON.stringify(event.data))}  (signature verified)`;
   const {
     dc = '',
     amount = '',

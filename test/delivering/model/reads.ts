@@ -68,6 +68,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
   id: '1',
   customer_id: '1',
   endpoint: '',
+  event: 'NEW_TRANSACTION',
   revision: webhook.revision,
   secret: '',
   previous_secret: null,

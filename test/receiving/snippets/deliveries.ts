@@ -46,6 +46,7 @@ export function createSigningWebhook({
       id: '3',
       customer_id: '2',
       endpoint: 'http://127.0.0.1/webhooks',
+      event: 'NEW_TRANSACTION',
       revision: 1,
       secret: box.seal(secret, SEALED.webhookSecret('3')),
       previous_secret: previous === undefined ? null : box.seal(previous, SEALED.webhookSecret('3')),
