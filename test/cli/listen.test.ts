@@ -59,6 +59,20 @@ async function listen(args: readonly string[], env: Record<string, string> = {})
 }
 
 describe('ledgerbell listen', () => {
+  it('prints operational events, which have no hash', async () => {
+    const receiver = await listen(['--secret', secret, '--api-secret', apiSecret]);
+    const event = {
+      type: 'webhook.disabled',
+      timestamp: '2026-11-22T10:31:04.120482Z',
+      data: { customer_id: 1, webhook: { id: 17 }, reason: 'The endpoint answered 410 Gone.' },
+    };
+    expect(await receiver.send(JSON.stringify(event))).toBe(204);
+    expect(await receiver.nextLine()).toBe(
+      `✔ msg_17  webhook.disabled  ${JSON.stringify(event.data)}  (signature verified)`,
+    );
+    expect(await receiver.send(JSON.stringify(event), { signedAs: 'another' })).toBe(401);
+  });
+
   it('prints one JSON document per notification, and exits with 0 when it is stopped', async () => {
     const { child, ended, send, nextLine } = await listen([
       '--secret',
