@@ -21,6 +21,8 @@ const DELETE_LOG = ['deliveries', 'attempts', 'retries'].map(
 );
 const SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';
 const DELETE_REQUESTS = 'DELETE FROM idempotency_keys WHERE customer_id = ? LIMIT ?';
+/** The operator may still have to be sent one. That delivery then fails. Index: operational_events_recent. */
+const DELETE_EVENTS = 'DELETE FROM operational_events WHERE customer_id = ? LIMIT ?';
 
 const LEFT =
   'SELECT 1 FROM transactions FORCE INDEX (transactions_customer_page) WHERE customer_id = ? LIMIT 1';
@@ -61,6 +63,7 @@ export async function deleteCustomer(
     if (!(await removeCollected(database, steps, id))) return false;
   }
   if (!(await deleteRows(database, steps, DELETE_REQUESTS, customerId))) return false;
+  if (!(await deleteRows(database, steps, DELETE_EVENTS, customerId))) return false;
   return deleteRest(database, customerId);
 }
 

@@ -9,6 +9,7 @@ const KINDS = [
   'filters',
   'webhooks',
   'sources',
+  'events',
 ] as const;
 
 /** What retention removes. Attempts that go with their delivery do not count. */

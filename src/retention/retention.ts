@@ -4,6 +4,7 @@ import type { RemovedKind, RetentionMetrics } from '../metrics/retention-metrics
 import { createAgeFinder, dateOf, daysBefore, readNow } from './age.ts';
 import { removeAttempts } from './remove-attempts.ts';
 import { removeDeliveries } from './remove-deliveries.ts';
+import { removeEvents } from './remove-events.ts';
 import { removeImports } from './remove-imports.ts';
 import { removeMovements } from './remove-movements.ts';
 import { removeSources } from './remove-sources.ts';
@@ -79,13 +80,17 @@ export async function removeOld(run: RetentionRun): Promise<Removed> {
     filters: 0,
     webhooks: 0,
     sources: 0,
+    events: 0,
   };
   const count: Count = (kind, number) => {
     removed[kind] += number;
     metrics?.removed(kind, number);
   };
   const { deliveries, attempts, imports, movements } = run.retention;
-  if (deliveries !== null) await removeOfDeliveries(database, steps, daysBefore(now, deliveries), count);
+  if (deliveries !== null) {
+    await removeOfDeliveries(database, steps, daysBefore(now, deliveries), count);
+    count('events', await removeEvents(database, steps, daysBefore(now, deliveries)));
+  }
   if (attempts !== null) await removeOfAttempts(database, steps, daysBefore(now, attempts), count);
   if (imports !== null) {
     const before = daysBefore(now, imports);

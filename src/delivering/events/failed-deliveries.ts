@@ -26,7 +26,7 @@ const LOCK = `
 /** Index: retries_due, which has the dead letters in the order of their movements. */
 const NEWEST = `
   SELECT transaction_id FROM retries FORCE INDEX (retries_due)
-  WHERE webhook_id = ? AND due_at IS NULL ORDER BY webhook_id DESC, due_at DESC, transaction_id DESC LIMIT ${MOST_IDS}`;
+  WHERE webhook_id = ? AND due_at IS NULL ORDER BY transaction_id DESC LIMIT ${MOST_IDS}`;
 
 const REPORTED = `
   UPDATE webhook_cursors SET unreported_failures = 0, failures_reported_at = NOW(6) WHERE webhook_id = ?`;

@@ -51,7 +51,9 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
     if (id !== undefined) return c.redirect(`/ops/deliveries/${encodeURIComponent(id.replace(/^msg_/, ''))}`);
     const filters = { accountId: account ?? null, status: status ?? null };
     const ids = webhook === undefined ? await chooseWebhooks(database, filters) : [webhook];
-    const webhooks = await readWebhookRows(database, ids.slice(0, MOST_WEBHOOKS));
+    const found = await readWebhookRows(database, ids.slice(0, MOST_WEBHOOKS));
+    // Operational events have ids of their own, which do not fit between those of movements.
+    const webhooks = found.filter(({ event }) => webhook !== undefined || event !== 'OPERATIONAL');
     const { deliveries, next } = await listAcross(
       database,
       webhooks,

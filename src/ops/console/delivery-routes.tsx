@@ -106,15 +106,20 @@ function DeliveryPage({
             Redeliver
           </a>
         ) : null}
-        <a class="button" href={`/ops/trace?movement=${key.transactionId}`}>
-          Trace the movement
-        </a>
+        {view.event_id === null ? (
+          <a class="button" href={`/ops/trace?movement=${key.transactionId}`}>
+            Trace the movement
+          </a>
+        ) : null}
       </nav>
       <Facts
         facts={[
           ['Webhook', <WebhookLink id={webhook.id} title={webhook.title} />],
           ['Customer', webhook.customer],
-          ['Movement stored', <Moment at={delivery.created_at} now={now} />],
+          [
+            view.event_id === null ? 'Movement stored' : 'Event recorded',
+            <Moment at={delivery.created_at} now={now} />,
+          ],
           ['Attempts', String(view.attempts)],
           ['Due', <Moment at={view.due_at === null ? null : new Date(view.due_at)} now={now} />],
           [
@@ -138,7 +143,7 @@ function DeliveryPage({
 
 const Sent = ({ sent, attempted }: { sent: SentRequest | null; attempted: boolean }) =>
   sent === null ? (
-    <p class="calm">The movement does not exist any more.</p>
+    <p class="calm">What it tells of does not exist any more.</p>
   ) : (
     <>
       <p class="calm">

@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import { readPage } from '../../deliveries/page.ts';
-import { newestBefore } from '../../deliveries/range.ts';
+import { type Contents, newestBefore } from '../../deliveries/range.ts';
 import { type DeliveryRow, type ListedStatus, statusOf } from '../../deliveries/view.ts';
 import type { Caller } from '../../http/environment.ts';
 import type { WebhookRow } from './webhook-rows.ts';
@@ -78,11 +78,12 @@ export async function listAcross(
     webhooks.map(async (webhook) => {
       const customerId = webhook.customer_id;
       const caller = callerOf(customerId);
-      const range = await boundsOf(sql, customerId, { since, until, before });
+      const ofEvents = webhook.event === 'OPERATIONAL';
+      const range = await boundsOf(sql, { customerId, ofEvents }, { since, until, before });
       const page = await readPage(
         sql,
         accountId === null ? caller : { ...caller, accountIds: [accountId] },
-        { webhookId: webhook.id, perPage, ...range },
+        { webhookId: webhook.id, perPage, ofEvents, ...range },
         status,
       );
       return { webhook, ...page };
@@ -93,12 +94,12 @@ export async function listAcross(
 
 async function boundsOf(
   sql: Sql,
-  customerId: string,
+  contents: Contents,
   { since, until, before }: Pick<DeliveryFilters, 'since' | 'until' | 'before'>,
 ): Promise<{ after: string; before: string }> {
-  const after = since === null ? '0' : await newestBefore(sql, customerId, since, { inclusive: false });
+  const after = since === null ? '0' : await newestBefore(sql, contents, since, { inclusive: false });
   if (until === null) return { after, before };
-  const last = BigInt(await newestBefore(sql, customerId, until, { inclusive: true })) + 1n;
+  const last = BigInt(await newestBefore(sql, contents, until, { inclusive: true })) + 1n;
   return { after, before: last < BigInt(before) ? String(last) : before };
 }
 

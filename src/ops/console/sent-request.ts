@@ -1,6 +1,8 @@
 import type { SecretBox } from '../../database/secret-box.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { type DeliveryKey, formatDeliveryId } from '../../delivering/delivery-id.ts';
+import { isEventId } from '../../delivering/events/operational-event.ts';
+import type { NotifiedEvent } from '../../delivering/posting/event-notification.ts';
 import type { NotifiedMovement } from '../../delivering/posting/notification.ts';
 import { openSettings } from '../../delivering/settings.ts';
 import { readStates } from '../../delivering/webhook-state.ts';
@@ -14,6 +16,10 @@ const MOVEMENT = `
   SELECT t.id AS transaction_id, t.dc, t.code, t.amount, t.balance, a.currency, t.description, t.account_id, a.title AS account,
     b.name AS bank, t.opponent_id, t.opponent_iban, t.date_issue
   FROM transactions t JOIN accounts a ON a.id = t.account_id JOIN banks b ON b.id = a.bank_id WHERE t.id = ?`;
+
+/** Index: the primary key. */
+const EVENT = `
+  SELECT e.type, e.data, DATE_FORMAT(e.created_at, '%Y-%m-%dT%H:%i:%s.%fZ') AS timestamp FROM operational_events e WHERE e.id = ?`;
 
 /** Headers that are shown as they are. The values of all others are the customer's own, and may be credentials. */
 const SHOWN = [
@@ -32,10 +38,10 @@ export interface SentRequest {
 }
 
 /**
- * Rebuilds the POST of a delivery from the movement and the webhook's settings. The values of custom headers, the signature and the
+ * Rebuilds the POST of a delivery from the movement or the event, and the webhook's settings. The values of custom headers, the signature and the
  * hash are masked.
  * @param sentAt when the attempt began.
- * @returns null when the movement or the webhook does not exist any more.
+ * @returns null when the movement, the event or the webhook does not exist any more.
  */
 export async function rebuildRequest(
   sql: Sql,
@@ -43,14 +49,15 @@ export async function rebuildRequest(
   key: DeliveryKey,
   sentAt: Date,
 ): Promise<SentRequest | null> {
-  const [[movement], [state]] = await Promise.all([
-    sql.query<NotifiedMovement[]>(MOVEMENT, [key.transactionId]),
+  const content = isEventId(key.transactionId) ? EVENT : MOVEMENT;
+  const [[sent], [state]] = await Promise.all([
+    sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]),
     readStates(sql, [key.webhookId]),
   ]);
-  if (movement === undefined || state == null) return null;
+  if (sent === undefined || state == null) return null;
   const settings = openSettings(state.settings, secrets);
   const timestamp = Math.floor(sentAt.getTime() / 1_000);
-  const { origin, path, headers, body } = settings.request(movement, formatDeliveryId(key), timestamp);
+  const { origin, path, headers, body } = settings.request(sent, formatDeliveryId(key), timestamp);
   return {
     url: `${origin}${path}`,
     headers: Object.entries(headers).map(([name, value]) => [

@@ -26,6 +26,7 @@ const failing = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow => ({
   id,
   title: 'Depo',
   endpoint: 'https://a.example/',
+  event: 'NEW_TRANSACTION',
   customer_id: '1',
   customer: 'Acme',
   status: 'active',

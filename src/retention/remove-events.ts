@@ -1,0 +1,66 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from '../database/transaction.ts';
+import { deleteByIds } from './delete-by-ids.ts';
+import { deleteDeliveries } from './remove-deliveries.ts';
+import type { Steps } from './steps.ts';
+
+/** Removes old operational events with their deliveries. */
+
+/** There are few webhooks, so the table is read as a whole. */
+const WEBHOOKS = `SELECT id FROM webhooks WHERE event = 'OPERATIONAL' ORDER BY id`;
+
+/** Index: operational_events_created. */
+const READ = `
+  SELECT id FROM operational_events FORCE INDEX (operational_events_created)
+  WHERE created_at < ? AND id > ? AND dispatched_at IS NOT NULL ORDER BY created_at, id LIMIT ?`;
+
+/** Redeliveries and new replays lock these rows too. */
+const LOCK = 'SELECT id FROM webhooks WHERE id IN (?) ORDER BY id FOR UPDATE';
+
+/** Events with a delivery that is pending, or was attempted since. Indexes: the primary keys. */
+const NEEDED = `
+  SELECT transaction_id AS id FROM retries WHERE webhook_id IN (?) AND transaction_id IN (?) AND due_at IS NOT NULL
+  UNION
+  SELECT transaction_id FROM deliveries WHERE webhook_id IN (?) AND transaction_id IN (?) AND started_at >= ?`;
+
+const DELETE = 'DELETE FROM operational_events WHERE id IN (?)';
+
+/**
+ * Removes the events that were recorded before a moment, and what is recorded of their deliveries. An event with a pending delivery
+ * stays, such as one for a paused webhook.
+ * @returns how many events were removed.
+ */
+export async function removeEvents(database: DataSource, steps: Steps, before: Date): Promise<number> {
+  const webhooks = await database.query<{ id: string }[]>(WEBHOOKS);
+  const webhookIds = webhooks.map(({ id }) => id);
+  let removed = 0;
+  let after = '0';
+  await steps.repeat(async (rows) => {
+    const found = await database.query<{ id: string }[]>(READ, [before, after, rows]);
+    const ids = found.map(({ id }) => id);
+    if (ids.length > 0)
+      removed += await inTransaction(database, (sql) => removeSome(sql, webhookIds, ids, before));
+    after = ids.at(-1) ?? after;
+    return ids.length === rows;
+  });
+  return removed;
+}
+
+async function removeSome(
+  sql: Sql,
+  webhookIds: readonly string[],
+  ids: readonly string[],
+  before: Date,
+): Promise<number> {
+  const needed = new Set<string>();
+  if (webhookIds.length > 0) {
+    await sql.query(LOCK, [webhookIds]);
+    const rows = await sql.query<{ id: string }[]>(NEEDED, [webhookIds, ids, webhookIds, ids, before]);
+    for (const { id } of rows) needed.add(id);
+  }
+  const old = ids.filter((id) => !needed.has(id));
+  if (old.length === 0) return 0;
+  for (const webhookId of webhookIds) await deleteDeliveries(sql, webhookId, old);
+  await deleteByIds(sql, DELETE, [], old);
+  return old.length;
+}
