@@ -17,6 +17,10 @@ const READ = `
 /** Redeliveries and new replays lock these rows too. */
 const LOCK = 'SELECT id FROM webhooks WHERE id IN (?) ORDER BY id FOR UPDATE';
 
+/** What a replay has still to reach stays, and there is seldom one. Index: replays_open. */
+const REPLAYING = `
+  SELECT 1 FROM replays FORCE INDEX (replays_open) WHERE webhook_id IN (?) AND finished_at IS NULL LIMIT 1`;
+
 /** Events with a delivery that is pending, or was attempted since. Indexes: the primary keys. */
 const NEEDED = `
   SELECT transaction_id AS id FROM retries WHERE webhook_id IN (?) AND transaction_id IN (?) AND due_at IS NOT NULL
@@ -27,7 +31,7 @@ const DELETE = 'DELETE FROM operational_events WHERE id IN (?)';
 
 /**
  * Removes the events that were recorded before a moment, and what is recorded of their deliveries. An event with a pending delivery
- * stays, such as one for a paused webhook.
+ * stays, such as one for a paused webhook. While a replay of such a webhook is open, nothing is removed.
  * @returns how many events were removed.
  */
 export async function removeEvents(database: DataSource, steps: Steps, before: Date): Promise<number> {
@@ -55,6 +59,8 @@ async function removeSome(
   const needed = new Set<string>();
   if (webhookIds.length > 0) {
     await sql.query(LOCK, [webhookIds]);
+    const replaying = await sql.query<unknown[]>(REPLAYING, [webhookIds]);
+    if (replaying.length > 0) return 0;
     const rows = await sql.query<{ id: string }[]>(NEEDED, [webhookIds, ids, webhookIds, ids, before]);
     for (const { id } of rows) needed.add(id);
   }

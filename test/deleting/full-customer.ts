@@ -1,3 +1,4 @@
+import { recordEvent } from '../../src/delivering/events/record-event.ts';
 import { createAccount, importMovements, largeImport, movement } from '../support/movements.ts';
 import type { TestService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';
@@ -42,5 +43,6 @@ export async function createFull(service: TestService) {
   ]);
   const path = `/v1/webhooks/${webhook.id}/replay`;
   await service.call('POST', path, { key, body: { since: '2000-01-01 00:00:00' } });
+  await recordEvent(service.runtime.database, { type: 'import.failed', customerId, data: {} });
   return subscriber;
 }

@@ -36,6 +36,7 @@ const ROWS: Record<string, string> = {
   attempts: 'SELECT * FROM attempts WHERE customer_id = ? ORDER BY 1, 2, 3',
   deletions: 'SELECT * FROM deletions WHERE customer_id = ? ORDER BY 1, 2',
   replays: 'SELECT * FROM replays WHERE customer_id = ? ORDER BY id',
+  operational_events: 'SELECT * FROM operational_events WHERE customer_id = ? ORDER BY id',
   audit_events: 'SELECT * FROM audit_events WHERE customer_id = ? ORDER BY id',
 };
 
