@@ -27,6 +27,7 @@ const CURSOR_COLUMNS = [
   'recorded',
   'delivered',
   'failed',
+  'unreported',
   'rate_wait',
   'release_lease',
 ];
@@ -38,7 +39,7 @@ const MOVE_CURSORS = (webhooks: number) => `
     k.lease_writes = k.lease_writes + 1, k.crash_count = 0,
     k.sent_through = GREATEST(k.sent_through, r.sent), k.highest_recorded_id = GREATEST(k.highest_recorded_id, r.recorded),
     k.delivered_count = k.delivered_count + r.delivered, k.failed_count = k.failed_count + r.failed,
-    k.unreported_failures = k.unreported_failures + r.failed,
+    k.unreported_failures = k.unreported_failures + r.unreported,
     k.progressed_at = IF(r.delivered + r.failed > 0, NOW(6), k.progressed_at),
     k.rate_next_at = NOW(6) + INTERVAL r.rate_wait MICROSECOND
   WHERE (k.webhook_id, k.lease_token, k.lease_writes) IN (?) AND k.lease_until IS NOT NULL`;
@@ -128,15 +129,20 @@ async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<st
 /** @returns false when the record was written before. */
 async function moveCursors(sql: Sql, records: readonly LeasedRecord[]): Promise<boolean> {
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CURSORS(records.length), [
-    ...records.flatMap(({ lease, record: { results, cursor, rateWait, release } }) => [
-      lease.webhookId,
-      cursor.sentThrough,
-      cursor.highestRecordedId,
-      results.filter(({ status }) => status === 'delivered').length,
-      results.filter(({ status }) => status === 'failed').length,
-      rateWait === null ? null : Math.round(rateWait * 1_000),
-      release ? 1 : 0,
-    ]),
+    ...records.flatMap(({ lease, record: { results, cursor, rateWait, release } }) => {
+      const failed = results.filter(({ status }) => status === 'failed');
+      return [
+        lease.webhookId,
+        cursor.sentThrough,
+        cursor.highestRecordedId,
+        results.filter(({ status }) => status === 'delivered').length,
+        failed.length,
+        // What was deleted before it could be sent is nobody's failure.
+        failed.filter(({ storedAt }) => storedAt !== null).length,
+        rateWait === null ? null : Math.round(rateWait * 1_000),
+        release ? 1 : 0,
+      ];
+    }),
     records.map(({ lease }) => [lease.webhookId, lease.token, lease.writes]),
   ]);
   if (affectedRows === records.length) return true;

@@ -73,6 +73,9 @@ export interface CursorRow {
   recovery_successes: number | null;
   rate_next_at: Date | null;
   last_error: string | null;
+  unreported_failures: string;
+  failures_reported_at: Date | null;
+  progressed_at: Date | null;
 }
 
 /** Sets columns of the webhook's row in `webhook_cursors`. @param assignments SQL. */

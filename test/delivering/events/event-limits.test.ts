@@ -3,10 +3,12 @@ import { setOperatorWebhook } from '../../../src/customers/operator-webhook.ts';
 import { dispatchEvents } from '../../../src/delivering/events/dispatch-events.ts';
 import { MOST_PER_HOUR, recordEvent } from '../../../src/delivering/events/record-event.ts';
 import { createWebhookSecret } from '../../../src/delivering/posting/signature.ts';
+import { recordResults } from '../../../src/delivering/record-results.ts';
 import { reportEvents } from '../../../src/maintenance/report-events.ts';
 import { useReceiver } from '../../support/receiver.ts';
+import { failure, leaseAll, recordOf, success } from '../../support/records.ts';
 import { useService } from '../../support/service.ts';
-import { cursorOf, setCursor } from '../../support/subscriber.ts';
+import { createSubscriber, cursorOf, setCursor } from '../../support/subscriber.ts';
 import { until } from '../../support/until.ts';
 import { useDeliveryWorkers } from '../../support/webhooks.ts';
 import { openEvent, storedEvents, subscribeToEvents } from './received-events.ts';
@@ -75,6 +77,21 @@ describe('operational events', () => {
     const late = await subscribeToEvents(service, receiver, key, '/late');
     await dispatchEvents(database);
     expect(await countRetries(late.id)).toBe(0);
+  });
+
+  it('count deliveries that have failed for good, without those of movements that were deleted', async () => {
+    const { webhook } = await createSubscriber(service);
+    const [lease] = await leaseAll(service, [webhook.id]);
+    if (lease === undefined) throw new Error('no lease');
+    const final = { status: 'failed' as const, retryIn: null };
+    await recordResults(service.runtime.database, [
+      recordOf(lease, [success(1), failure(2), failure(3, final), failure(4, { ...final, storedAt: null })]),
+    ]);
+    expect(await cursorOf(service, webhook.id)).toMatchObject({
+      failed_count: '2',
+      unreported_failures: '1',
+      progressed_at: expect.any(Date),
+    });
   });
 
   it('about a webhook for events are not sent to itself, and its failures cause no further ones', async () => {
