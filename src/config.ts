@@ -73,7 +73,6 @@ const acceptedBy = (parse: (text: string) => unknown) =>
   );
 
 const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text);
-
 const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
 
 const Environment = v.object({

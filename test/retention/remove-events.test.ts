@@ -21,8 +21,7 @@ describe('operational events', () => {
         ({ id }) => id,
       );
     const [delivered = '', failed = '', pending = '', recent = ''] = await ids();
-    await database.query('DELETE FROM retries WHERE transaction_id IN (?)', [[delivered, recent]]);
-    await database.query('UPDATE retries SET due_at = NULL WHERE transaction_id = ?', [failed]);
+    await database.query('DELETE FROM retries WHERE transaction_id IN (?)', [[delivered, failed, recent]]);
     await recordDeliveries(database, webhook, [
       { transactionId: delivered, status: 'delivered' },
       { transactionId: failed, status: 'failed' },

@@ -49,7 +49,7 @@ it('events are sent by two processes, and by the one that is left when the other
   };
   // Slowly, so that the process is killed while it sends.
   for (const path of ['/events', '/operator'])
-    receiver.answer(path, (_, response) => void setTimeout(() => response.end('ok'), 50));
+    receiver.answer(path, (_, response) => void setTimeout(() => response.end('ok'), 20));
   const first = start(env);
   const second = start(env);
   await Promise.all([first.url(), second.url()]);
