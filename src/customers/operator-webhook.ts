@@ -50,7 +50,8 @@ export async function setOperatorWebhook(runtime: Runtime): Promise<void> {
   );
   if (changed === null) return;
   const { customerId, webhook } = changed;
-  if (config.opsWebhook === undefined) await deleteWebhook(database, { id: webhook.id, customerId }, async () => {});
+  if (config.opsWebhook === undefined)
+    await deleteWebhook(database, { id: webhook.id, customerId }, async () => {});
   else await adjust(runtime, customerId, webhook, config.opsWebhook);
   await wakeChangedWebhook(runtime, webhook.id);
 }

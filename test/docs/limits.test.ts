@@ -35,12 +35,7 @@ it.each([
   ['Rows stored per transaction', '1,000', 'importing/chunks.ts', 'CHUNK_ROWS = 1_000;'],
   ['Validation issues kept per import', '10,000', 'importing/chunks.ts', 'MAX_LISTED = 10_000;'],
   ['Runs that end at the same place', '10', 'importing/fail-import.ts', 'MAX_CRASHES = 10;'],
-  [
-    'Operational events of one type',
-    '100',
-    'delivering/events/record-event.ts',
-    'MOST_PER_HOUR = 100;',
-  ],
+  ['Operational events of one type', '100', 'delivering/events/record-event.ts', 'MOST_PER_HOUR = 100;'],
   ['Failed runs of a source until', '3', 'collecting/report-failing.ts', 'FAILURES = 3;'],
   ['Interval of a source', '10 s to 31 days', 'collecting/source-schedule.ts', 'SHORTEST = 10 * UNITS.s;'],
   ['A file', '1 GiB', 'collecting/stage-file.ts', 'if (bytes > NDJSON_IMPORT_BYTES)'],
