@@ -1,7 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
+import { readWaitingWebhooks } from '../delivering/waiting-webhooks.ts';
 import { MAX_CRASHES } from '../importing/fail-import.ts';
 import { PENDING } from '../webhooks/pending.ts';
-import { readWaitingWebhooks } from './waiting-webhooks.ts';
 
 /** What is to be done, in all customers together. */
 export interface Totals {

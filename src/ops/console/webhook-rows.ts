@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
+import { readWaitingWebhooks } from '../../delivering/waiting-webhooks.ts';
 import { PENDING } from '../../webhooks/pending.ts';
-import { readWaitingWebhooks } from '../waiting-webhooks.ts';
 
 /** Reads webhooks of all customers, as the console shows them. */
 

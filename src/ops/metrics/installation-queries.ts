@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
+import { readWaitingWebhooks } from '../../delivering/waiting-webhooks.ts';
 import { PENDING } from '../../webhooks/pending.ts';
-import { readWaitingWebhooks } from '../waiting-webhooks.ts';
 
 /** What is to be done in all customers together, as the metrics show it. No query reads single deliveries. */
 export interface InstallationState {

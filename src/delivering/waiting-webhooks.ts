@@ -14,15 +14,29 @@ interface Backlog {
   matched_through: string;
 }
 
+export const STALLED_AFTER_MINUTES = 10;
+
+/** The circuit does not hold the webhook back, and no delivery of it has ended for a while. */
+const IS_STALLED = `AND (c.circuit_open_until IS NULL OR c.circuit_open_until < NOW(6))
+    AND (c.progressed_at IS NULL OR c.progressed_at < NOW(6) - INTERVAL ${STALLED_AFTER_MINUTES} MINUTE)`;
+
+export interface WaitingFilter {
+  /** Whether the last attempts of the webhooks failed. */
+  failing: boolean;
+  /** Only webhooks that make no progress: no delivery has ended for ten minutes, although the circuit is not open. Default: false. */
+  stalled?: boolean;
+}
+
 /**
  * One row per active webhook. `matched_after` skips a gap in which nothing matches. What a webhook matched before its event or account
  * were changed is not looked at. Indexes: the primary keys.
  */
-const BACKLOGS = (failing: boolean) => `
+const BACKLOGS = ({ failing, stalled = false }: WaitingFilter) => `
   SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through,
     IF(c.sent_through >= b.previous_through, GREATEST(c.sent_through, b.matched_after), c.sent_through) AS after_id
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
+    ${stalled ? IS_STALLED : ''}
   ORDER BY after_id LIMIT ${LOOKED_AT}`;
 
 /**
@@ -47,13 +61,9 @@ export interface WaitingWebhook {
 /**
  * Reads which webhooks have waited for the longest time with a movement that was never attempted, those first. What waits for a retry is
  * not looked at: it waits for its endpoint or its schedule.
- * @param failing whether the last attempts of the webhooks failed.
  */
-export async function readWaitingWebhooks(
-  sql: Sql,
-  { failing }: { failing: boolean },
-): Promise<WaitingWebhook[]> {
-  const backlogs = await sql.query<Backlog[]>(BACKLOGS(failing));
+export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
+  const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter));
   if (backlogs.length === 0) return [];
   const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
     backlogs.map(() => FIRST).join(' UNION ALL '),
