@@ -16,8 +16,8 @@ import { startWorker } from '../queues/worker.ts';
 import { createSteps } from '../retention/steps.ts';
 import type { Role, Runtime } from '../runtime.ts';
 import { startLockedLoop } from './locked-loop.ts';
-import { passRetention } from './retention-pass.ts';
 import { reportEvents } from './report-events.ts';
+import { passRetention } from './retention-pass.ts';
 
 const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;

@@ -6,12 +6,16 @@ import type { Steps } from './steps.ts';
 
 /** Removes old operational events with their deliveries. */
 
-/** There are few webhooks, so the table is read as a whole. */
-const WEBHOOKS = `SELECT id FROM webhooks WHERE event = 'OPERATIONAL' ORDER BY id`;
+/** Index: customers_operator. */
+const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
+
+/** Those that may have been sent the events of these customers. Index: webhooks_customer. */
+const WEBHOOKS = `
+  SELECT id FROM webhooks FORCE INDEX (webhooks_customer) WHERE customer_id IN (?) AND event = 'OPERATIONAL' ORDER BY id`;
 
 /** Index: operational_events_created. */
 const READ = `
-  SELECT id FROM operational_events FORCE INDEX (operational_events_created)
+  SELECT id, customer_id FROM operational_events FORCE INDEX (operational_events_created)
   WHERE created_at < ? AND id > ? AND dispatched_at IS NOT NULL ORDER BY created_at, id LIMIT ?`;
 
 /** Redeliveries and new replays lock these rows too. */
@@ -35,13 +39,20 @@ const DELETE = 'DELETE FROM operational_events WHERE id IN (?)';
  * @returns how many events were removed.
  */
 export async function removeEvents(database: DataSource, steps: Steps, before: Date): Promise<number> {
-  const webhooks = await database.query<{ id: string }[]>(WEBHOOKS);
-  const webhookIds = webhooks.map(({ id }) => id);
+  const operators = await database.query<{ id: string }[]>(OPERATOR);
   let removed = 0;
   let after = '0';
   await steps.repeat(async (rows) => {
-    const found = await database.query<{ id: string }[]>(READ, [before, after, rows]);
+    const found = await database.query<{ id: string; customer_id: string | null }[]>(READ, [
+      before,
+      after,
+      rows,
+    ]);
     const ids = found.map(({ id }) => id);
+    const customers = [...operators.map(({ id }) => id), ...found.map(({ customer_id }) => customer_id)];
+    const webhooks =
+      ids.length === 0 ? [] : await database.query<{ id: string }[]>(WEBHOOKS, [[...new Set(customers)]]);
+    const webhookIds = webhooks.map(({ id }) => id);
     if (ids.length > 0)
       removed += await inTransaction(database, (sql) => removeSome(sql, webhookIds, ids, before));
     after = ids.at(-1) ?? after;
