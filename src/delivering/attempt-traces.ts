@@ -3,7 +3,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { formatDeliveryId } from './delivery-id.ts';
 import type { Answer, Poster, PostRequest } from './posting/post.ts';
 import { postTraced } from './posting/traced-post.ts';
-import type { Delivery, LoggedMovement } from './run/types.ts';
+import type { Delivery } from './run/types.ts';
 
 /** The traces of attempts. Each attempt is a span below the one that its movement was imported with, also hours later. */
 
@@ -29,20 +29,20 @@ export interface AttemptTraces {
 
 export function createAttemptTraces(database: Sql, poster: Poster, tracing: Tracing): AttemptTraces {
   /** By movement, because webhooks with the same filter share movements that were read. */
-  const origins = new WeakMap<LoggedMovement, Origin>();
+  const origins = new WeakMap<NonNullable<Delivery['movement']>, Origin>();
 
   return {
     async read(deliveries) {
-      const unknown = deliveries.flatMap(({ movement }) =>
-        movement === null || origins.has(movement) ? [] : [movement],
+      const unknown = deliveries.flatMap(({ movement, transactionId }) =>
+        movement === null || origins.has(movement) ? [] : [{ movement, id: String(transactionId) }],
       );
       if (unknown.length === 0) return;
-      const ids = unknown.map(({ transaction_id }) => transaction_id);
+      const ids = unknown.map(({ id }) => id);
       // If MySQL is unreachable, the run itself finds out and reports it.
       const rows = await database.query<Origin[]>(READ, [ids]).catch(() => []);
       const byId = new Map(rows.map((row) => [row.id, row]));
-      for (const movement of unknown) {
-        const origin = byId.get(movement.transaction_id);
+      for (const { movement, id } of unknown) {
+        const origin = byId.get(id);
         if (origin !== undefined) origins.set(movement, origin);
       }
     },

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { actFor } from '../../../src/api/within-process.ts';
 import type { Sql } from '../../../src/database/transaction.ts';
+import { readWaitingWebhooks } from '../../../src/delivering/waiting-webhooks.ts';
 import { readNewestAttempts } from '../../../src/ops/console/attempt-rows.ts';
 import { readAudit } from '../../../src/ops/console/audit-rows.ts';
 import { chooseWebhooks, listAcross } from '../../../src/ops/console/delivery-rows.ts';
@@ -19,7 +20,6 @@ import {
   readWebhookRows,
   readWebhooksInTrouble,
 } from '../../../src/ops/console/webhook-rows.ts';
-import { readWaitingWebhooks } from '../../../src/ops/waiting-webhooks.ts';
 import { watchReads } from '../../support/reads.ts';
 import { useService } from '../../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../../support/subscriber.ts';
