@@ -1,8 +1,8 @@
 import type { Sql } from '../database/transaction.ts';
 import type { Chunk } from './store-chunk.ts';
 
-const ADD = `
-  INSERT INTO source_accounts (source_id, account_id) VALUES ? ON DUPLICATE KEY UPDATE account_id = VALUES(account_id)`;
+/** Leaves out an account or a source that has just been deleted: its foreign key would end the import. */
+const ADD = 'INSERT IGNORE INTO source_accounts (source_id, account_id) VALUES ?';
 
 /**
  * Creates a function that notes the accounts of a chunk as accounts of the source that has collected it, so that they can show how the

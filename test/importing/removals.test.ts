@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { runDeletions } from '../../src/deleting/deletions.ts';
 import { requestAccountDeletion } from '../../src/deleting/request-deletion.ts';
 import type { StatementEvent } from '../../src/importing/formats/statement.ts';
 import { createStatementFormats, type StatementFormats } from '../../src/importing/statements/formats.ts';
@@ -131,4 +132,25 @@ it('rows of an account that is to be deleted between two chunks are rejected', a
     customerId,
   );
   expect(stored).toEqual([{ account_id: accountId }]);
+});
+
+it('an account that is gone between two chunks does not end the import of a file that a source has collected', async () => {
+  const { key, customerId, accountId, importFile, interruptOnce } = await createCustomer();
+  const second = await createAccount(service, key, { iban: SECOND_IBAN });
+  const { insertId } = (await query(
+    `INSERT INTO sources (customer_id, title, kind, settings, schedule, format, create_accounts)
+     VALUES (?, 'Klasör', 'folder', '{}', '{}', 'auto', 0)`,
+    customerId,
+  )) as unknown as { insertId: string };
+  interruptOnce(async () => {
+    const about = { customerId, accountId: String(second.id) };
+    await requestAccountDeletion(service.runtime.database, about, async () => {});
+    await runDeletions(service.runtime, createSteps({ pauses: false }));
+  });
+  const file = mt940(OTHERS) + mt940(TWO_ALIKE, { account: SECOND_IBAN });
+  const done = await importFile(file, { source_id: String(insertId) });
+  expect(done).toMatchObject({ status: 'done', inserted: OTHERS.length, rejected: 2 });
+  expect(await query('SELECT account_id FROM source_accounts WHERE source_id = ?', insertId)).toEqual([
+    { account_id: accountId },
+  ]);
 });

@@ -66,13 +66,13 @@ export async function createStatementCustomer(service: Service, formats = create
     accountId: String(account.id),
     async importFile(
       file: string | Uint8Array,
-      fields: { format?: string; account_id?: string; create_accounts?: number } = {},
+      fields: { format?: string; account_id?: string; create_accounts?: number; source_id?: string } = {},
     ) {
-      const { format = 'auto', account_id = null, create_accounts = 0 } = fields;
+      const { format = 'auto', account_id = null, create_accounts = 0, source_id = null } = fields;
       const { insertId } = await database.query<{ insertId: number }>(
-        `INSERT INTO imports (customer_id, api_key_id, format, account_id, create_accounts, status)
-         SELECT customer_id, id, ?, ?, ?, 'queued' FROM api_keys WHERE customer_id = ?`,
-        [format, account_id, create_accounts, customer.id],
+        `INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, create_accounts, status)
+         SELECT customer_id, IF(? IS NULL, id, NULL), ?, ?, ?, ?, 'queued' FROM api_keys WHERE customer_id = ?`,
+        [source_id, source_id, format, account_id, create_accounts, customer.id],
       );
       await database.query('INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, 0, ?)', [
         insertId,
