@@ -82,7 +82,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
   it('shows dates in ISO 8601, and what went wrong last', async () => {
     const rows = (await all()).flat();
     const shown = (at: number) => rows.find(({ transaction_id }) => transaction_id === ids[at]);
-    const common = { webhook_id: Number(webhook), created_at: '2026-01-31T12:00:00.000Z' };
+    const common = { webhook_id: Number(webhook), event_id: null, created_at: '2026-01-31T12:00:00.000Z' };
     expect(shown(249)).toEqual({
       ...common,
       id: `${webhook}-${ids[249]}`,

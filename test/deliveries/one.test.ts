@@ -20,6 +20,7 @@ describe('GET /v1/deliveries/:id', () => {
       id: `${webhook}-${transaction}`,
       webhook_id: Number(webhook),
       transaction_id: Number(transaction),
+      event_id: null,
       status: 'pending',
       attempts: 0,
       due_at: expect.stringMatching(ISO),

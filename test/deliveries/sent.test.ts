@@ -41,6 +41,7 @@ describe('a delivery', () => {
       id: delivery,
       webhook_id: Number(webhook),
       transaction_id: Number(delivery.split('-')[1]),
+      event_id: null,
       status: 'pending',
       attempts: 1,
       due_at: expect.stringMatching(ISO),
