@@ -92,7 +92,7 @@ async function stayUp({ config, screen, signal }: DemoOptions, service: Service)
   screen.line();
   screen.line(`ssh -L ${portOf(service.opsUrl)}:127.0.0.1:${portOf(service.opsUrl)} HOST`);
   screen.line();
-  screen.line('The commands above, in another terminal:');
+  screen.line('The pages above are those of the console. The commands, in another terminal:');
   screen.line();
   screen.line(`export DATA_DIR='${resolve(config.dataDir)}' ALLOW_PRIVATE_ENDPOINTS=127.0.0.0/8`);
   screen.line('npm run --silent cli -- status');

@@ -44,7 +44,7 @@ export async function createFailingSource({ api }: DemoCustomer): Promise<Sight>
   return {
     name: 'failing source',
     command: `sources show ${source.id}`,
-    page: '/ops/sources',
+    page: `/ops/sources/${source.id}`,
     async find() {
       return (await api.get(`/v1/sources/${source.id}`, SourceAnswer)).source.error;
     },
@@ -74,7 +74,7 @@ export async function createHealthySource(
   return {
     name: 'healthy source',
     command: `sources show ${source.id}`,
-    page: '/ops/sources',
+    page: `/ops/sources/${source.id}`,
     async find() {
       const shown = (await api.get(`/v1/sources/${source.id}`, SourceAnswer)).source;
       const isDone = shown.last_run_at !== null && !shown.is_running && shown.error === null;

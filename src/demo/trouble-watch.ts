@@ -32,9 +32,9 @@ export async function watchSights(
   }: { screen: Screen; signal: AbortSignal /** In milliseconds. */; timeLimit?: number },
 ): Promise<boolean> {
   const deadline = performance.now() + timeLimit;
-  const width = (of: 'name' | 'command') => Math.max(...sights.map((sight) => sight[of].length));
-  const line = ({ name, command }: Sight, text: string) =>
-    `${name.padEnd(width('name'))}  ${command.padEnd(width('command'))}  ${text}`;
+  const width = (of: 'name' | 'command' | 'page') => Math.max(...sights.map((sight) => sight[of].length));
+  const line = ({ name, command, page }: Sight, text: string) =>
+    `${name.padEnd(width('name'))}  ${command.padEnd(width('command'))}  ${page.padEnd(width('page'))}  ${text}`;
   let missing = [...sights];
   while (missing.length > 0 && performance.now() < deadline) {
     const found = await Promise.all(missing.map((sight) => sight.find()));

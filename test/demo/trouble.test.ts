@@ -19,14 +19,14 @@ const spawnDemo = (...args: string[]) =>
 
 const ENDPOINT = String.raw`[\d,]+ delivered, [\d,]+ pending`;
 const SIGHTS = [
-  `healthy endpoint +webhooks show 1 +Accounting of Kardelen Market: ${ENDPOINT}`,
-  String.raw`dead endpoint +webhooks show 2 +Treasury of Kardelen Market: .*ECONNREFUSED.*, 0 delivered, [\d,]+ pending`,
-  `healthy endpoint +webhooks show 3 +Warehouse of Boğaz Lojistik: ${ENDPOINT}`,
-  `slow endpoint +webhooks show 4 +Cash desk of Boğaz Lojistik: no error, ${ENDPOINT}`,
-  `flapping endpoint +webhooks show 5 +Mobile app of Boğaz Lojistik: failed and works again, ${ENDPOINT}`,
-  String.raw`failed import +imports show \d+ +The file terms\.pdf in the zip is in no format that is supported\..*`,
-  String.raw`failing source +sources show 1 +.* refuses connections\..*`,
-  `healthy source +sources show 2 +no error, 10 movements in its file`,
+  `healthy endpoint +webhooks show 1 +/ops/webhooks/1 +Accounting of Kardelen Market: ${ENDPOINT}`,
+  String.raw`dead endpoint +webhooks show 2 +/ops/webhooks/2 +Treasury of Kardelen Market: .*ECONNREFUSED.*, 0 delivered, [\d,]+ pending`,
+  `healthy endpoint +webhooks show 3 +/ops/webhooks/3 +Warehouse of Boğaz Lojistik: ${ENDPOINT}`,
+  `slow endpoint +webhooks show 4 +/ops/webhooks/4 +Cash desk of Boğaz Lojistik: no error, ${ENDPOINT}`,
+  `flapping endpoint +webhooks show 5 +/ops/webhooks/5 +Mobile app of Boğaz Lojistik: failed and works again, ${ENDPOINT}`,
+  String.raw`failed import +imports show \d+ +/ops/imports/\d+ +The file terms\.pdf in the zip is in no format that is supported\..*`,
+  String.raw`failing source +sources show 1 +/ops/sources/1 +.* refuses connections\..*`,
+  `healthy source +sources show 2 +/ops/sources/2 +no error, 10 movements in its file`,
 ];
 
 function expectSights(stdout: string) {
@@ -60,7 +60,12 @@ describe('the demo with trouble', () => {
       ([, url = '']) => url,
     );
     expect(pages).toHaveLength(4);
-    for (const url of pages) expect((await fetch(url)).status, url).toBe(200);
+    const [, opsPage] = pages;
+    const sightPages = [...shown.matchAll(/ (\/ops\/\w+\/\d+) /g)].map(
+      ([, path = '']) => new URL(path, opsPage).href,
+    );
+    expect(sightPages).toHaveLength(SIGHTS.length);
+    for (const url of [...pages, ...sightPages]) expect((await fetch(url)).status, url).toBe(200);
 
     const env = Object.fromEntries(
       [...shown.matchAll(/(DATA_DIR|ALLOW_PRIVATE_ENDPOINTS)='?([^\s']+)'?/g)].map(([, name, value]) => [
@@ -72,7 +77,7 @@ describe('the demo with trouble', () => {
     const before = await status();
     expect(before.code, before.stderr).toBe(1);
     const report = JSON.parse(before.stdout);
-    expect(report.problems).toEqual(['1 import has failed.']);
+    expect(report.problems).toEqual(['1 source is failing.']);
     expect(report.webhooks.map(({ title }: { title: string }) => title)).toContain('Treasury');
     await until('more traffic to come', async () => {
       return JSON.parse((await status()).stdout).pending > report.pending;
@@ -102,6 +107,6 @@ it('says what it could not see in time', async () => {
   expect(await watchSights(sights.slice(0, 1), { screen, signal })).toBe(true);
   shown = '';
   expect(await watchSights(sights, { screen, signal, timeLimit: 1 })).toBe(false);
-  expect(shown).toContain('✔ there    webhooks show 1  fails\n');
-  expect(shown).toContain('✘ missing  webhooks show 1  not seen in time\n');
+  expect(shown).toContain('✔ there    webhooks show 1  /ops/webhooks/1  fails\n');
+  expect(shown).toContain('✘ missing  webhooks show 1  /ops/webhooks/1  not seen in time\n');
 });
