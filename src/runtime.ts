@@ -4,7 +4,7 @@ import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import type { Config } from './config.ts';
 import { createDataSource } from './database/data-source.ts';
-import { migrate } from './database/migrate.ts';
+import { findNewerMigrations, migrate } from './database/migrate.ts';
 import { createSecretBox, type SecretBox } from './database/secret-box.ts';
 import { checkSecretKey } from './database/secret-check.ts';
 import type { Log } from './log.ts';
@@ -118,6 +118,13 @@ export async function openRuntime(
           throw new Error('migrations have not been run; run: npm run cli -- migrate');
         }
       });
+    }
+    const newer = await findNewerMigrations(database);
+    // Whoever goes back a version in an emergency has to know, and may have no other way.
+    if (newer.length > 0) {
+      announce(
+        `A newer version has migrated this database (${newer.join(', ')}), and this version may not work with it. Start the newer version, or restore the backup that was made before.`,
+      );
     }
     signal?.throwIfAborted();
     await checkSecretKey(database, secrets);

@@ -95,3 +95,22 @@ it('waits for MySQL, Redis and the schema, and says for what', async () => {
   expect(await service.end('SIGINT')).toBe(0);
   await servers.stop();
 });
+
+it('says that a newer version has migrated the database, and works', async () => {
+  const dataDir = await newDirectory();
+  const first = start({ DATA_DIR: dataDir });
+  await first.url();
+  const { databaseUrl = '' } = (await findRunning(dataDir)) ?? {};
+  const database = await createDataSource(databaseUrl).initialize();
+  await database.query(
+    "INSERT INTO migrations (timestamp, name) VALUES (1863700000000, 'Newer1863700000000')",
+  );
+  await database.destroy();
+  expect(first.said).not.toContain('A newer version');
+  expect(await first.end('SIGTERM')).toBe(0);
+
+  const second = start({ DATA_DIR: dataDir });
+  expect((await fetch(`${await second.url()}/readyz`)).status).toBe(200);
+  expect(second.said).toContain('A newer version has migrated this database (Newer1863700000000)');
+  expect(await second.end('SIGTERM')).toBe(0);
+});

@@ -40,3 +40,10 @@ export async function migrate(database: DataSource): Promise<string[]> {
     await untimed.destroy();
   }
 }
+
+/** The names of the migrations that a newer version has run: this one does not know them. The schema must be up to date. */
+export async function findNewerMigrations(database: DataSource): Promise<string[]> {
+  const known = new Set(database.migrations.map((it) => it.name ?? it.constructor.name));
+  const ran = await database.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id');
+  return ran.map(({ name }) => name).filter((name) => !known.has(name));
+}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { migrate } from '../../src/database/migrate.ts';
+import { findNewerMigrations, migrate } from '../../src/database/migrate.ts';
 import { useDatabase } from '../support/database.ts';
 
 const { database } = useDatabase({ migrated: false });
@@ -21,4 +21,13 @@ it('makes all tables once, and can be undone', async () => {
   expect(await tables()).toEqual([]);
   expect(await migrate(database)).toEqual(['InitialSchema1763700000000']);
   expect((await tables()).toSorted()).toEqual(made.toSorted());
+});
+
+it('names the migrations of a newer version', async () => {
+  await migrate(database);
+  expect(await findNewerMigrations(database)).toEqual([]);
+  await database.query(
+    "INSERT INTO migrations (timestamp, name) VALUES (1863700000000, 'Newer1863700000000')",
+  );
+  expect(await findNewerMigrations(database)).toEqual(['Newer1863700000000']);
 });

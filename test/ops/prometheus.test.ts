@@ -51,9 +51,11 @@ describe('promtool', () => {
 });
 
 describe('each alert', () => {
-  const headings = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8').matchAll(
-    /^## (.+)$/gm,
+  // Below the next heading of the first level are the demo for practising and the drills.
+  const [, sections = ''] = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8').split(
+    /^# /m,
   );
+  const headings = sections.matchAll(/^## (.+)$/gm);
 
   it('has a section in the runbook, in the same order, and says where it is', () => {
     expect([...headings].map(([, heading]) => heading)).toEqual(alerts.map(({ alert }) => alert));

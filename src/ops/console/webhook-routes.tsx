@@ -107,7 +107,7 @@ async function perform(
         c,
         { title: 'Test notification', section: 'Webhooks' },
         <section class="confirm">
-          <h1>{test.error === null ? answer : `${answer}: ${test.error}`}.</h1>
+          <h1>{test.error === null || test.error === 'no answer' ? answer : `${answer}: ${test.error}`}.</h1>
           <a class="button primary" href={`/ops/webhooks/${id}`}>
             Back to webhook {id}
           </a>

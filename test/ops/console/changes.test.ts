@@ -3,6 +3,7 @@ import { useReceiver } from '../../support/receiver.ts';
 import { useService } from '../../support/service.ts';
 import { createTrouble, MATCHED, type Trouble } from '../../support/trouble.ts';
 import { until } from '../../support/until.ts';
+import { subscribe } from '../../support/webhooks.ts';
 
 const receiver = useReceiver();
 const service = useService();
@@ -86,6 +87,9 @@ describe('a change in the console', () => {
       'The endpoint answered 200',
     );
     expect(String((await press(`/ops/webhooks/${dead}/test`)).body)).toContain('The endpoint answered 503');
+    receiver.answer('/silent', (_received, response) => void response.destroy());
+    const silent = await subscribe(service, trouble.key, `${receiver.url}/silent`);
+    expect(String((await press(`/ops/webhooks/${silent.id}/test`)).body)).toContain('<h1>No answer.</h1>');
   });
 
   it('sends a delivery again', async () => {
