@@ -4,3 +4,7 @@ export const formatCount = (count: number | bigint): string => count.toLocaleStr
 /** `1 row`, `2,000 rows`. @param many where it is not the word and an s. */
 export const countOf = (count: number | bigint, one: string, many = `${one}s`): string =>
   `${formatCount(count)} ${Number(count) === 1 ? one : many}`;
+
+/** `once`, `3 times in a row`. */
+export const timesInARow = (count: number | bigint): string =>
+  Number(count) === 1 ? 'once' : `${formatCount(count)} times in a row`;
