@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countOf } from '../src/counts.ts';
+import { countOf, timesInARow } from '../src/counts.ts';
 
 it.each([
   [0, '0 rows'],
@@ -16,4 +16,8 @@ it('takes another plural', () => {
     '1 delivery',
     '2 deliveries',
   ]);
+});
+
+it('says once, and then how often in a row', () => {
+  expect([1, 2].map((count) => timesInARow(count))).toEqual(['once', '2 times in a row']);
 });

@@ -104,7 +104,10 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
  */
 export function findProblems({ mysql, redis, migrations, processes, work }: StatusReport): string[] {
   const missing = Object.entries(processes ?? {}).flatMap(([role, count]) => (count === 0 ? [role] : []));
-  const givenUp = work?.totals.importsGivenUp ?? 0;
+  const { importsGivenUp: givenUp, importsStuck: stuck } = work?.totals ?? {
+    importsGivenUp: 0,
+    importsStuck: 0,
+  };
   const { failing, withWrongFile } = work?.sourcesInTrouble ?? { failing: 0, withWrongFile: 0 };
   const quarantined = work?.totals.quarantined ?? 0;
   return [
@@ -113,6 +116,11 @@ export function findProblems({ mysql, redis, migrations, processes, work }: Stat
     ...(migrations === 'not run' ? ['The database schema is not up to date.'] : []),
     ...missing.map((role) => `No process runs the role ${role}.`),
     ...(givenUp === 0 ? [] : [`${countOf(givenUp, 'import was', 'imports were')} given up.`]),
+    ...(stuck === 0
+      ? []
+      : [
+          `${countOf(stuck, 'import has', 'imports have')} been waiting for more than 5 minutes, and nothing of the same customer is stored.`,
+        ]),
     ...(failing === 0 ? [] : [`${countOf(failing, 'source is', 'sources are')} failing.`]),
     ...(withWrongFile === 0
       ? []

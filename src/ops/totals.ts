@@ -19,6 +19,10 @@ export interface Totals {
   imports: { queued: number; running: number; failed: number };
   /** Failed imports that kept crashing their process. The others have files that cannot be read, which is a matter of their senders. */
   importsGivenUp: number;
+  /** Imports that failed within the last day, and those given up. */
+  importsFailedLately: number;
+  /** Imports that have been waiting for more than five minutes, while nothing of their customers was stored. */
+  importsStuck: number;
 }
 
 /** The table of webhooks is read once. A webhook that its owner has paused has no status_reason. */
@@ -34,13 +38,22 @@ const WEBHOOKS = `
 
 /** Index: imports_status. */
 const IMPORTS = `
-  SELECT status, COUNT(*) AS number, COALESCE(SUM(crash_count >= ${MAX_CRASHES}), 0) AS crashing
+  SELECT status, COUNT(*) AS number, COALESCE(SUM(crash_count >= ${MAX_CRASHES}), 0) AS crashing,
+    COALESCE(SUM(crash_count >= ${MAX_CRASHES} OR finished_at > NOW(6) - INTERVAL 1 DAY), 0) AS lately
   FROM imports WHERE status IN ('queued', 'running', 'failed') GROUP BY status`;
+
+/** Indexes: imports_status, and the primary key of import_locks. A large import that goes on stores something again and again. */
+const STUCK = `
+  SELECT COUNT(*) AS number FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id
+  WHERE i.status IN ('queued', 'running') AND i.received_at < NOW(6) - INTERVAL 5 MINUTE
+    AND l.last_date_readed < NOW(6) - INTERVAL 5 MINUTE`;
 
 /** Reads the totals. Nothing is counted delivery by delivery. */
 export async function readTotals(sql: Sql): Promise<Totals> {
   const [webhooks] = await sql.query<Record<string, string | null>[]>(WEBHOOKS);
-  const imports = await sql.query<{ status: string; number: string; crashing: string }[]>(IMPORTS);
+  const imports =
+    await sql.query<{ status: string; number: string; crashing: string; lately: string }[]>(IMPORTS);
+  const [stuck] = await sql.query<{ number: string }[]>(STUCK);
   const of = (status: string) => imports.find((it) => it.status === status);
   const count = (status: string) => Number(of(status)?.number ?? 0);
   return {
@@ -52,6 +65,8 @@ export async function readTotals(sql: Sql): Promise<Totals> {
     quarantined: Number(webhooks?.quarantined),
     imports: { queued: count('queued'), running: count('running'), failed: count('failed') },
     importsGivenUp: Number(of('failed')?.crashing ?? 0),
+    importsFailedLately: Number(of('failed')?.lately ?? 0),
+    importsStuck: Number(stuck?.number ?? 0),
   };
 }
 

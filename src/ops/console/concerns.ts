@@ -33,6 +33,7 @@ export function findConcerns({ mysql, redis, work, at }: Now): Concern[] {
     ...(redis.reachable ? [] : [redisConcern]),
     ...failingWebhooks(work, at),
     ...stoppedWebhooks(work),
+    ...stuckImports(work),
     ...failedImports(work),
     ...sourceConcerns(work),
     ...webhooksBehind(work, at),
@@ -140,21 +141,34 @@ const linkTo = (rows: readonly WebhookRow[]) =>
     ? { text: `Webhook ${rows[0].id}`, href: `/ops/webhooks/${rows[0].id}` }
     : { text: 'Webhooks', href: '/ops/webhooks' };
 
-function failedImports({ totals: { imports }, imports: listed }: Work): Concern[] {
-  if (imports.failed === 0) return [];
+/** A file that could not be read is its sender's matter after a day. */
+function failedImports({ totals: { importsFailedLately: number }, imports: listed }: Work): Concern[] {
+  if (number === 0) return [];
   const failed = listed.filter(({ status }) => status === 'failed');
-  const [only] = imports.failed === 1 ? failed : [];
+  const [only] = number === 1 && failed.length === 1 ? failed : [];
   return [
     {
       severity: 'failing',
       sentence:
         only === undefined
-          ? `${countOf(imports.failed, 'import has', 'imports have')} failed.`
+          ? `${countOf(number, 'import has', 'imports have')} failed.`
           : `Import ${only.id} of ${only.customer} has failed. ${only.error ?? ''}`.trimEnd(),
       link:
         only === undefined
           ? { text: 'Failed imports', href: '/ops/imports?status=failed' }
           : { text: `Import ${only.id}`, href: `/ops/imports/${only.id}` },
+    },
+  ];
+}
+
+/** Without an importer, that is said instead. */
+function stuckImports({ totals: { importsStuck }, processes }: Work): Concern[] {
+  if (importsStuck === 0 || countRunning(processes, 'importer') === 0) return [];
+  return [
+    {
+      severity: 'failing',
+      sentence: `${countOf(importsStuck, 'import has', 'imports have')} been waiting for more than 5 minutes, and nothing of the same customer is stored. A transaction in MySQL may hold a lock.`,
+      link: { text: 'Imports', href: '/ops/imports' },
     },
   ];
 }

@@ -1,7 +1,7 @@
 import type { Concern } from './concerns.ts';
 import type { Work } from './now-reader.ts';
 import type { ConsoleSource } from './source-rows.ts';
-import { countOf } from './wording.ts';
+import { countOf, timesInARow } from './wording.ts';
 
 /** What is wrong with sources, for the sentence on top of the page Now. */
 
@@ -24,7 +24,7 @@ export function sourceConcerns({
     ...named.map(
       (it): Concern => ({
         severity: 'failing',
-        sentence: `${it.customer}: source ${it.id} “${it.title}” has failed ${countOf(it.consecutive_failures, 'time')} in a row. Last error: ${it.error}`,
+        sentence: `${it.customer}: source ${it.id} “${it.title}” has failed ${timesInARow(it.consecutive_failures)}. Last error: ${it.error}`,
         link: linkTo(it),
       }),
     ),

@@ -6,7 +6,7 @@ import { SOURCE_DONE, SOURCE_LABELS, sourceActionsFor } from './source-actions.t
 import { describeSchedule, SourceState } from './source-columns.tsx';
 import type { ConsoleSource } from './source-rows.ts';
 import { RUN_STATUSES, type WrongFile } from './source-run-rows.ts';
-import { countOf, formatCount, formatDuration } from './wording.ts';
+import { formatCount, formatDuration, timesInARow } from './wording.ts';
 
 /** Imports that are named of each run. */
 const NAMED_IMPORTS = 5;
@@ -177,7 +177,7 @@ function explain(it: ConsoleSource, failingSince: Date | null, now: Date): strin
       if (it.consecutive_failures > 0) {
         const since =
           failingSince === null ? '' : `, for ${formatDuration(now.getTime() - failingSince.getTime())}`;
-        return `It has failed ${countOf(it.consecutive_failures, 'time')} in a row${since}.${error} ${next} Files that are not collected yet stay where they are.`;
+        return `It has failed ${timesInARow(it.consecutive_failures)}${since}.${error} ${next} Files that are not collected yet stay where they are.`;
       }
       return it.error === null
         ? `${it.last_run_at === null ? 'It has not run yet.' : 'Nothing is wrong.'} ${next}`

@@ -7,7 +7,7 @@ import { Timeline } from './timeline.tsx';
 import { ACTION_LABELS, actionsFor, DONE } from './webhook-actions.ts';
 import { WebhookState } from './webhook-columns.tsx';
 import type { WebhookRow } from './webhook-rows.ts';
-import { countOf, formatCount, formatDuration, formatShare } from './wording.ts';
+import { countOf, formatCount, formatDuration, formatShare, timesInARow } from './wording.ts';
 
 export interface WebhookPageProps {
   webhook: WebhookRow;
@@ -110,7 +110,7 @@ function explain(it: WebhookRow, now: Date): string {
           ? `Its endpoint answers. ${pending} pending.`
           : `Its endpoint answers. ${pending} pending.${error}`;
       }
-      const since = `Its endpoint has failed ${countOf(it.consecutive_failures, 'time')} in a row, for ${formatDuration(now.getTime() - it.failing_since.getTime())}.${error}`;
+      const since = `Its endpoint has failed ${timesInARow(it.consecutive_failures)}, for ${formatDuration(now.getTime() - it.failing_since.getTime())}.${error}`;
       const next =
         it.open_until === null
           ? 'The next notification is tried as soon as one is due.'

@@ -1,6 +1,6 @@
 /** How the console writes numbers, times and durations. */
 
-export { countOf, formatCount } from '../../counts.ts';
+export { countOf, formatCount, timesInARow } from '../../counts.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

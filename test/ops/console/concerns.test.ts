@@ -66,6 +66,8 @@ const TOTALS: Work['totals'] = {
   quarantined: 0,
   imports: { queued: 0, running: 0, failed: 0 },
   importsGivenUp: 0,
+  importsFailedLately: 0,
+  importsStuck: 0,
 };
 
 const ALL = ['api', 'importer', 'delivery', 'maintenance'];
@@ -111,7 +113,7 @@ describe('the sentence on top of the console', () => {
   it('counts what is wrong when it is more than one thing', () => {
     const it = now({
       trouble: [failing('12'), failing('13')],
-      totals: { failing: 2, imports: { queued: 0, running: 0, failed: 2 } },
+      totals: { failing: 2, importsFailedLately: 2 },
     });
     expect(headline(it)).toBe('3 things are wrong.');
   });
@@ -167,8 +169,17 @@ describe('the sentence on top of the console', () => {
         received_at: AT,
       },
     ];
-    const it = now({ imports, totals: { imports: { queued: 0, running: 0, failed: 1 } } });
+    const it = now({ imports, totals: { importsFailedLately: 1 } });
     expect(headline(it)).toBe('Import 7 of Acme has failed. Row 3 crashed.');
+  });
+
+  it('says that imports are stuck, unless there is no importer', () => {
+    const totals = { importsStuck: 2 };
+    expect(headline(now({ totals }))).toBe(
+      '2 imports have been waiting for more than 5 minutes, and nothing of the same customer is stored. A transaction in MySQL may hold a lock.',
+    );
+    const processes = [running(ALL.filter((it) => it !== 'importer'))];
+    expect(sentences(now({ totals, processes }))).toHaveLength(1);
   });
 
   it('asks for attention where nothing fails: a disabled webhook, an old backlog', () => {

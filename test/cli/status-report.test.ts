@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { findProblems, type StatusReport } from '../../src/cli/status-report.ts';
+
+const WORK: NonNullable<StatusReport['work']> = {
+  totals: {
+    pending: 0,
+    held: 0,
+    circuitsOpen: 0,
+    failing: 0,
+    needingAttention: 0,
+    quarantined: 0,
+    imports: { queued: 0, running: 0, failed: 0 },
+    importsGivenUp: 0,
+    importsFailedLately: 0,
+    importsStuck: 0,
+  },
+  oldestPending: null,
+  webhooks: [],
+  imports: [],
+  sources: [],
+  sourcesInTrouble: { failing: 0, withWrongFile: 0 },
+  deletions: [],
+};
+
+const problemsWith = (totals: Partial<typeof WORK.totals>) =>
+  findProblems({
+    mysql: 'ok',
+    redis: 'ok',
+    migrations: 'ok',
+    processes: { api: 1, importer: 1, delivery: 1, maintenance: 1 },
+    work: { ...WORK, totals: { ...WORK.totals, ...totals } },
+  });
+
+it('an import that waits while nothing of its customer is stored is a problem', () => {
+  expect(problemsWith({ importsStuck: 1 })).toEqual([
+    '1 import has been waiting for more than 5 minutes, and nothing of the same customer is stored.',
+  ]);
+});
+
+it('a file that cannot be read is not', () => {
+  expect(problemsWith({ importsFailedLately: 1 })).toEqual([]);
+  expect(problemsWith({ importsGivenUp: 2 })).toEqual(['2 imports were given up.']);
+});
