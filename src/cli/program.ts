@@ -34,6 +34,7 @@ import { listSourceRunsCommand } from './commands/sources-runs.ts';
 import { showSourceCommand } from './commands/sources-show.ts';
 import { enableSourceCommand, pauseSourceCommand } from './commands/sources-status.ts';
 import { statusCommand } from './commands/status.ts';
+import { changeWebhookCommand } from './commands/webhooks-change.ts';
 import { createWebhookCommand } from './commands/webhooks-create.ts';
 import { deleteWebhookCommand } from './commands/webhooks-delete.ts';
 import { listWebhooksCommand } from './commands/webhooks-list.ts';
@@ -63,6 +64,7 @@ const GROUPS: readonly [name: string, description: string, commands: readonly Co
     'manage webhooks',
     [
       createWebhookCommand,
+      changeWebhookCommand,
       listWebhooksCommand,
       showWebhookCommand,
       testWebhookCommand,

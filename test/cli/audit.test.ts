@@ -108,6 +108,7 @@ const CHANGES: [file: string, action: string, command: (it: Subjects) => string[
       ...['--endpoint', running.receiver.url],
     ],
   ],
+  ['webhooks-change.ts', 'change', ({ webhook }) => ['webhooks', 'change', webhook, '--title', 'Yeni']],
   ['webhooks-status.ts', 'change', ({ webhook }) => ['webhooks', 'pause', webhook]],
   ['webhooks-status.ts', 'change', ({ webhook }) => ['webhooks', 'enable', webhook]],
   ['webhooks-rotate-secret.ts', 'rotate secret', ({ webhook }) => ['webhooks', 'rotate-secret', webhook]],

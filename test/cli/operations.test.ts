@@ -49,6 +49,24 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     expect((await answer('webhooks', 'list')).webhooks).toContainEqual(shown);
     expect(await answer('webhooks', 'test', id)).toEqual({ test: { status_code: 200, error: null } });
     expect(receiver.at(path)).toHaveLength(1);
+    const change = ['--max-in-flight', '32', '--rate-limit', 'none', '--ordered', '--description', ''];
+    expect((await answer('webhooks', 'change', id, ...change)).webhook).toMatchObject({
+      title: 'Life',
+      description: null,
+      max_in_flight: 32,
+      rate_limit: null,
+      ordered: true,
+    });
+    expect((await answer('webhooks', 'change', id, '--no-ordered')).webhook).toMatchObject({
+      max_in_flight: 32,
+      ordered: false,
+    });
+    expect(reasonOf(await run('webhooks', 'change', id, '--max-in-flight', '65'))).toBe(
+      'error: --max-in-flight must be a whole number from 1 to 64.',
+    );
+    expect(reasonOf(await run('webhooks', 'change', id))).toBe(
+      'error: Say what to change, such as --max-in-flight 16. --help lists the options.',
+    );
     expect((await answer('webhooks', 'pause', id)).webhook.status).toBe('paused');
     expect((await answer('webhooks', 'enable', id)).webhook.status).toBe('active');
     const rotated = await answer('webhooks', 'rotate-secret', id);
