@@ -61,7 +61,9 @@ it('answers 503 with Retry-After while MySQL is unreachable, and by itself 200 w
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(JSON.stringify(answer.body)).not.toMatch(/SELECT|sock|ECONN|ENOENT/);
   }
-  expectProblem(await send(`${service.opsUrl}/ops`, {}), 503);
+  const console = await send(`${service.opsUrl}/ops`, {});
+  expect([console.status, console.body]).toEqual([200, expect.stringContaining('MySQL cannot be reached.')]);
+  expectProblem(await send(`${service.opsUrl}/ops/webhooks`, {}), 503);
   const upload = await send(`${service.url}/v1/imports`, {
     method: 'POST',
     headers: { Authentication: api_key, 'Content-Type': 'application/x-ndjson' },

@@ -36,6 +36,6 @@ describe('while Redis is unreachable', () => {
     }
     const console = await service.callOps('GET', '/ops');
     expect(console.status).toBe(200);
-    expect(console.body).toContain('Redis does not answer');
+    expect(console.body).toContain('Redis cannot be reached. Imports are still accepted.');
   });
 });

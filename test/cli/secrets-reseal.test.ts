@@ -176,5 +176,5 @@ it('names what cannot be opened, and fails', async () => {
   expect(JSON.parse(stdout)).toEqual({ resealed: 0, remaining: 1, unreadable: [where] });
   expect(stderr).toBe(`error: 1 secret cannot be opened with SECRET_KEY or SECRET_KEY_PREVIOUS: ${where}.\n`);
   const spoken = await runHere(['secrets', 'reseal'], environment(NEW));
-  expect(spoken.stdout).toBe('0 secrets were sealed with SECRET_KEY. 1 remain with another key.\n');
+  expect(spoken.stdout).toBe('0 secrets were sealed with SECRET_KEY. 1 remains with another key.\n');
 });
