@@ -155,6 +155,7 @@ describe('a person with a keyboard', () => {
     );
     await tabTo(page, 'Enable');
     await page.keyboard.press('Enter');
+    await page.waitForURL('**/enable');
     await tabTo(page, 'Enable the webhook');
     await page.keyboard.press('Enter');
     await page.waitForURL('**?done=enable');
@@ -169,6 +170,7 @@ describe('a person with a keyboard', () => {
     await page.waitForURL(`**/ops/sources/${wrongFile}`);
     await tabTo(page, 'Run now');
     await page.keyboard.press('Enter');
+    await page.waitForURL('**/run');
     await tabTo(page, 'Run the source');
     await page.keyboard.press('Enter');
     await page.waitForURL('**?done=run');
