@@ -1,19 +1,9 @@
 import { expect, it } from 'vitest';
 import { findProblems, type StatusReport } from '../../src/cli/status-report.ts';
+import { NO_WORK } from '../support/no-work.ts';
 
 const WORK: NonNullable<StatusReport['work']> = {
-  totals: {
-    pending: 0,
-    held: 0,
-    circuitsOpen: 0,
-    failing: 0,
-    needingAttention: 0,
-    quarantined: 0,
-    imports: { queued: 0, running: 0, failed: 0 },
-    importsGivenUp: 0,
-    importsFailedLately: 0,
-    importsStuck: 0,
-  },
+  totals: NO_WORK,
   oldestPending: null,
   webhooks: [],
   imports: [],

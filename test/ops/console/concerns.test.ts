@@ -4,6 +4,7 @@ import type { Now, Work } from '../../../src/ops/console/now-reader.ts';
 import type { ConsoleSource } from '../../../src/ops/console/source-rows.ts';
 import type { WebhookRow } from '../../../src/ops/console/webhook-rows.ts';
 import type { ProcessSeen } from '../../../src/ops/processes.ts';
+import { NO_WORK } from '../../support/no-work.ts';
 
 const AT = new Date('2026-03-01T03:00:00Z');
 const minutesAgo = (minutes: number) => new Date(AT.getTime() - minutes * 60_000);
@@ -57,19 +58,6 @@ const source = (id: string, fields: Partial<ConsoleSource> = {}): ConsoleSource 
   ...fields,
 });
 
-const TOTALS: Work['totals'] = {
-  pending: 0,
-  held: 0,
-  circuitsOpen: 0,
-  failing: 0,
-  needingAttention: 0,
-  quarantined: 0,
-  imports: { queued: 0, running: 0, failed: 0 },
-  importsGivenUp: 0,
-  importsFailedLately: 0,
-  importsStuck: 0,
-};
-
 const ALL = ['api', 'importer', 'delivery', 'maintenance'];
 
 function now({
@@ -89,7 +77,7 @@ function now({
       sources: [],
       sourcesInTrouble: { failing: 0, withWrongFile: 0 },
       ...work,
-      totals: { ...TOTALS, ...totals },
+      totals: { ...NO_WORK, ...totals },
     },
   };
 }
