@@ -20,7 +20,8 @@ const moment = (description: string) => ({
 
 const WEBHOOK = {
   type: 'object' as const,
-  description: 'The webhook that webhook.failing, webhook.disabled and delivery.failed are about.',
+  description:
+    'The webhook that webhook.failing, webhook.disabled, webhook.quarantined and delivery.failed are about.',
   properties: {
     id: id('The id of the webhook.', 17),
     title: text('Its title.'),
@@ -31,7 +32,7 @@ const WEBHOOK = {
 
 const IMPORT = {
   type: 'object' as const,
-  description: 'The import that import.failed is about.',
+  description: 'The import that import.failed and import.stuck are about.',
   properties: {
     id: id('The id of the import.', 4),
     format: text('Its format.'),
@@ -39,9 +40,9 @@ const IMPORT = {
     rows_stored: {
       type: 'integer' as const,
       minimum: 0,
-      description: 'Rows that were stored before it failed.',
+      description: 'Rows of it that are stored.',
     },
-    error: orNull('Why it failed.'),
+    error: orNull('import.failed: why.'),
   },
 };
 
@@ -69,7 +70,7 @@ const DATA = {
     failing_since: moment('webhook.failing: when the first of the failures was.'),
     disabled_at: moment('webhook.failing: when the webhook is disabled if all further attempts fail.'),
     last_error: orNull('webhook.failing, delivery.failed: what went wrong at the last attempt.'),
-    reason: text('webhook.disabled: why.'),
+    reason: text('webhook.disabled, webhook.quarantined: why.'),
     failed: count(
       'delivery.failed: deliveries that have failed for good since the last event about this webhook.',
     ),
@@ -81,6 +82,8 @@ const DATA = {
         'delivery.failed: the newest failed deliveries of the webhook, for GET /v1/deliveries/{id}.',
     },
     import: IMPORT,
+    received_at: moment('import.stuck: when the import was received.'),
+    imports: count('import.stuck: imports of the customer that are stuck, with this one.'),
     source: SOURCE,
     consecutive_failures: count('source.failing: failed runs in a row.'),
     error: text('source.failing: why the last run failed.'),

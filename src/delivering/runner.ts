@@ -10,6 +10,7 @@ import { createFairDispatch } from './fair-dispatch.ts';
 import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
 import { openMovementLog } from './movement-log.ts';
 import type { Poster } from './posting/post.ts';
+import { MAX_CRASHES, quarantineWebhook } from './quarantine.ts';
 import { createResultWriter } from './result-writer.ts';
 import { RETRY_DELAYS } from './run/schedule.ts';
 import { openSettings } from './settings.ts';
@@ -40,14 +41,6 @@ const RENEW_EVERY = 4 * SECOND;
 
 /** A second read of the same due time gives a slightly shorter wait. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
-
-/** Runs in a row that took the lease and neither recorded anything nor gave it back. Most likely the webhook ends its process. */
-const MAX_CRASHES = 10;
-
-const QUARANTINE = `
-  UPDATE webhooks SET status = 'paused', revision = revision + 1,
-    status_reason = 'Its delivery runs have ended without a result ${MAX_CRASHES} times in a row. Its deliveries are kept.'
-  WHERE id = ? AND status = 'active'`;
 
 /** Runs deliveries. One process runs many webhooks at a time; across all processes, one run at a time holds a webhook's lease. */
 export interface Runner {
@@ -170,8 +163,8 @@ export function createRunner(options: RunnerOptions): Runner {
           return;
         }
         if (state.crashCount >= MAX_CRASHES) {
-          await database.query(QUARANTINE, [webhookId]);
-          log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
+          if (await quarantineWebhook(database, { id: webhookId, customerId: state.customerId }))
+            log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
           return;
         }
         await run(state);

@@ -15,7 +15,8 @@ const LOCK_IMPORT = `
   FROM imports i WHERE i.id = ? FOR UPDATE`;
 
 /** The checkpoint and the counts stay: the import continues after the rows that are stored. */
-const QUEUE = `UPDATE imports SET status = 'queued', crash_count = 0, error = NULL, finished_at = NULL WHERE id = ?`;
+const QUEUE = `
+  UPDATE imports SET status = 'queued', crash_count = 0, error = NULL, finished_at = NULL, retried_at = NOW(6) WHERE id = ?`;
 
 /** What became of a request to retry an import. Only in the case of `queued` has anything changed. */
 export type ImportRetry =

@@ -3,6 +3,7 @@ import { reportFailedDeliveries } from '../delivering/events/failed-deliveries.t
 import { reportFailingWebhooks } from '../delivering/events/failing-webhooks.ts';
 import { reportStalledDeliveries } from '../delivering/events/stalled-deliveries.ts';
 import { wakeWebhooks } from '../delivering/wake.ts';
+import { reportStuckImports } from '../importing/stuck-imports.ts';
 import type { Runtime } from '../runtime.ts';
 
 /**
@@ -15,6 +16,7 @@ export async function reportEvents(runtime: Runtime): Promise<number> {
   await reportFailingWebhooks(database);
   await reportFailedDeliveries(database);
   await reportStalledDeliveries(database);
+  await reportStuckImports(database);
   const webhookIds = await dispatchEvents(database);
   // What is not woken here is found by the reconciler.
   await wakeWebhooks(runtime, webhookIds, { reread: true }).catch((err: unknown) =>

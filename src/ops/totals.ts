@@ -1,6 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import { readWaitingWebhooks } from '../delivering/waiting-webhooks.ts';
 import { MAX_CRASHES } from '../importing/fail-import.ts';
+import { STUCK_IMPORTS } from '../importing/stuck-imports.ts';
 import { PENDING } from '../webhooks/pending.ts';
 
 /** What is to be done, in all customers together. */
@@ -42,11 +43,7 @@ const IMPORTS = `
     COALESCE(SUM(crash_count >= ${MAX_CRASHES} OR finished_at > NOW(6) - INTERVAL 1 DAY), 0) AS lately
   FROM imports WHERE status IN ('queued', 'running', 'failed') GROUP BY status`;
 
-/** Indexes: imports_status, and the primary key of import_locks. A large import that goes on stores something again and again. */
-const STUCK = `
-  SELECT COUNT(*) AS number FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id
-  WHERE i.status IN ('queued', 'running') AND i.received_at < NOW(6) - INTERVAL 5 MINUTE
-    AND l.last_date_readed < NOW(6) - INTERVAL 5 MINUTE`;
+const STUCK = `SELECT COUNT(*) AS number FROM ${STUCK_IMPORTS}`;
 
 /** Reads the totals. Nothing is counted delivery by delivery. */
 export async function readTotals(sql: Sql): Promise<Totals> {

@@ -34,6 +34,11 @@ it('imports are stuck when they have waited for five minutes and nothing of thei
   await addImport('queued', 6);
   await addImport('running', 7);
   expect(await stuck()).toBe(2);
+  // One that had failed long ago is not stuck when somebody retries it.
+  await addImport('running', 600);
+  expect(await stuck()).toBe(3);
+  await database.query('UPDATE imports SET retried_at = NOW(6) WHERE received_at < NOW(6) - INTERVAL 1 HOUR');
+  expect(await stuck()).toBe(2);
   // A large import before them goes on.
   await storedMinutesAgo(1);
   expect(await stuck()).toBe(0);

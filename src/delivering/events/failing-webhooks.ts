@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import { DISABLE_AFTER_DAYS } from '../run/endpoint-health.ts';
-import { recordEvent } from './record-event.ts';
+import { findRecorded, recordEvent } from './record-event.ts';
 import { SUBJECT_COLUMNS, type SubjectRow, toSubject } from './webhook-subject.ts';
 
 /** Reports webhooks that are on their way to being disabled. */
@@ -24,9 +24,6 @@ const FAILING = `
   WHERE w.status = 'active' AND c.failing_since <= NOW(6) - INTERVAL ? SECOND
     AND FLOOR(TIMESTAMPDIFF(SECOND, c.failing_since, NOW(6)) / ${DAY_SECONDS}) <= c.failing_days`;
 
-/** Index: operational_events_occasion. */
-const KNOWN = 'SELECT occasion FROM operational_events WHERE occasion IN (?)';
-
 type Row = SubjectRow & {
   customer_id: string;
   failing_since: Date;
@@ -44,12 +41,12 @@ export async function reportFailingWebhooks(database: DataSource): Promise<void>
     const percent = percentageOf(Number(row.failing_for));
     return { row, percent, occasion: occasionOf(row, percent) };
   });
-  const known = await readKnown(
+  const recorded = await findRecorded(
     database,
     due.map(({ occasion }) => occasion),
   );
   for (const { row, percent, occasion } of due) {
-    if (known.has(occasion)) continue;
+    if (recorded.has(occasion)) continue;
     const { customer_id: customerId, subject_id: webhookId, failing_since, last_error } = row;
     const disabledAt = new Date(failing_since.getTime() + DISABLE_AFTER_SECONDS * 1_000);
     await inTransaction(database, (sql) =>
@@ -76,9 +73,3 @@ const percentageOf = (failingSeconds: number): number =>
 
 const occasionOf = ({ subject_id, failing_since }: Row, percent: number): string =>
   `webhook.failing ${subject_id} ${failing_since.toISOString()} ${percent}`;
-
-async function readKnown(sql: Sql, occasions: readonly string[]): Promise<Set<string>> {
-  if (occasions.length === 0) return new Set();
-  const rows = await sql.query<{ occasion: string }[]>(KNOWN, [occasions]);
-  return new Set(rows.map(({ occasion }) => occasion));
-}

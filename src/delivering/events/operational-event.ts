@@ -2,8 +2,10 @@
 export const EVENT_TYPES = [
   'webhook.failing',
   'webhook.disabled',
+  'webhook.quarantined',
   'delivery.failed',
   'import.failed',
+  'import.stuck',
   'source.failing',
   'delivery.stalled',
 ] as const;

@@ -39,3 +39,13 @@ export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<bo
   ]);
   return affectedRows === 1;
 }
+
+/** Index: operational_events_occasion. */
+const RECORDED = 'SELECT occasion FROM operational_events WHERE occasion IN (?)';
+
+/** @returns those of the occasions for which there is an event already. */
+export async function findRecorded(sql: Sql, occasions: readonly string[]): Promise<Set<string>> {
+  if (occasions.length === 0) return new Set();
+  const rows = await sql.query<{ occasion: string }[]>(RECORDED, [occasions]);
+  return new Set(rows.map(({ occasion }) => occasion));
+}

@@ -1,55 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { setOperatorWebhook } from '../../../src/customers/operator-webhook.ts';
-import { createWebhookSecret } from '../../../src/delivering/posting/signature.ts';
-import { reportEvents } from '../../../src/maintenance/report-events.ts';
+import { describe, expect, it } from 'vitest';
 import { createTestSource } from '../../collecting/test-source.ts';
 import { mt940, type TestEntry } from '../../importing/statements/statement-files.ts';
-import { createAccount, importMovements, movement } from '../../support/movements.ts';
-import { useReceiver } from '../../support/receiver.ts';
-import { useService } from '../../support/service.ts';
+import { importMovements, movement } from '../../support/movements.ts';
 import { setCursor } from '../../support/subscriber.ts';
 import { until } from '../../support/until.ts';
-import { subscribe, useDeliveryWorkers } from '../../support/webhooks.ts';
-import { openEvent, storedEvents, subscribeToEvents } from './received-events.ts';
+import { subscribe } from '../../support/webhooks.ts';
+import { useEventService } from './event-service.ts';
+import { storedEvents, subscribeToEvents } from './received-events.ts';
 
-const receiver = useReceiver();
-const secret = createWebhookSecret();
-// No maintenance role: the tests look for events themselves.
-const service = useService({
-  roles: ['api', 'importer'],
-  config: {
-    get opsWebhook() {
-      return { url: `${receiver.url}/operator`, secret };
-    },
-  },
-});
-const workers = useDeliveryWorkers(service);
-
-const report = () => reportEvents(service.runtime);
-
-/** The event that the operator was sent about a customer. */
-const toldOperator = (customerId: string, type: string) =>
-  until(`${type} at the operator`, () =>
-    receiver
-      .at('/operator')
-      .map((it) => openEvent(it, secret))
-      .find((it) => it.type === type && it.data.customer_id === Number(customerId)),
-  );
-
-async function newCustomer(path: string) {
-  const { api_key: key, customer } = await service.customer(path);
-  const account = await createAccount(service, key, { iban: 'TR330006100519786457841326' });
-  const subscription = await subscribeToEvents(service, receiver, key, path);
-  return { key, id: customer.id, account: account.id, subscription };
-}
-
-beforeAll(async () => {
-  await setOperatorWebhook(service.runtime);
-  // The first failure is the last one.
-  workers.start({ delays: [] });
-});
+const { service, receiver, report, toldOperator, newCustomer } = useEventService();
 
 describe('operational events reach the customer and the operator, signed', () => {
   it('webhook.disabled', async () => {
@@ -110,6 +71,34 @@ describe('operational events reach the customer and the operator, signed', () =>
     expect(data).toMatchObject({ last_error: 'answered 500', webhook: { origin: 'http://127.0.0.1:9' } });
     expect(Date.parse(data.disabled_at) - Date.parse(data.failing_since)).toBe(5 * 86_400_000);
     await toldOperator(customer.id, 'webhook.failing');
+  });
+
+  it('webhook.quarantined', async () => {
+    const customer = await newCustomer('/quarantined');
+    const poison = await subscribe(service, customer.key, `${receiver.url}/poison`, { title: 'ERP' });
+    // As after ten runs that have ended their process.
+    await setCursor(service, poison.id, 'crash_count = 10');
+    await importMovements(service, customer.key, [movement(customer.account)]);
+    await until('quarantined', async () => {
+      const events = await storedEvents(service, customer.id, 'webhook.quarantined');
+      return events.length > 0;
+    });
+    await report();
+    await report();
+
+    const { data } = await customer.subscription.next('webhook.quarantined');
+    const { body } = await service.call('GET', `/v1/webhooks/${poison.id}`, { key: customer.key });
+    expect(body.webhook).toMatchObject({
+      status: 'paused',
+      status_reason: expect.stringContaining('10 times'),
+    });
+    expect(data).toEqual({
+      customer_id: Number(customer.id),
+      webhook: { id: Number(poison.id), title: 'ERP', event: 'NEW_TRANSACTION', origin: receiver.url },
+      reason: body.webhook.status_reason,
+    });
+    expect((await toldOperator(customer.id, 'webhook.quarantined')).data).toEqual(data);
+    expect(await storedEvents(service, customer.id, 'webhook.quarantined')).toHaveLength(1);
   });
 
   it('delivery.failed, at once and then once an hour with what has failed since', async () => {
@@ -173,6 +162,46 @@ describe('operational events reach the customer and the operator, signed', () =>
     expect(shown.import.status).toBe('failed');
     expect(data.import).toMatchObject({ id: shown.import.id, error: shown.import.error, source_id: null });
     await toldOperator(customer.id, 'import.failed');
+  });
+
+  it('import.stuck, once for the oldest import of a customer until something of the customer is stored', async () => {
+    const customer = await newCustomer('/stuck-import');
+    const { database } = service.runtime;
+    const addImport = async (minutesAgo: number) => {
+      const { insertId } = await database.query<{ insertId: number }>(
+        `INSERT INTO imports (customer_id, api_key_id, format, status, checkpoint, received_at)
+         VALUES (?, (SELECT id FROM api_keys WHERE customer_id = ?), 'ndjson', 'running', 2000, NOW(6) - INTERVAL ? MINUTE)`,
+        [customer.id, customer.id, minutesAgo],
+      );
+      return Number(insertId);
+    };
+    const stuck = async () =>
+      (await storedEvents(service, customer.id, 'import.stuck')).map(
+        ({ data }) => JSON.parse(data).import.id,
+      );
+    const fresh = await addImport(4);
+    await report();
+    expect(await stuck()).toEqual([]);
+    await database.query('UPDATE imports SET received_at = NOW(6) - INTERVAL 6 MINUTE WHERE id = ?', [fresh]);
+    await addImport(6);
+    await Promise.all([report(), report(), report()]);
+    await report();
+    expect(await stuck()).toEqual([fresh]);
+    const { data } = await customer.subscription.next('import.stuck');
+    expect(data).toEqual({
+      customer_id: Number(customer.id),
+      import: { id: fresh, format: 'ndjson', source_id: null, rows_stored: 2000 },
+      received_at: expect.stringMatching(/Z$/),
+      imports: 2,
+    });
+    expect((await toldOperator(customer.id, 'import.stuck')).data).toEqual(data);
+    // Something was stored, and then nothing again.
+    await database.query(
+      'UPDATE import_locks SET last_date_readed = NOW(6) - INTERVAL 6 MINUTE WHERE customer_id = ?',
+      [customer.id],
+    );
+    await report();
+    expect(await stuck()).toEqual([fresh, fresh]);
   });
 
   it('source.failing, with the third failure in a row', async () => {

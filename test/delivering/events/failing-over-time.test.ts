@@ -19,7 +19,7 @@ const runners = useRunners(service);
 /** NOW(6) of its only connection is set by the tests. That of the server is not: other files are using it. */
 let later: DataSource;
 beforeAll(async () => {
-  later = await createDataSource(service.runtime.config.databaseUrl, { poolSize: 1 }).initialize();
+  later = await createDataSource(service.runtime.config.databaseUrl ?? '', { poolSize: 1 }).initialize();
 });
 afterAll(() => later?.destroy());
 

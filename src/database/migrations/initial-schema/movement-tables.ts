@@ -29,7 +29,7 @@ export const MOVEMENT_TABLES = [
   ) ${TABLE}`,
 
   // An import was sent with an API key, or collected by a source. format is what its sender said, which may be auto; detected_format
-  // is that of its first statement. traceparent names the span that its attempts belong to; NULL while traces are off.
+  // is that of its first statement. retried_at: when it was last queued again after it had failed. traceparent names the span that its attempts belong to; NULL while traces are off.
   `CREATE TABLE imports (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -55,6 +55,7 @@ export const MOVEMENT_TABLES = [
     warnings INT UNSIGNED NOT NULL DEFAULT 0,
     error VARCHAR(500) NULL,
     received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    retried_at DATETIME(6) NULL,
     started_at DATETIME(6) NULL,
     finished_at DATETIME(6) NULL,
     UNIQUE KEY imports_idempotency (customer_id, idempotency_key),
