@@ -6,8 +6,9 @@ import { summarizeAttempts } from './recent-attempts.ts';
 import { Timeline } from './timeline.tsx';
 import { ACTION_LABELS, actionsFor, DONE } from './webhook-actions.ts';
 import { WebhookState } from './webhook-columns.tsx';
+import { explainWebhook } from './webhook-explanation.ts';
 import type { WebhookRow } from './webhook-rows.ts';
-import { countOf, formatCount, formatDuration, formatShare, timesInARow } from './wording.ts';
+import { formatCount, formatDuration, formatShare } from './wording.ts';
 
 export interface WebhookPageProps {
   webhook: WebhookRow;
@@ -32,7 +33,7 @@ export const WebhookPage = ({ webhook, settings, attempts, run, job, done, now }
     <h1>
       Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} now={now} />
     </h1>
-    <p class="lead">{explain(webhook, now)}</p>
+    <p class="lead">{explainWebhook(webhook, run, now)}</p>
     <nav class="actions" aria-label="What you can do">
       {actionsFor(webhook).map((action, index) => (
         <a
@@ -89,33 +90,4 @@ function WebhookFacts({ webhook, settings, attempts, run, job, now }: Omit<Webho
       ]}
     />
   );
-}
-
-/** What the state of a webhook means, and what happens next. */
-function explain(it: WebhookRow, now: Date): string {
-  const pending = countOf(Number(it.pending), 'delivery is', 'deliveries are');
-  const error = it.last_error === null ? '' : ` The last error: ${it.last_error}.`.replace(/\.\.$/, '.');
-  switch (it.status) {
-    case 'deleted':
-      return 'It was deleted. Nothing is sent to it. Its log stays until retention.';
-    case 'disabled':
-      return `It is disabled: ${it.status_reason ?? 'no reason was given'}. It matches nothing, and is sent nothing, until it is enabled. ${pending} pending.`;
-    case 'paused':
-      return it.status_reason === null
-        ? `Its owner has paused it. ${pending} pending, and sent when it is enabled.`
-        : `It was taken aside: ${it.status_reason}. ${pending} pending. Find out why its runs crash before you enable it.`;
-    case 'active': {
-      if (it.failing_since === null) {
-        return it.last_error === null
-          ? `Its endpoint answers. ${pending} pending.`
-          : `Its endpoint answers. ${pending} pending.${error}`;
-      }
-      const since = `Its endpoint has failed ${timesInARow(it.consecutive_failures)}, for ${formatDuration(now.getTime() - it.failing_since.getTime())}.${error}`;
-      const next =
-        it.open_until === null
-          ? 'The next notification is tried as soon as one is due.'
-          : `Nothing is sent until the next probe in ${formatDuration(it.open_until.getTime() - now.getTime())}.`;
-      return `${since} ${pending} pending and none is lost. ${next} Once the endpoint answers, everything is sent.`;
-    }
-  }
 }
