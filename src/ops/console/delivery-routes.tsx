@@ -136,14 +136,22 @@ function DeliveryPage({
         empty="It has not been sent yet."
       />
       <h2>What is sent</h2>
-      <Sent sent={sent} attempted={attempts.length > 0} />
+      <Sent sent={sent} isEvent={view.event_id !== null} attempted={attempts.length > 0} />
     </>
   );
 }
 
-const Sent = ({ sent, attempted }: { sent: SentRequest | null; attempted: boolean }) =>
+const Sent = ({
+  sent,
+  isEvent,
+  attempted,
+}: {
+  sent: SentRequest | null;
+  isEvent: boolean;
+  attempted: boolean;
+}) =>
   sent === null ? (
-    <p class="calm">What it tells of does not exist any more.</p>
+    <p class="calm">The {isEvent ? 'operational event' : 'movement'} of this delivery has been deleted.</p>
   ) : (
     <>
       <p class="calm">

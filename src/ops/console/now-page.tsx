@@ -4,8 +4,8 @@ import type { ProcessSeen } from '../processes.ts';
 import { type Concern, findConcerns, headlineOf } from './concerns.ts';
 import { type Column, Moment, Table, Tag } from './elements.tsx';
 import type { Now, ServerSeen } from './now-reader.ts';
-import { sourceColumns } from './source-columns.tsx';
-import { webhookColumns } from './webhook-columns.tsx';
+import { SourcesInTrouble } from './source-columns.tsx';
+import { WebhooksInTrouble, webhookColumns } from './webhook-columns.tsx';
 import { formatCount, formatDuration } from './wording.ts';
 
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
@@ -90,12 +90,7 @@ export const Rest = ({ now: { at, mysql, redis, work } }: { now: Now }) => (
           <h2>
             <a href="/ops/webhooks">Webhooks in trouble</a>
           </h2>
-          <Table
-            caption="Webhooks in trouble"
-            columns={webhookColumns(at)}
-            rows={work.trouble}
-            empty="None: every endpoint has answered its last notification, and nothing waits for long."
-          />
+          <WebhooksInTrouble rows={work.trouble} columns={webhookColumns(at)} />
         </section>
         <section>
           <h2>
@@ -112,12 +107,7 @@ export const Rest = ({ now: { at, mysql, redis, work } }: { now: Now }) => (
           <h2>
             <a href="/ops/sources">Sources in trouble</a>
           </h2>
-          <Table
-            caption="Sources in trouble"
-            columns={sourceColumns(at)}
-            rows={work.sources}
-            empty="None: the last run of every source was done, and all of its files were imported."
-          />
+          <SourcesInTrouble rows={work.sources} now={at} />
         </section>
       </>
     )}

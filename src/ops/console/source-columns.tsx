@@ -1,5 +1,5 @@
 import type { SourceSchedule } from '../../collecting/source-schedule.ts';
-import { type Column, Moment, Tag } from './elements.tsx';
+import { type Column, Moment, Table, Tag } from './elements.tsx';
 import type { ConsoleSource } from './source-rows.ts';
 import { formatCount } from './wording.ts';
 
@@ -47,3 +47,12 @@ export const sourceColumns = (now: Date): Column<ConsoleSource>[] => [
   },
   { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
 ];
+
+export const SourcesInTrouble = ({ rows, now }: { rows: readonly ConsoleSource[]; now: Date }) => (
+  <Table
+    caption="Sources in trouble"
+    columns={sourceColumns(now)}
+    rows={rows}
+    empty="None: the last run of every source was done, and all of its files were imported."
+  />
+);

@@ -6,7 +6,7 @@ import { Id } from '../../validation.ts';
 import { Choice, Field, More, Table } from './elements.tsx';
 import { sendPage } from './layout.tsx';
 import { pathWith, readFilters } from './read-filters.ts';
-import { sourceColumns } from './source-columns.tsx';
+import { SourcesInTrouble, sourceColumns } from './source-columns.tsx';
 import { findSourcesInTrouble, listSources } from './source-rows.ts';
 
 const PER_PAGE = 50;
@@ -35,7 +35,7 @@ export const sourcesPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
       isFirst ? findSourcesInTrouble(database, PER_PAGE) : [],
       listSources(database, filters, PER_PAGE),
     ]);
-    const columns = sourceColumns(new Date());
+    const now = new Date();
     return sendPage(
       c,
       { title: 'Sources', section: 'Sources' },
@@ -60,19 +60,14 @@ export const sourcesPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
         {isFirst ? (
           <section>
             <h2>In trouble</h2>
-            <Table
-              caption="Sources in trouble"
-              columns={columns}
-              rows={trouble}
-              empty="None: the last run of every source was done, and all of its files were imported."
-            />
+            <SourcesInTrouble rows={trouble} now={now} />
           </section>
         ) : null}
         <section>
           <h2>{isFirst ? 'All' : 'Found'}</h2>
           <Table
             caption="Sources"
-            columns={columns}
+            columns={sourceColumns(now)}
             rows={rows}
             empty={next === null ? 'There are none.' : 'None among these. There may be newer ones.'}
           />

@@ -1,4 +1,4 @@
-import { type Column, Moment, Tag, WebhookLink } from './elements.tsx';
+import { type Column, Moment, Table, Tag, WebhookLink } from './elements.tsx';
 import { type AttemptSummary, summarizeAttempts } from './recent-attempts.ts';
 import type { WebhookRow } from './webhook-rows.ts';
 import { formatCount, formatDuration, formatShare } from './wording.ts';
@@ -53,6 +53,21 @@ export const webhookColumns = (now: Date): Column<WebhookRow>[] => [
     cell: ({ status_reason, last_error }) => status_reason ?? last_error ?? '',
   },
 ];
+
+export const WebhooksInTrouble = ({
+  rows,
+  columns,
+}: {
+  rows: readonly WebhookRow[];
+  columns: readonly Column<WebhookRow>[];
+}) => (
+  <Table
+    caption="Webhooks in trouble"
+    columns={columns}
+    rows={rows}
+    empty="None: every endpoint has answered its last notification, and nothing waits for long."
+  />
+);
 
 const NO_ATTEMPTS: AttemptSummary = summarizeAttempts([]);
 

@@ -8,7 +8,7 @@ import { Field, More, Table } from './elements.tsx';
 import { sendPage } from './layout.tsx';
 import { pathWith, readFilters } from './read-filters.ts';
 import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from './recent-attempts.ts';
-import { webhookColumnsWithAttempts } from './webhook-columns.tsx';
+import { WebhooksInTrouble, webhookColumnsWithAttempts } from './webhook-columns.tsx';
 import { findWebhookIds, readWebhookRows, readWebhooksInTrouble } from './webhook-rows.ts';
 
 const PER_PAGE = 50;
@@ -49,12 +49,7 @@ export const webhooksPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiE
         {isFirst ? (
           <section>
             <h2>In trouble</h2>
-            <Table
-              caption="Webhooks in trouble"
-              columns={columns}
-              rows={trouble}
-              empty="None: every endpoint has answered its last notification, and nothing waits for long."
-            />
+            <WebhooksInTrouble rows={trouble} columns={columns} />
           </section>
         ) : null}
         <section>
