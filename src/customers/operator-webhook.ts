@@ -3,9 +3,10 @@ import type { OpsWebhook } from '../config/ops-webhook.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivering/filters.ts';
+import { byOperator, recordChange } from '../http/audit.ts';
 import type { Runtime } from '../runtime.ts';
 import { wakeChangedWebhook } from '../webhooks/wake-changed.ts';
-import { addWebhook, deleteWebhook, replaceSecret, updateWebhook } from '../webhooks/writes.ts';
+import { addWebhook, changeColumns, markDeleted, replaceSecret } from '../webhooks/writes.ts';
 import { addCustomer } from './customers.ts';
 
 /**
@@ -15,6 +16,8 @@ import { addCustomer } from './customers.ts';
 
 /** The title says which of the operator's webhooks the configuration decides about. */
 const TITLE = 'OPS_WEBHOOK_URL';
+
+const OPERATOR_NAME = 'Operator';
 
 /** Index: customers_operator. */
 const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
@@ -34,71 +37,106 @@ interface StoredWebhook {
 const ER_DUP_ENTRY = 1062;
 
 /**
- * Creates, changes or deletes the operator's webhook. Several processes may do so at the same time. A webhook that was disabled because
- * its endpoint failed becomes active again, since somebody has just started the service; one that was paused stays paused.
+ * Creates, changes or deletes the operator's webhook, and records that in the audit log. Several processes may do so at the same time. A
+ * webhook that was disabled because its endpoint failed becomes active again, since somebody has just started the service; one that was
+ * paused stays paused.
  */
 export async function setOperatorWebhook(runtime: Runtime): Promise<void> {
   const { database, secrets, config } = runtime;
   // Another process may be creating the operator's customer.
-  const changed = await pRetry(
-    () => inTransaction(database, (sql) => findOrAdd(sql, secrets, config.opsWebhook)),
+  const changedId = await pRetry(
+    () => inTransaction(database, (sql) => setWebhook(sql, secrets, config.opsWebhook)),
     {
       retries: 3,
       minTimeout: 50,
       shouldRetry: ({ error }) => 'errno' in error && error.errno === ER_DUP_ENTRY,
     },
   );
-  if (changed === null) return;
-  const { customerId, webhook } = changed;
-  if (config.opsWebhook === undefined)
-    await deleteWebhook(database, { id: webhook.id, customerId }, async () => {});
-  else await adjust(runtime, customerId, webhook, config.opsWebhook);
-  await wakeChangedWebhook(runtime, webhook.id);
+  if (changedId !== null) await wakeChangedWebhook(runtime, changedId);
 }
 
-/** @returns the webhook that was found; null when there is none to change. */
-async function findOrAdd(
+/** @returns the webhook that has existed before and was changed; null: there is none. */
+async function setWebhook(
   sql: Sql,
   secrets: SecretBox,
   wanted: OpsWebhook | undefined,
-): Promise<{ customerId: string; webhook: StoredWebhook } | null> {
+): Promise<string | null> {
   const [operator] = await sql.query<{ id: string }[]>(OPERATOR);
   if (operator === undefined && wanted === undefined) return null;
-  const { id: customerId } =
-    operator ?? (await addCustomer(sql, secrets, { name: 'Operator', isOperator: true }));
+  const customerId = operator?.id ?? (await addOperator(sql, secrets));
+  // Other processes wait here, and then find what this one has done.
   await lockImports(sql, customerId);
   const [webhook] = await sql.query<StoredWebhook[]>(WEBHOOK, [customerId, TITLE]);
-  if (webhook !== undefined) return { customerId, webhook };
-  if (wanted === undefined) return null;
+  if (webhook === undefined) {
+    if (wanted !== undefined) await add(sql, secrets, customerId, wanted);
+    return null;
+  }
+  const { id } = webhook;
+  if (wanted === undefined) {
+    await markDeleted(sql, { id, customerId }, () => record(sql, customerId, 'delete', `webhook ${id}`));
+    return id;
+  }
+  return (await adjust(sql, secrets, { customerId, webhook, wanted })) ? id : null;
+}
+
+const record = (sql: Sql, customerId: string, action: string, subject: string, detail = '') =>
+  recordChange(sql, byOperator({ source: 'configuration', name: TITLE }, customerId), {
+    action,
+    subject,
+    detail,
+  });
+
+async function addOperator(sql: Sql, secrets: SecretBox): Promise<string> {
+  const { id } = await addCustomer(sql, secrets, { name: OPERATOR_NAME, isOperator: true });
+  await record(sql, id, 'create', `customer ${id}`, OPERATOR_NAME);
+  return id;
+}
+
+async function add(sql: Sql, secrets: SecretBox, customerId: string, wanted: OpsWebhook): Promise<void> {
+  const endpoint = new URL(wanted.url);
   await addWebhook(sql, {
     customerId,
     event: 'OPERATIONAL',
     accountId: null,
     columns: {
       title: TITLE,
-      endpoint: new URL(wanted.url).href,
+      endpoint: endpoint.href,
       encoding: 'json',
       hash_encoding: 'hex',
       max_in_flight: 16,
     },
     seal: (id) => ({ secret: secrets.seal(wanted.secret, SEALED.webhookSecret(id)), headers: null }),
+    record: (own, id) =>
+      record(own, customerId, 'create', `webhook ${id}`, `OPERATIONAL to ${endpoint.host}`),
   });
-  return null;
 }
 
+/** @returns whether anything had to be changed. */
 async function adjust(
-  { database, secrets }: Runtime,
-  customerId: string,
-  { id, endpoint, status, secret }: StoredWebhook,
-  wanted: OpsWebhook,
-): Promise<void> {
+  sql: Sql,
+  secrets: SecretBox,
+  { customerId, webhook, wanted }: { customerId: string; webhook: StoredWebhook; wanted: OpsWebhook },
+): Promise<boolean> {
+  const { id, endpoint, status, secret } = webhook;
   const url = new URL(wanted.url).href;
   const columns = {
     ...(endpoint === url ? {} : { endpoint: url }),
     ...(status === 'disabled' ? { status: 'active', status_reason: null } : {}),
   };
-  if (Object.keys(columns).length > 0)
-    await updateWebhook(database, { id, customerId, columns }, async () => {});
-  if (secrets.open(secret, SEALED.webhookSecret(id)) !== wanted.secret)
-    await replaceSecret(database, id, secrets.seal(wanted.secret, SEALED.webhookSecret(id)));
+  const isChanged = Object.keys(columns).length > 0;
+  if (isChanged) {
+    const detail = [
+      ...(status === 'disabled' ? ['status: active'] : []),
+      ...(endpoint === url ? [] : ['endpoint']),
+    ];
+    await changeColumns(sql, { id, customerId, columns }, () =>
+      record(sql, customerId, 'change', `webhook ${id}`, detail.join(', ')),
+    );
+  }
+  const isRotated = secrets.open(secret, SEALED.webhookSecret(id)) !== wanted.secret;
+  if (isRotated) {
+    await replaceSecret(sql, id, secrets.seal(wanted.secret, SEALED.webhookSecret(id)));
+    await record(sql, customerId, 'rotate secret', `webhook ${id}`);
+  }
+  return isChanged || isRotated;
 }

@@ -3,9 +3,12 @@ import { createFactory } from 'hono/factory';
 import type { Span } from '../tracing/tracing.ts';
 import type { Scope } from './scopes.ts';
 
-/** Who acts for a customer without an API key: the name that the person has on the command line or at the console. */
+/**
+ * Who acts for a customer without an API key: the name that the person has on the command line or at the console, or the variable of the
+ * configuration.
+ */
 export interface Operator {
-  source: 'console' | 'command line';
+  source: 'console' | 'command line' | 'configuration';
   name: string;
 }
 

@@ -71,6 +71,12 @@ const FILTERING = ['event', 'account_id', 'status'];
 /** Columns whose change leads to another place, about which the health so far says nothing. */
 const REDIRECTING = ['endpoint', 'headers'];
 
+export interface WebhookUpdate {
+  id: string;
+  customerId: string;
+  columns: WebhookColumns;
+}
+
 /**
  * Changes a webhook. Event, account and status decide about movements stored from then on: a paused webhook keeps matching, and a
  * disabled one that becomes active matches again. The endpoint's health is reset when the webhook becomes active, or gets another
@@ -78,25 +84,30 @@ const REDIRECTING = ['endpoint', 'headers'];
  * @param check throws when the change is not allowed. It runs while the webhook is locked.
  * @returns false when the webhook does not exist any more.
  */
-export function updateWebhook(
+export const updateWebhook = (
   database: DataSource,
-  { id, customerId, columns }: { id: string; customerId: string; columns: WebhookColumns },
+  change: WebhookUpdate,
+  check: (sql: Sql) => Promise<void>,
+): Promise<boolean> => inTransaction(database, (sql) => changeColumns(sql, change, check));
+
+/** `updateWebhook` in the caller's transaction. */
+export async function changeColumns(
+  sql: Sql,
+  { id, customerId, columns }: WebhookUpdate,
   check: (sql: Sql) => Promise<void>,
 ): Promise<boolean> {
   const names = Object.keys(columns);
-  return inTransaction(database, async (sql) => {
-    if (names.some((name) => FILTERING.includes(name))) await lockImports(sql, customerId);
-    const [webhook] = await sql.query<StoredWebhook[]>(READ, [id]);
-    if (webhook === undefined) return false;
-    await check(sql);
-    const changed: StoredWebhook = { ...webhook, ...columns, revision: webhook.revision + 1 };
-    if (!sameFilter(filterOf(webhook), filterOf(changed)))
-      await setFilter(sql, { id, customerId }, filterOf(changed));
-    await sql.query(UPDATE(names), [...Object.values(columns), changed.revision, id]);
-    if (columns.status === 'active' || names.some((name) => REDIRECTING.includes(name)))
-      await resetHealth(sql, id, changed.revision);
-    return true;
-  });
+  if (names.some((name) => FILTERING.includes(name))) await lockImports(sql, customerId);
+  const [webhook] = await sql.query<StoredWebhook[]>(READ, [id]);
+  if (webhook === undefined) return false;
+  await check(sql);
+  const changed: StoredWebhook = { ...webhook, ...columns, revision: webhook.revision + 1 };
+  if (!sameFilter(filterOf(webhook), filterOf(changed)))
+    await setFilter(sql, { id, customerId }, filterOf(changed));
+  await sql.query(UPDATE(names), [...Object.values(columns), changed.revision, id]);
+  if (columns.status === 'active' || names.some((name) => REDIRECTING.includes(name)))
+    await resetHealth(sql, id, changed.revision);
+  return true;
 }
 
 /** Which movements a webhook matches; null: none. */
@@ -118,19 +129,24 @@ const DELETE = `
  * @param record runs in the same transaction, if the webhook is deleted.
  * @returns false when it was deleted before.
  */
-export function deleteWebhook(
+export const deleteWebhook = (
   database: DataSource,
   webhook: { id: string; customerId: string },
   record: (sql: Sql) => Promise<void>,
+): Promise<boolean> => inTransaction(database, (sql) => markDeleted(sql, webhook, record));
+
+/** `deleteWebhook` in the caller's transaction. */
+export async function markDeleted(
+  sql: Sql,
+  webhook: { id: string; customerId: string },
+  record: (sql: Sql) => Promise<void>,
 ): Promise<boolean> {
-  return inTransaction(database, async (sql) => {
-    await lockImports(sql, webhook.customerId);
-    const { affectedRows } = await sql.query<WriteResult>(DELETE, [webhook.id]);
-    if (affectedRows === 0) return false;
-    await setFilter(sql, webhook, null);
-    await record(sql);
-    return true;
-  });
+  await lockImports(sql, webhook.customerId);
+  const { affectedRows } = await sql.query<WriteResult>(DELETE, [webhook.id]);
+  if (affectedRows === 0) return false;
+  await setFilter(sql, webhook, null);
+  await record(sql);
+  return true;
 }
 
 /** MySQL assigns from left to right, so the old secret is kept before the new one replaces it. */

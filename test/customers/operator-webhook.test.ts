@@ -39,6 +39,11 @@ it('the webhook of the operator is as the configuration says', async () => {
   const [made, ...more] = await webhooks();
   expect(more).toEqual([]);
   expect(made).toMatchObject({ endpoint: url, status: 'active', secret, previous_secret: null });
+  expect(
+    await database.query(
+      "SELECT source, action FROM audit_events WHERE subject = CONCAT('customer ', customer_id)",
+    ),
+  ).toEqual([{ source: 'configuration', action: 'create' }]);
 
   const rotated = { url: 'http://127.0.0.1:9/two', secret: createWebhookSecret() };
   await set(rotated);
@@ -63,4 +68,39 @@ it('the webhook of the operator is as the configuration says', async () => {
   await set(rotated);
   expect((await webhooks()).map(({ status }) => status)).toEqual(['deleted', 'active']);
   expect((await webhooks())[0]?.customer_id).toBe((await webhooks())[1]?.customer_id);
+});
+
+it('what the configuration changes is in the audit log, and nothing else', async () => {
+  const { database } = service.runtime;
+  const recorded = async () => {
+    const rows = await database.query<Record<string, string>[]>(
+      `SELECT e.source, e.actor, e.action, e.subject, e.detail FROM audit_events e
+       JOIN customers c ON c.id = e.customer_id WHERE c.is_operator = 1 ORDER BY e.id`,
+    );
+    await database.query('DELETE FROM audit_events');
+    return rows;
+  };
+  await set(undefined);
+  await recorded();
+  const one = { url: 'http://127.0.0.1:9/one?token=MARKER', secret: createWebhookSecret() };
+  await Promise.all([1, 2, 3].map(() => set(one)));
+  const subject = `webhook ${(await webhooks()).at(-1)?.id}`;
+  const by = { source: 'configuration', actor: 'OPS_WEBHOOK_URL', subject };
+  expect(await recorded()).toEqual([{ ...by, action: 'create', detail: 'OPERATIONAL to 127.0.0.1:9' }]);
+
+  const two = { url: 'http://127.0.0.1:9/two?token=MARKER', secret: createWebhookSecret() };
+  await Promise.all([1, 2, 3].map(() => set(two)));
+  expect(await recorded()).toEqual([
+    { ...by, action: 'change', detail: 'endpoint' },
+    { ...by, action: 'rotate secret', detail: '' },
+  ]);
+  await database.query("UPDATE webhooks SET status = 'disabled' WHERE status = 'active'");
+  await set(two);
+  expect(await recorded()).toEqual([{ ...by, action: 'change', detail: 'status: active' }]);
+
+  await set(two);
+  expect(await recorded()).toEqual([]);
+  await set(undefined);
+  await set(undefined);
+  expect(await recorded()).toEqual([{ ...by, action: 'delete', detail: '' }]);
 });

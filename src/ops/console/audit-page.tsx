@@ -40,8 +40,8 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
       <>
         <h1>Audit</h1>
         <p class="calm">
-          Every change by an API key, in the console, or by the command line. Imports are listed on their own
-          page.
+          Every change by an API key, in the console, by the command line, or by a change of OPS_WEBHOOK_URL.
+          Imports are listed on their own page.
         </p>
         <form class="filters">
           <Field label="What was changed" name="subject" value={subject} hint="webhook 12" />

@@ -2,7 +2,7 @@ import type { Sql } from '../../database/transaction.ts';
 
 /** Reads the audit log. */
 
-export const AUDIT_SOURCES = ['api', 'console', 'command line'] as const;
+export const AUDIT_SOURCES = ['api', 'console', 'command line', 'configuration'] as const;
 export type AuditSource = (typeof AUDIT_SOURCES)[number];
 
 export interface AuditEvent {
