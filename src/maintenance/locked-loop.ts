@@ -20,7 +20,7 @@ export interface LockedLoop {
 }
 
 /**
- * Begins `work` at once, and again `every` milliseconds after it has ended. A process that does not get the lock waits as long. If the
+ * Begins `work` immediately, and again `every` milliseconds after it has ended. A process that does not get the lock waits as long. If the
  * lock is lost with its connection, two processes may work at the same time.
  * @param work stops soon when its signal is aborted. If it throws, that is logged, and it is tried again later.
  */

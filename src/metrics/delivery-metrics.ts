@@ -10,7 +10,7 @@ const OUTCOMES = ['delivered', 'failed', 'throttled', 'gone', 'refused'] as cons
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 /**
- * Up to 2.5 s: deliveries that succeed at once. Above, each bound lies between the sums of the retry schedule (5 s, 35 s, 2.6 min,
+ * Up to 2.5 s: deliveries that succeed immediately. Above, each bound lies between the sums of the retry schedule (5 s, 35 s, 2.6 min,
  * 13 min, 43 min, 2.7 h, 8 h, 18 h … 74 h), so that a bucket says after how many failures a delivery succeeded.
  */
 const LATENCY_SECONDS = [

@@ -22,7 +22,7 @@ export const createSource = (runtime: Runtime, guard: AddressGuard) =>
       idempotent: true,
       summary: 'Create a source',
       description:
-        'Collects statement files from a place on a schedule, and imports them. A source with an interval runs at once for the first time, one with a cron expression when it is due. The kind decides which settings and credentials there are. Needs a key for all accounts.',
+        'Collects statement files from a place on a schedule, and imports them. A source with an interval runs immediately for the first time, one with a cron expression when it is due. The kind decides which settings and credentials there are. Needs a key for all accounts.',
       body: { 'application/json': NewSource },
       answer: {
         schema: v.object({ source: SourceView }),

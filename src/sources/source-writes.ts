@@ -56,7 +56,7 @@ async function readCreated(sql: Sql, id: string): Promise<Date> {
 export interface SourceChangePlan {
   columns: SourceColumns;
   schedule: SourceSchedule;
-  /** The place or how it is entered has changed: the run in progress ends, and the next one begins at once. */
+  /** The place or how it is entered has changed: the run in progress ends, and the next one begins immediately. */
   isElsewhere: boolean;
   /** The settings have changed: nothing that was collected is known any more. */
   isForgotten: boolean;

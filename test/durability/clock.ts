@@ -35,7 +35,7 @@ export function createClock(directory: string): Clock {
       FAKETIME_CACHE_DURATION: '1',
       // Setting a real clock changes only the time of day. The monotonic clock continues.
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      // Otherwise the timed waits of MySQL 9 end at once, and its threads spin.
+      // Otherwise the timed waits of MySQL 9 end immediately, and its threads spin.
       FAKETIME_FORCE_MONOTONIC_FIX: '0',
     },
     set,

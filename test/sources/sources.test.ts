@@ -123,7 +123,7 @@ describe('PATCH /v1/sources/:id', () => {
     expectProblem(await customer.call('PATCH', `/v1/sources/${id}`, {}), 422);
   });
 
-  it('with other settings runs at once, and collects everything there', async () => {
+  it('with other settings runs immediately, and collects everything there', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     await customer.drop('march.sta', mt940([{ day: 2, amount: 1 }]), 'other');

@@ -4,7 +4,7 @@ import { formatDeliveryId } from '../delivery-id.ts';
 import { recordEvent } from './record-event.ts';
 import { readSubject } from './webhook-subject.ts';
 
-/** Reports deliveries that have failed for good: at once, and then at most once an hour for each webhook. */
+/** Reports deliveries that have failed for good: immediately, and then at most once an hour for each webhook. */
 
 /** Ids in one event. The API lists all of them. */
 const MOST_IDS = 10;

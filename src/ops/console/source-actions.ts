@@ -32,7 +32,7 @@ export function confirmSourceAction(action: SourceAction, it: ConsoleSource): Om
       return {
         question: `Run ${name} now?`,
         consequences: [
-          'It is looked at once, whatever its schedule, and its new files are imported.',
+          'It runs immediately, whatever its schedule, and its new files are imported.',
           'If a run is in progress, another one follows it. No file is imported twice.',
           ...(it.status === 'paused' ? ['It stays paused: nothing runs after this.'] : []),
         ],
@@ -52,7 +52,7 @@ export function confirmSourceAction(action: SourceAction, it: ConsoleSource): Om
       return {
         question: `Enable ${name}?`,
         consequences: [
-          'It runs by its schedule again. With an interval, it runs at once.',
+          'It runs by its schedule again. With an interval, it runs immediately.',
           'Its count of failed runs begins at 0.',
         ],
         button: 'Enable the source',

@@ -101,7 +101,7 @@ describe('operational events reach the customer and the operator, signed', () =>
     expect(await storedEvents(service, customer.id, 'webhook.quarantined')).toHaveLength(1);
   });
 
-  it('delivery.failed, at once and then once an hour with what has failed since', async () => {
+  it('delivery.failed, immediately and then once an hour with what has failed since', async () => {
     const customer = await newCustomer('/failed-deliveries');
     receiver.answer('/refusing', (_, response) => response.writeHead(422).end());
     const { id } = await subscribe(service, customer.key, `${receiver.url}/refusing`);

@@ -2,7 +2,7 @@ import { isLeaseFree } from './reads.ts';
 import { ask, happens, latency, note, type World } from './world.ts';
 
 /**
- * Wakes the webhook after a commit, like wakeWebhooks of wake.ts. New movements are published at once, a change to the webhook only
+ * Wakes the webhook after a commit, like wakeWebhooks of wake.ts. New movements are published immediately, a change to the webhook only
  * if a run has the lease. Without such a run, a job is added.
  */
 export function wake(world: World, reread: boolean): void {
