@@ -1,3 +1,4 @@
+import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
 import { toValidationIssue, type ValidationIssue } from '../validation.ts';
 import type { Row } from './formats/format.ts';
@@ -12,6 +13,12 @@ import { createUniqueIds } from './unique-id.ts';
 
 /** Rows per transaction: many enough to be fast, few enough that other imports of the customer do not wait long. */
 const CHUNK_ROWS = 1_000;
+
+/**
+ * Rows read in one pass of the event loop. The chunk before is stored meanwhile, in several statements. Each can only be sent when the
+ * answer to the one before it has been handled, which happens between two passes.
+ */
+const ROWS_PER_PASS = 20;
 
 /** Most issues, and most warnings, that are listed for one import. `rejected` and `warnings` count all. */
 const MAX_LISTED = 10_000;
@@ -38,9 +45,12 @@ export async function* cutIntoChunks(
   options: ChunkedImport,
 ): AsyncGenerator<Chunk, void> {
   const builder = createChunkBuilder(options);
+  let read = 0;
   try {
     for await (const group of rows) {
       for (const row of group) {
+        read += 1;
+        if (read % ROWS_PER_PASS === 0) await nextPass();
         // A full chunk is yielded only when another row follows: until then it may be the last one.
         if (isEntry(row) && builder.isFull()) yield builder.take();
         if (isEntry(row)) builder.add(row);
