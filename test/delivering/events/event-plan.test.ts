@@ -3,11 +3,12 @@ import { dispatchEvents } from '../../../src/delivering/events/dispatch-events.t
 import { reportFailedDeliveries } from '../../../src/delivering/events/failed-deliveries.ts';
 import { recordEvent } from '../../../src/delivering/events/record-event.ts';
 import { readRetries } from '../../../src/delivering/retries.ts';
+import { reportStuckImports } from '../../../src/importing/stuck-imports.ts';
 import { watchOwnReads, watchReads } from '../../support/reads.ts';
 import { useService } from '../../support/service.ts';
 import { createSubscriber, type Subscriber, setCursor } from '../../support/subscriber.ts';
 
-/** How much MySQL reads, where there are many events and many dead letters. */
+/** How much MySQL reads, where there are many events, dead letters and imports. */
 
 const service = useService({ roles: ['api'] });
 
@@ -44,12 +45,22 @@ beforeAll(async () => {
      SELECT ?, n + 1, ?, NULL, 12, 12 FROM (${NUMBERS}) numbers`,
     [movements, customerId],
   );
-  await database.query('ANALYZE TABLE operational_events, retries, webhooks, webhook_cursors');
+  await database.query(
+    `INSERT INTO imports (customer_id, api_key_id, format, status, received_at)
+     SELECT ?, (SELECT MIN(id) FROM api_keys WHERE customer_id = ?), 'ndjson', IF(n = 0, 'queued', 'done'), NOW(6) - INTERVAL 1 HOUR
+     FROM (${NUMBERS}) numbers`,
+    [customerId, customerId],
+  );
+  await database.query(
+    'UPDATE import_locks SET last_date_readed = NOW(6) - INTERVAL 1 HOUR WHERE customer_id = ?',
+    [customerId],
+  );
+  await database.query('ANALYZE TABLE operational_events, retries, webhooks, webhook_cursors, imports');
 }, 120_000);
 
 const url = () => service.runtime.config.databaseUrl;
 
-describe('with many events, few entries are read', () => {
+describe('with many events and imports, few entries are read', () => {
   it('when one is recorded', async () => {
     const { read, result } = await watchReads(service.runtime.database, (sql) =>
       recordEvent(sql, {
@@ -86,5 +97,14 @@ describe('with many events, few entries are read', () => {
     );
     const newest = Array.from({ length: 10 }, (_, at) => `${movements}-${ROWS - at}`);
     expect(JSON.parse(event?.data ?? '')).toMatchObject({ failed: 3, delivery_ids: newest });
+  });
+
+  it('when a stuck import is reported', async () => {
+    const { read } = await watchOwnReads(url(), (database) => reportStuckImports(database));
+    expect(read).toBeLessThan(100);
+    const [event] = await service.runtime.database.query<{ data: string }[]>(
+      "SELECT data FROM operational_events WHERE type = 'import.stuck'",
+    );
+    expect(JSON.parse(event?.data ?? '')).toMatchObject({ imports: 1 });
   });
 });
