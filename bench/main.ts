@@ -48,6 +48,7 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
     profile: { type: 'string' },
     'database-url': { type: 'string' },
   },
@@ -90,8 +91,9 @@ try {
 if (scale === 'smoke' && !values.json)
   console.log(`All counts match: ${names.join(', ')}. Nothing was timed.`);
 else {
+  const isWhole = scale === 'normal' && values.only === undefined;
   // Profiling slows down what is measured.
-  const keep = scale === 'normal' && values.only === undefined && values.profile === undefined;
+  const keep = (isWhole || values.write) && values.profile === undefined;
   await writeReport(results, { json: values.json, keep });
 }
 if (values.profile !== undefined) console.error((await renderProfiles(values.profile)).join('\n'));

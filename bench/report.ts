@@ -21,7 +21,7 @@ const TABLE = { begin: '<!-- table: npm run bench -->', end: '<!-- end of the ta
 /**
  * Prints the table, or JSON.
  * @param keep also writes bench/results/<date>.json, the picture and the table of docs/performance.md, below the working
- * directory. They keep the results that an earlier run of the same day measured on another database server.
+ * directory. They keep what earlier runs of the same day measured of other figures, or on another database server.
  */
 export async function writeReport(
   results: readonly Result[],

@@ -86,12 +86,13 @@ function read(
 }
 
 /**
- * The results of this run, and those that an earlier run of the same day has from other database servers. They are grouped by
- * figure.
+ * The results of this run, and those that an earlier run of the same day has of other figures or from other database servers. They are
+ * grouped by figure.
  */
 export function mergeResults(earlier: readonly Result[], results: readonly Result[]): Result[] {
-  const servers = new Set(results.map(({ server }) => server));
-  const all = [...earlier.filter(({ server }) => !servers.has(server)), ...results];
+  const keyOf = ({ figure, server }: Result) => `${figure} ${server}`;
+  const measured = new Set(results.map(keyOf));
+  const all = [...earlier.filter((result) => !measured.has(keyOf(result))), ...results];
   const figures = [...new Set(all.map(({ figure }) => figure))];
   return figures.flatMap((figure) => all.filter((result) => result.figure === figure));
 }

@@ -130,13 +130,14 @@ describe('summarise, of percentiles', () => {
 });
 
 describe('mergeResults', () => {
-  it('keeps what an earlier run measured on other servers, beside the rows of the same figure', () => {
+  it('keeps what an earlier run measured of other figures and on other servers, beside the rows of the same figure', () => {
     const on = (server: string, figure: string, value: number) =>
       summarise(figure, server, [[measured(value, 100)]]);
     const earlier = [
       ...on('MariaDB 10.11.19', 'imports', 1),
       ...on('MariaDB 10.11.19', 'deliveries', 2),
       ...on('MySQL 9.7.0', 'imports', 3),
+      ...on('MySQL 9.7.0', 'latency', 6),
     ];
     const merged = mergeResults(earlier, [
       ...on('MySQL 9.7.0', 'imports', 4),
@@ -147,6 +148,7 @@ describe('mergeResults', () => {
       ['imports', 'MySQL 9.7.0', 4],
       ['deliveries', 'MariaDB 10.11.19', 2],
       ['deliveries', 'MySQL 9.7.0', 5],
+      ['latency', 'MySQL 9.7.0', 6],
     ]);
   });
 });
