@@ -137,7 +137,7 @@ async function moveCursors(sql: Sql, records: readonly LeasedRecord[]): Promise<
         cursor.highestRecordedId,
         results.filter(({ status }) => status === 'delivered').length,
         failed.length,
-        // What was deleted before it could be sent is nobody's failure.
+        // What was deleted before it could be sent is not a failure.
         failed.filter(({ storedAt }) => storedAt !== null).length,
         rateWait === null ? null : Math.round(rateWait * 1_000),
         release ? 1 : 0,

@@ -15,8 +15,8 @@ import { createUniqueIds } from './unique-id.ts';
 const CHUNK_ROWS = 1_000;
 
 /**
- * Rows read in one pass of the event loop. The chunk before is stored meanwhile, in several statements. Each can only be sent when the
- * answer to the one before it has been handled, which happens between two passes.
+ * Rows read in one pass of the event loop. At the same time, the chunk before is stored, in several statements. Each can only be sent
+ * when the answer to the one before it has been handled, which happens between two passes.
  */
 const ROWS_PER_PASS = 20;
 

@@ -28,7 +28,7 @@ export interface Checked {
   id: string;
   /** The body's fields; empty when it could not be read, or is that of an operational event. */
   fields: Readonly<Record<string, string>>;
-  /** The operational event that it tells of; null: it is a movement, or could not be read. */
+  /** The operational event that it is about; null: it is a movement, or could not be read. */
   event: OperationalNotification | null;
   /** Why it must not be trusted, as a sentence for a person; null if it is genuine. */
   problem: string | null;
