@@ -4,7 +4,7 @@ import type { StatementEvent } from '../formats/statement.ts';
 import { START_BYTES, type StatementFormat, type StatementFormats } from './formats.ts';
 import { lookAhead } from './look-ahead.ts';
 import { peek } from './peek.ts';
-import { type FindAccount, readStatementRows, type StatementRow } from './statement-rows.ts';
+import { type FindAccount, readStatementRows } from './statement-rows.ts';
 import { type UnpackedFile, unpack } from './unpack.ts';
 import { UnreadableFileError } from './unreadable.ts';
 
@@ -33,11 +33,12 @@ export async function* readStatementFile(
   { formats, format, profile, findAccount }: ReadOptions,
 ): AsyncGenerator<Row[]> {
   for await (const file of unpack(parts)) {
+    const { name } = file;
     const { found, events } = await openFile(file, { formats, format, profile });
     let isRecognised = false;
-    for await (const rows of readStatementRows(events, findAccount)) {
+    for await (const rows of readStatementRows(events, findAccount, { format: found, file: name })) {
       isRecognised ||= rows.length > 0;
-      yield rows.map((row) => toRow(row, file.name, found));
+      yield name === null ? rows : rows.map((row) => nameFile(row, name));
     }
     if (!isRecognised) throw new UnreadableFileError(`${nameOf(file)} contains no statement.`);
   }
@@ -87,20 +88,9 @@ const FORMAT_ADVICE = `Supported are MT940, MT942, CAMT (camt.052, camt.053 and 
 const nameOf = ({ name }: UnpackedFile): string =>
   name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;
 
-function toRow(row: StatementRow, fileName: string | null, format: StatementFormat): Row {
-  const within = (message: string) => (fileName === null ? message : `${fileName.slice(-80)}: ${message}`);
-  switch (row.type) {
-    case 'movement':
-      return { line: row.line, value: row.movement, reference: row.reference };
-    case 'issue':
-      return { line: row.line, path: row.path, issue: row.message === null ? null : within(row.message) };
-    case 'warning':
-      return { line: row.line, warning: within(row.message) };
-    case 'statement': {
-      const { line, reference, account } = row;
-      return { line, statement: { format, file: fileName, reference, account } };
-    }
-    case 'end':
-      return { line: row.line, totals: row.totals };
-  }
+/** Says in what the row tells people which file it is about. */
+function nameFile(row: Row, fileName: string): Row {
+  const within = (message: string) => `${fileName.slice(-80)}: ${message}`;
+  if ('warning' in row) return { ...row, warning: within(row.warning) };
+  return 'issue' in row && row.issue !== null ? { ...row, issue: within(row.issue) } : row;
 }

@@ -1,4 +1,4 @@
-import type { FoundAccount, StatementTotals } from '../formats/format.ts';
+import type { BegunStatement, FoundAccount, Row, StatementTotals } from '../formats/format.ts';
 import { formatAmount } from '../formats/money.ts';
 import type { AccountReference, Balance, Entry, MinorUnits, StatementEvent } from '../formats/statement.ts';
 
@@ -22,14 +22,6 @@ export interface StatementMovement {
   name: string | null;
 }
 
-/** What one line of a statement file gives. `issue` is a rejected entry; without a message, an earlier one says why. */
-export type StatementRow =
-  | { type: 'movement'; line: number; movement: StatementMovement; reference: string | null }
-  | { type: 'issue'; line: number; path: string; message: string | null }
-  | { type: 'warning'; line: number; message: string }
-  | { type: 'statement'; line: number; reference: AccountReference; account: FoundAccount }
-  | { type: 'end'; line: number; totals: StatementTotals };
-
 /** The lengths that a movement's texts may have. */
 const LIMITS = { code: 64, description: 4_000, name: 255, opponent_id: 64, opponent_iban: 64 } as const;
 
@@ -50,30 +42,28 @@ interface OpenStatement {
 export async function* readStatementRows(
   events: AsyncIterable<StatementEvent[]>,
   findAccount: FindAccount,
-): AsyncGenerator<StatementRow[]> {
+  { format, file }: Pick<BegunStatement, 'format' | 'file'>,
+): AsyncGenerator<Row[]> {
   let statement: OpenStatement | null = null;
   for await (const group of events) {
-    const rows: StatementRow[] = [];
+    const rows: Row[] = [];
     for (const event of group) {
       switch (event.type) {
-        case 'statement':
+        case 'statement': {
           statement = await openStatement(event, findAccount);
-          rows.push({
-            type: 'statement',
-            line: event.line,
-            reference: event.account,
-            account: statement.account,
-          });
+          const { line, account: reference } = event;
+          rows.push({ line, statement: { format, file, reference, account: statement.account } });
           break;
+        }
         case 'entry':
           readEntry(event.entry, statement, rows);
           break;
         case 'issue':
           if (statement !== null) statement.unread += 1;
-          rows.push(event);
+          rows.push({ line: event.line, path: event.path, issue: event.message });
           break;
         case 'warning':
-          rows.push(event);
+          rows.push({ line: event.line, warning: event.message });
           break;
         case 'end':
           if (statement !== null) rows.push(...endStatement(statement, event));
@@ -94,13 +84,11 @@ async function openStatement(
 }
 
 /** Adds the rows of an entry to `rows`. */
-function readEntry(entry: Entry, statement: OpenStatement | null, rows: StatementRow[]): void {
+function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): void {
   if (entry.status === 'pending') return;
-  const reject = (path: string, message: string | null): void => {
-    rows.push({ type: 'issue', line: entry.line, path, message });
-  };
+  const { line } = entry;
   if (statement === null) {
-    reject('account', 'the entry belongs to no statement');
+    rows.push({ line, path: 'account', issue: 'the entry belongs to no statement' });
     return;
   }
   statement.entries += 1;
@@ -111,48 +99,49 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Statemen
   }
   const { account } = statement;
   if ('problem' in account) {
-    reject('account', statement.entries === 1 ? account.problem : null);
+    // One message is enough for all entries of the statement.
+    rows.push({ line, path: 'account', issue: statement.entries === 1 ? account.problem : null });
     return;
   }
   if (entry.currency !== null && entry.currency !== account.currency) {
-    reject('currency', `is ${entry.currency}, and the account is kept in ${account.currency}`);
+    const issue = `is ${entry.currency}, and the account is kept in ${account.currency}`;
+    rows.push({ line, path: 'currency', issue });
     return;
   }
-  const shorten = (name: TextName, text: string | null) => fitText(name, text, entry.line, rows);
   const balance = entry.balance ?? statement.balance;
-  const movement: StatementMovement = {
+  const value: StatementMovement = {
     account_id: account.id,
     dc: entry.dc,
     amount: formatAmount(entry.amount),
     balance: balance === null ? null : formatAmount(balance),
     date_issue: entry.date,
     unique_id: null,
-    code: shorten('code', entry.code),
-    description: shorten('description', entry.description),
-    name: shorten('name', entry.name),
-    opponent_id: shorten('opponent_id', entry.opponentId),
-    opponent_iban: shorten('opponent_iban', entry.opponentIban),
+    code: fitText('code', entry.code, line, rows),
+    description: fitText('description', entry.description, line, rows),
+    name: fitText('name', entry.name, line, rows),
+    opponent_id: fitText('opponent_id', entry.opponentId, line, rows),
+    opponent_iban: fitText('opponent_iban', entry.opponentIban, line, rows),
   };
-  rows.push({ type: 'movement', line: entry.line, movement, reference: entry.reference });
+  rows.push({ line, value, reference: entry.reference });
 }
 
 type TextName = keyof typeof LIMITS;
 
 /** A movement must not be lost because a bank writes long texts: they are cut, with a warning. Blank ones are left out. */
-function fitText(name: TextName, text: string | null, line: number, rows: StatementRow[]): string | null {
+function fitText(name: TextName, text: string | null, line: number, rows: Row[]): string | null {
   if (text === null) return null;
   const whole = text.trim();
   if (whole === '') return null;
   if (whole.length <= LIMITS[name]) return whole;
-  const message = `${name} is longer than ${LIMITS[name]} characters. The rest of it is not stored.`;
-  rows.push({ type: 'warning', line, message });
+  const warning = `${name} is longer than ${LIMITS[name]} characters. The rest of it is not stored.`;
+  rows.push({ line, warning });
   return whole.slice(0, LIMITS[name]).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 function endStatement(
   statement: OpenStatement,
   { line, closing }: Extract<StatementEvent, { type: 'end' }>,
-): StatementRow[] {
+): Row[] {
   const { opening, balance, credits, debits } = statement;
   const difference = balance === null || closing === null ? null : closing.amount - balance;
   const totals = {
@@ -162,18 +151,18 @@ function endStatement(
     closing: closing?.amount ?? null,
     difference,
   };
-  return [...warnOfDifference(statement, totals), { type: 'end', line, totals }];
+  return [...warnOfDifference(statement, totals), { line, totals }];
 }
 
 /** A difference costs no movement, but somebody should look at it. */
 function warnOfDifference(
   { line, balance, unread }: OpenStatement,
   { opening, closing, difference }: StatementTotals,
-): StatementRow[] {
+): Row[] {
   if (opening === null || balance === null || closing === null || !difference) return [];
   const because = unread === 0 ? '' : ` ${unread} of its entries could not be read.`;
-  const message =
+  const warning =
     `The closing balance is ${formatAmount(closing)}, but the opening balance ${formatAmount(opening)} ` +
     `and the entries give ${formatAmount(balance)}: a difference of ${formatAmount(difference)}.${because}`;
-  return [{ type: 'warning', line, message }];
+  return [{ line, warning }];
 }

@@ -1,13 +1,10 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import type { Row } from '../../../src/importing/formats/format.ts';
 import type { Entry, StatementEvent } from '../../../src/importing/formats/statement.ts';
 import { Movement } from '../../../src/importing/movement.ts';
-import {
-  type FindAccount,
-  readStatementRows,
-  type StatementRow,
-} from '../../../src/importing/statements/statement-rows.ts';
+import { type FindAccount, readStatementRows } from '../../../src/importing/statements/statement-rows.ts';
 
 const entry = (fields: Partial<Entry> = {}): StatementEvent => ({
   type: 'entry',
@@ -45,18 +42,20 @@ const end = (closing: bigint | null): StatementEvent => ({
 const find: FindAccount = async ({ iban }) =>
   iban === 'TR1' ? { id: '5', currency: 'TRY' } : { problem: `${iban} is not one of your accounts` };
 
-async function rowsOf(...events: StatementEvent[]): Promise<StatementRow[]> {
+async function rowsOf(...events: StatementEvent[]): Promise<Row[]> {
   async function* groups() {
     for (const event of events) yield [event];
   }
-  const rows: StatementRow[] = [];
-  for await (const group of readStatementRows(groups(), find)) rows.push(...group);
+  const rows: Row[] = [];
+  for await (const group of readStatementRows(groups(), find, { format: 'mt940', file: null }))
+    rows.push(...group);
   return rows;
 }
-const movementsOf = (rows: readonly StatementRow[]) =>
-  rows.flatMap((row) => (row.type === 'movement' ? [row.movement] : []));
-const messagesOf = (rows: readonly StatementRow[]) =>
-  rows.flatMap((row) => ('message' in row ? [row.message] : []));
+const movementsOf = (rows: readonly Row[]) =>
+  rows.flatMap((row) => ('value' in row ? [row.value as Movement] : []));
+const issuesOf = (rows: readonly Row[]) => rows.filter((row) => 'issue' in row);
+const messagesOf = (rows: readonly Row[]) =>
+  rows.flatMap((row) => ('issue' in row ? [row.issue] : 'warning' in row ? [row.warning] : []));
 
 describe('the rows of a statement', () => {
   it('are movements with the balance after each, worked out from the opening balance', async () => {
@@ -66,7 +65,7 @@ describe('the rows of a statement', () => {
       ['Debit', '200.00', '-87.66'],
     ]);
     expect(messagesOf(rows)).toEqual([]);
-    expect(rows[0]).toMatchObject({ type: 'statement', line: 1, account: { id: '5' } });
+    expect(rows[0]).toMatchObject({ line: 1, statement: { format: 'mt940', account: { id: '5' } } });
     for (const movement of movementsOf(rows)) expect(v.is(Movement, movement)).toBe(true);
   });
 
@@ -96,9 +95,9 @@ describe('the rows of a statement', () => {
   it('are rejected for an unknown account, with one message for the statement, and the next statement is read', async () => {
     const other = { account: { iban: 'TR2', number: null, currency: null, bank: null } };
     const rows = await rowsOf(begin(other), entry(), entry(), end(124_68n), begin(), entry(), end(null));
-    expect(rows.filter(({ type }) => type === 'issue')).toEqual([
-      { type: 'issue', line: 7, path: 'account', message: 'TR2 is not one of your accounts' },
-      { type: 'issue', line: 7, path: 'account', message: null },
+    expect(issuesOf(rows)).toEqual([
+      { line: 7, path: 'account', issue: 'TR2 is not one of your accounts' },
+      { line: 7, path: 'account', issue: null },
     ]);
     expect(movementsOf(rows)).toHaveLength(1);
   });

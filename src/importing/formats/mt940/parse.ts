@@ -2,9 +2,6 @@ import type { StatementEvent } from '../statement.ts';
 import { createFieldReader } from './fields.ts';
 import { createStatementReader } from './statements.ts';
 
-/** Characters read at a time. The events of a whole part would live long enough to fill the heap's old space with garbage. */
-const SLICE = 32 * 1024;
-
 /**
  * Parses MT940 and MT942, in any mixture, with and without SWIFT's envelope.
  * Source: SWIFT Standards MT, category 9, and what banks make of it (docs/formats/mt940.md).
@@ -13,10 +10,8 @@ export async function* parseMt940(text: AsyncIterable<string>): AsyncGenerator<S
   const fields = createFieldReader();
   const statements = createStatementReader();
   for await (const part of text) {
-    for (let start = 0; start < part.length; start += SLICE) {
-      const events = statements.read(fields.read(part.slice(start, start + SLICE)));
-      if (events.length > 0) yield events;
-    }
+    const events = statements.read(fields.read(part));
+    if (events.length > 0) yield events;
   }
   const last = [...statements.read(fields.end()), ...statements.end()];
   if (last.length > 0) yield last;

@@ -3,9 +3,6 @@ import { createAggregateReader } from './aggregates.ts';
 import { createStatementReader } from './statements.ts';
 import { createTokenizer } from './tokens.ts';
 
-/** Characters read at a time. The events of a whole part would live long enough to fill the heap's old space with garbage. */
-const SLICE = 32 * 1024;
-
 /**
  * Parses OFX 1 (SGML), OFX 2 (XML) and QFX: the statements of bank accounts and credit cards.
  * Source: Open Financial Exchange 1.6 and 2.2, chapters 3 and 11, and what banks make of it (docs/formats/ofx.md).
@@ -15,11 +12,9 @@ export async function* parseOfx(text: AsyncIterable<string>): AsyncGenerator<Sta
   const aggregates = createAggregateReader();
   const statements = createStatementReader();
   for await (const part of text) {
-    for (let start = 0; start < part.length; start += SLICE) {
-      const tokens = tokenizer.read(part.slice(start, start + SLICE));
-      const events = statements.read(aggregates.read(tokens));
-      if (events.length > 0) yield events;
-    }
+    const tokens = tokenizer.read(part);
+    const events = statements.read(aggregates.read(tokens));
+    if (events.length > 0) yield events;
   }
   const events = [
     ...statements.read(aggregates.read(tokenizer.end())),

@@ -3,7 +3,7 @@ import { tidy } from './text.ts';
 
 /** Source: Deutsche Kreditwirtschaft, "DFÜ-Abkommen, Anlage 3", chapter 8: identifiers in the remittance information. */
 const TAG =
-  /(EREF|KREF|MREF|PREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|RREF|RCMT|SQTP|(?<![A-Z])(?:IBAN|BIC))\+/g;
+  /(EREF|KREF|MREF|PREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|RREF|RCMT|SQTP|(?<![A-Z])(?:IBAN|BIC))\+/;
 
 export interface SepaTags {
   /** SVWZ+ */
@@ -20,12 +20,13 @@ const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null };
 export function readSepaTags(text: string): SepaTags {
   if (!text.includes('+')) return NO_TAGS;
   const values = new Map<string, string>();
-  const matches = [...text.matchAll(TAG)];
-  matches.forEach((match, index) => {
-    const tag = match[1] ?? '';
-    const value = tidy(text.slice(match.index + match[0].length, matches[index + 1]?.index));
+  // What is before the first tag, then each tag and what follows it.
+  const parts = text.split(TAG);
+  for (let at = 1; at < parts.length; at += 2) {
+    const tag = parts[at] as string;
+    const value = tidy(parts[at + 1] as string);
     if (value !== null && !values.has(tag)) values.set(tag, value);
-  });
+  }
   const [iban = ''] = (values.get('IBAN') ?? '').split(' ');
   return {
     remittance: values.get('SVWZ') ?? null,
