@@ -6,6 +6,7 @@ import { setOperatorWebhook } from './customers/operator-webhook.ts';
 import { startDeliveryWorker } from './delivering/worker.ts';
 import { loadOrCreateSecretKey } from './embedded/secret-key.ts';
 import { startEmbedded } from './embedded/servers.ts';
+import { limitHeap } from './heap.ts';
 import { loadProfiles } from './importing/formats/profiles/load.ts';
 import { createStatementFormats } from './importing/statements/formats.ts';
 import { startImporterWorker } from './importing/worker.ts';
@@ -154,6 +155,7 @@ function required(url: string | undefined): string {
  * @param chosen the roles to run. Without it the process has all roles.
  */
 export async function runProcess(chosen?: readonly RoleName[]): Promise<never> {
+  limitHeap();
   const announce = (line: string) => process.stderr.write(`${line}\n`);
   const ending = new AbortController();
   const { signal } = ending;

@@ -24,7 +24,7 @@ const LAYERS = [
   ['runtime.ts'],
   ['database', 'embedded', 'receiving', 'addresses', 'config.ts'],
   ['queues', 'metrics', 'tracing', 'moment.ts', 'batcher.ts', 'stopping.ts', 'cidrs.ts'],
-  ['config', 'log.ts', 'validation.ts', 'zone-offset.ts', 'version.ts', 'counts.ts'],
+  ['config', 'log.ts', 'validation.ts', 'zone-offset.ts', 'version.ts', 'counts.ts', 'heap.ts'],
 ];
 
 const MAX_LINES = 250;
