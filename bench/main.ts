@@ -41,18 +41,27 @@ const FIGURES: Record<string, Figure> = {
   'scale-out': scaleOut,
 };
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    rounds: { type: 'string' },
-    json: { type: 'boolean', default: false },
-    smoke: { type: 'boolean', default: false },
-    large: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
-    profile: { type: 'string' },
-    'database-url': { type: 'string' },
-  },
-});
+const HELP = `npm run bench -- [options]
+
+Measures Ledgerbell on private servers, with everything that it measures or with some of it.
+
+  --only NAMES        some of it, with commas between: see below
+  --rounds N          rounds of each (5)
+  --large             more data: growth, retention, file-memory
+  --write             also with --only, keep the results in bench/results and docs/performance.md
+  --json              print the results as JSON
+  --smoke             only check that the counts match
+  --profile FOLDER    write CPU profiles of the processes
+  --database-url URL  measure on your MySQL server
+  --help              show this
+
+${listNames(Object.keys(FIGURES))}`;
+
+const values = readOptions();
+if (values.help) {
+  console.log(HELP);
+  process.exit(0);
+}
 const scale: Scale = values.smoke ? 'smoke' : values.large ? 'large' : 'normal';
 const databaseUrl = values['database-url'] ?? (process.env.BENCH_DATABASE_URL || undefined);
 const possible = Object.keys(FIGURES).filter(
@@ -64,7 +73,7 @@ if (unknown !== undefined) {
   console.error(
     `--only does not know ${unknown}${databaseUrl === undefined ? '' : ' on a database server of yours'}. It takes, with commas between:`,
   );
-  for (const name of possible) console.error(`  ${name.padEnd(17)} ${FIGURES[name]?.about}`);
+  console.error(listNames(possible));
   process.exit(1);
 }
 
@@ -97,6 +106,31 @@ else {
   await writeReport(results, { json: values.json, keep });
 }
 if (values.profile !== undefined) console.error((await renderProfiles(values.profile)).join('\n'));
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        only: { type: 'string' },
+        rounds: { type: 'string' },
+        json: { type: 'boolean', default: false },
+        smoke: { type: 'boolean', default: false },
+        large: { type: 'boolean', default: false },
+        write: { type: 'boolean', default: false },
+        profile: { type: 'string' },
+        'database-url': { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    console.error(`${(error as Error).message}. --help lists the options.`);
+    process.exit(1);
+  }
+}
+
+function listNames(names: readonly string[]): string {
+  return names.map((name) => `  ${name.padEnd(17)} ${FIGURES[name]?.about}`).join('\n');
+}
 
 async function measure(name: string, figure: Figure): Promise<Result[]> {
   console.error(`${name}: ${figure.about}`);
