@@ -59,6 +59,8 @@ export function openQueues(connection: Redis, prefix: string): Queues {
       connection,
       prefix,
       defaultJobOptions: JOB_OPTIONS,
+      // Otherwise a queue asks Redis for its version once, and if that command times out, all its later commands fail.
+      skipVersionCheck: true,
     });
     queue.on('error', () => {});
     return queue;

@@ -1,10 +1,10 @@
-import { connect, createServer } from 'node:net';
 import { Redis } from 'ioredis';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startApi } from '../../src/api/server.ts';
 import { createStatementFormats } from '../../src/importing/statements/formats.ts';
 import { redisOptions } from '../../src/queues/connection.ts';
 import { expectProblem } from '../support/problem.ts';
+import { startRedisRelay } from '../support/redis-relay.ts';
 import { type Answer, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -106,30 +106,12 @@ it('limits by its own count while Redis is unreachable, and shares it again afte
 
 it('does not wait for a Redis that hangs', async () => {
   const { key } = await newKey();
-  const options = redisOptions(inject('redisUrl'));
-  let hanging = false;
-  const relay = createServer((client) => {
-    const server =
-      options.path === undefined
-        ? connect(options.port ?? 6379, options.host)
-        : connect({ path: options.path });
-    client.on('data', (bytes) => hanging || server.write(bytes));
-    client.on('error', () => {}).on('close', () => server.destroy());
-    server.on('error', () => {}).pipe(client);
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void relay.close());
-  const address = await until('the relay listens', () => relay.address());
-  const { path: _, ...direct } = options;
-  const redis = new Redis({
-    ...direct,
-    host: '127.0.0.1',
-    port: typeof address === 'string' ? 0 : address.port,
-    commandTimeout: 30_000,
-  });
+  const relay = await startRedisRelay();
+  const redis = new Redis({ ...redisOptions(relay.url), commandTimeout: 30_000 });
   onTestFinished(() => redis.disconnect());
   await redis.ping();
   const ask = await anotherApi({ redis });
-  hanging = true;
+  relay.hang(true);
 
   const ping = redis.ping().catch(() => 'gave up');
   const answers = await Promise.race([ping, statuses(11, () => ask(key))]);

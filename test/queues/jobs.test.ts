@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { connectFailFast, connectWorker } from '../../src/queues/connection.ts';
 import {
   addDeliveryJobs,
@@ -10,6 +10,7 @@ import {
   queueImports,
 } from '../../src/queues/jobs.ts';
 import { openQueues, QUEUES, type Queues, WORKER_OPTIONS } from '../../src/queues/queues.ts';
+import { startRedisRelay } from '../support/redis-relay.ts';
 import { until } from '../support/until.ts';
 
 const prefix = `test-${randomBytes(6).toString('hex')}`;
@@ -113,4 +114,20 @@ describe('work without a job', () => {
     await queueImports(queues, ['1', '2']);
     expect(await countImportsWithoutJob(queues, redis, ['1', '2', '3'])).toBe(1);
   });
+});
+
+it('queues that were opened while Redis hung work when it answers again', async () => {
+  const relay = await startRedisRelay();
+  const hung = connectFailFast(relay.url);
+  await until('Redis', () => hung.status === 'ready');
+  relay.hang(true);
+  const opened = openQueues(hung, `${prefix}-hung`);
+  onTestFinished(async () => {
+    await opened.close();
+    hung.disconnect();
+  });
+  await expect(hung.ping()).rejects.toThrow('Command timed out');
+  relay.hang(false);
+  await until('Redis answers', () => hung.ping().catch(() => null));
+  for (const name of Object.values(QUEUES)) expect(await opened[name].getWaitingCount()).toBe(0);
 });
