@@ -40,7 +40,7 @@ const WAYS = {
     const options = { formats, format: 'auto', profile: null, findAccount } as const;
     for await (const rows of readStatementFile(open(path), options)) {
       for (const row of rows) {
-        if ('value' in row) count += 1;
+        if ('movement' in row) count += 1;
         else if ('issue' in row || 'warning' in row) throw new Error(`${path}: ${JSON.stringify(row)}`);
       }
     }

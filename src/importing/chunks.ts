@@ -4,6 +4,7 @@ import { toValidationIssue, type ValidationIssue } from '../validation.ts';
 import type { Row } from './formats/format.ts';
 import { Movement } from './movement.ts';
 import { isOfRemovedTime, type RemovedTime, removedTimeIssue } from './removed-time.ts';
+import { isCertainlyValid } from './statements/certainly-valid.ts';
 import { createOrdinals } from './statements/ordinals.ts';
 import { UnreadableFileError } from './statements/unreadable.ts';
 import type { Chunk } from './store-chunk.ts';
@@ -64,9 +65,10 @@ export async function* cutIntoChunks(
   yield { ...builder.take(), last: true };
 }
 
-type EntryRow = Extract<Row, { value: unknown } | { issue: string | null }>;
+type MovementRow = Extract<Row, { value: unknown } | { movement: Movement }>;
+type EntryRow = MovementRow | Extract<Row, { issue: string | null }>;
 
-const isEntry = (row: Row): row is EntryRow => 'value' in row || 'issue' in row;
+const isEntry = (row: Row): row is EntryRow => 'movement' in row || 'value' in row || 'issue' in row;
 
 type OpenChunk = { -readonly [K in keyof Chunk]: Chunk[K] extends readonly (infer T)[] ? T[] : Chunk[K] };
 
@@ -127,13 +129,12 @@ function createChunkBuilder({
         return;
       }
       const { movement } = checked;
-      const reference = 'reference' in row ? row.reference : undefined;
-      if (reference === undefined) {
+      if ('movement' in row) {
+        const ordinal = ordinalOf(movement);
+        if (!isStored) chunk.entries.push({ line: row.line, movement, reference: row.reference, ordinal });
+      } else {
         const uniqueId = uniqueIdOf(movement);
         if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
-      } else {
-        const ordinal = ordinalOf(movement);
-        if (!isStored) chunk.entries.push({ line: row.line, movement, reference, ordinal });
       }
     },
     /** What comes before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
@@ -153,19 +154,25 @@ function createChunkBuilder({
   };
 }
 
-function checkRow(
-  row: EntryRow,
-  accounts: ReadonlySet<string> | null,
-  removedTime: RemovedTime,
-): { movement: Movement } | { issues: ValidationIssue[] } {
+type CheckedRow = { movement: Movement } | { issues: ValidationIssue[] };
+
+function checkRow(row: EntryRow, accounts: ReadonlySet<string> | null, removedTime: RemovedTime): CheckedRow {
   if ('issue' in row) {
     return { issues: row.issue === null ? [] : [{ path: row.path ?? '', message: row.issue }] };
   }
-  const result = v.safeParse(Movement, row.value, { abortPipeEarly: true });
-  if (!result.success) return { issues: result.issues.map(toValidationIssue) };
-  if (accounts !== null && !accounts.has(result.output.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
-  if (isOfRemovedTime(result.output, removedTime)) return { issues: [removedTimeIssue(removedTime)] };
-  return { movement: result.output };
+  const checked = validate(row);
+  if ('issues' in checked) return checked;
+  const { movement } = checked;
+  if (accounts !== null && !accounts.has(movement.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
+  if (isOfRemovedTime(movement, removedTime)) return { issues: [removedTimeIssue(removedTime)] };
+  return { movement };
+}
+
+function validate(row: MovementRow): CheckedRow {
+  if ('movement' in row && isCertainlyValid(row.movement)) return { movement: row.movement };
+  const value = 'movement' in row ? row.movement : row.value;
+  const result = v.safeParse(Movement, value, { abortPipeEarly: true });
+  return result.success ? { movement: result.output } : { issues: result.issues.map(toValidationIssue) };
 }
 
 /** The issue is the same for another customer's account and for one that does not exist. */

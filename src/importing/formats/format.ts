@@ -1,3 +1,4 @@
+import type { Movement } from '../movement.ts';
 import type { AccountReference, MinorUnits } from './statement.ts';
 
 /** A statement that begins: what it says about its account, and the account that was found, or why there is none. */
@@ -23,12 +24,14 @@ export interface StatementTotals {
 }
 
 /**
- * What a line of an import gives. `value` is a movement that is parsed and not validated yet; `reference` is what the bank calls
- * it, in a statement. `issue` says why a row could not be read; null: an earlier issue says it for this row too. A `warning`, the
- * beginning of a `statement` and its `totals` at its end are no rows.
+ * What a line of an import gives. `value` is a movement that is parsed and not validated yet. `movement` is one of a statement, with
+ * its account and its amounts in their form and its texts cut to their lengths, and `reference` is what the bank calls it. `issue` says
+ * why a row could not be read; null: an earlier issue says it for this row too. A `warning`, the beginning of a `statement` and its
+ * `totals` at its end are no rows.
  */
 export type Row =
-  | { line: number; value: unknown; reference?: string | null }
+  | { line: number; value: unknown }
+  | { line: number; movement: Movement; reference: string | null }
   | { line: number; issue: string | null; path?: string }
   | { line: number; warning: string }
   | { line: number; statement: BegunStatement }

@@ -1,26 +1,12 @@
 import type { BegunStatement, FoundAccount, Row, StatementTotals } from '../formats/format.ts';
 import { formatAmount } from '../formats/money.ts';
 import type { AccountReference, Balance, Entry, MinorUnits, StatementEvent } from '../formats/statement.ts';
+import type { Movement } from '../movement.ts';
 
 /** Turns what a statement file says into the rows of an import: finds the accounts, works out balances, and checks them. */
 
 /** Finds the account that a statement names. */
 export type FindAccount = (reference: AccountReference) => Promise<FoundAccount>;
-
-/** A movement as a client would send it in JSON. */
-export interface StatementMovement {
-  account_id: string;
-  dc: 'Debit' | 'Credit';
-  code: string | null;
-  amount: string;
-  balance: string | null;
-  description: string | null;
-  date_issue: string;
-  opponent_id: string | null;
-  opponent_iban: string | null;
-  unique_id: null;
-  name: string | null;
-}
 
 /** The lengths that a movement's texts may have. */
 const LIMITS = { code: 64, description: 4_000, name: 255, opponent_id: 64, opponent_iban: 64 } as const;
@@ -109,7 +95,7 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     return;
   }
   const balance = entry.balance ?? statement.balance;
-  const value: StatementMovement = {
+  const movement: Movement = {
     account_id: account.id,
     dc: entry.dc,
     amount: formatAmount(entry.amount),
@@ -122,7 +108,7 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     opponent_id: fitText('opponent_id', entry.opponentId, line, rows),
     opponent_iban: fitText('opponent_iban', entry.opponentIban, line, rows),
   };
-  rows.push({ line, value, reference: entry.reference });
+  rows.push({ line, movement, reference: entry.reference });
 }
 
 type TextName = keyof typeof LIMITS;

@@ -51,7 +51,7 @@ async function read(path: string) {
           counts.warnings += 1;
           differences.push(...(/a difference of (-?[\d.]+)\./.exec(row.warning)?.slice(1) ?? []));
         } else if ('issue' in row) counts.rejected += 1;
-        else if ('value' in row) counts.rows += 1;
+        else if ('movement' in row) counts.rows += 1;
       }
     }
   } catch (error) {

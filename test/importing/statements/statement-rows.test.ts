@@ -52,7 +52,7 @@ async function rowsOf(...events: StatementEvent[]): Promise<Row[]> {
   return rows;
 }
 const movementsOf = (rows: readonly Row[]) =>
-  rows.flatMap((row) => ('value' in row ? [row.value as Movement] : []));
+  rows.flatMap((row) => ('movement' in row ? [row.movement] : []));
 const issuesOf = (rows: readonly Row[]) => rows.filter((row) => 'issue' in row);
 const messagesOf = (rows: readonly Row[]) =>
   rows.flatMap((row) => ('issue' in row ? [row.issue] : 'warning' in row ? [row.warning] : []));
