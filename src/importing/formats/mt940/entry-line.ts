@@ -7,7 +7,7 @@ import { type ReadDate, readDate, readEntryDate } from './dates.ts';
  * Value date, entry date, direction, third letter of the currency, amount, type, references. The type always follows the amount, so that
  * an amount that was cut off is noticed.
  */
-const ENTRY = /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])([A-Z])? *([\d.,]+) *([A-Z][A-Za-z0-9 ]{3})(.*)$/s;
+const ENTRY = /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])[A-Z]? *([\d.,]+) *([A-Z][A-Za-z0-9 ]{3})/;
 /** References have 16 characters. Some banks pad them with blanks and write the counterparty's name behind them. */
 const REFERENCE_LENGTH = 16;
 /** Values that say where the reference is, or that there is none. */
@@ -35,13 +35,14 @@ export function readEntryLine(lines: readonly string[]): EntryLineResult {
   const [first = '', second = ''] = lines;
   const onOneLine = ENTRY.exec(first);
   // Some files have a line end within it.
-  const match = onOneLine ?? ENTRY.exec(first + second);
+  const text = onOneLine ? first : first + second;
+  const match = onOneLine ?? ENTRY.exec(text);
   if (match === null) {
     const allowed =
       'YYMMDD, MMDD, one of C, D, RC, RD, EC, ED, an amount such as 1234,56 and a type such as NTRF are allowed';
     return { issue: { path: ':61:', message: `:61: is ${quote(first)}: ${allowed}` } };
   }
-  const [, valueDate = '', entryDate = '', mark = '', , amountText = '', type = '', rest = ''] = match;
+  const [head, valueDate = '', entryDate = '', mark = '', amountText = '', type = ''] = match;
   const amount = readAmount(amountText);
   if (amount === null)
     return { issue: { path: 'amount', message: `the amount is ${quote(amountText)}: ${ALLOWED_AMOUNT}` } };
@@ -58,7 +59,7 @@ export function readEntryLine(lines: readonly string[]): EntryLineResult {
       dc: ['C', 'RD', 'EC'].includes(mark) ? 'Credit' : 'Debit',
       amount,
       code: type.trim(),
-      ...readReferences(rest, supplement),
+      ...readReferences(text.slice(head.length), supplement),
       warning: booked.exact
         ? null
         : `the entry's date is ${quote(entryDate.trim() || valueDate)}, which does not exist: it is read as ${booked.date}`,

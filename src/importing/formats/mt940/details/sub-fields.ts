@@ -4,6 +4,8 @@ import { type Details, joinWrapped, LINE_WIDTH, SUB_FIELD_WIDTH, tidy } from './
 
 /** The transaction code of three digits, the separator and a sub-field, or a sub-field alone. */
 const START = /^(?:\d{3}([^\p{L}\p{N}\s.,:-])|([?~^<>@&]))(?:[01]0|2\d|3[0-8]|6[0-3])/u;
+const REMITTANCE = [...range(20, 29), ...range(60, 63)];
+const NAME = [32, 33];
 /** The sub-fields that exist. The separator before other digits is part of the text. */
 const CODES = new Set([0, 10, 11, ...range(20, 38), ...range(60, 65), 70, 71]);
 
@@ -20,66 +22,51 @@ export function separatorOf(text: string): string | null {
  */
 export function readSubFields(lines: readonly string[], separator: string): Details {
   const fields = splitSubFields(joinLines(lines, separator), separator);
-  const remittance = joinFields(fields, isRemittance);
+  const remittance = joinFields(fields, REMITTANCE);
   const tags = readSepaTags(remittance);
-  const account = tidy(textOf(fields, 31));
+  const account = tidy(fields[31] ?? '');
   const accountIban = readIban(account ?? '');
   return {
-    description: tags.remittance ?? tidy(remittance) ?? tidy(textOf(fields, 0)),
-    name: tidy(joinFields(fields, isName)) ?? tags.name,
+    description: tags.remittance ?? tidy(remittance) ?? tidy(fields[0] ?? ''),
+    name: tidy(joinFields(fields, NAME)) ?? tags.name,
     opponentId: accountIban === null ? account : null,
-    opponentIban: accountIban ?? readIban(textOf(fields, 38)) ?? tags.iban,
+    opponentIban: accountIban ?? readIban(fields[38] ?? '') ?? tags.iban,
   };
 }
-
-const isRemittance = (code: number): boolean => (code >= 20 && code <= 29) || (code >= 60 && code <= 63);
-const isName = (code: number): boolean => code === 32 || code === 33;
 
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
-interface SubField {
-  code: number;
-  text: string;
-}
+/** The texts of sub-fields by their codes. */
+type SubFields = readonly (string | undefined)[];
 
-const textOf = (fields: readonly SubField[], code: number): string =>
-  fields.find((field) => field.code === code)?.text ?? '';
-
-function joinFields(fields: readonly SubField[], isWanted: (code: number) => boolean): string {
+function joinFields(fields: SubFields, codes: readonly number[]): string {
   const parts: string[] = [];
-  for (const { code, text } of fields) if (isWanted(code)) parts.push(text);
+  for (const code of codes) {
+    const text = fields[code];
+    if (text !== undefined) parts.push(text);
+  }
   return joinWrapped(parts, SUB_FIELD_WIDTH);
 }
 
-/** The sub-fields in the order of their codes. */
-function splitSubFields(text: string, separator: string): SubField[] {
-  const fields: SubField[] = [];
-  let open: SubField | null = null;
+function splitSubFields(text: string, separator: string): SubFields {
+  const fields: (string | undefined)[] = [];
+  let open = -1;
   for (let at = text.indexOf(separator); at !== -1; ) {
     const start = at + separator.length;
     at = text.indexOf(separator, start);
     const end = at === -1 ? text.length : at;
     const code = codeAt(text, start);
-    const place = placeOf(code, fields);
-    if (CODES.has(code) && fields[place - 1]?.code !== code) {
-      open = { code, text: text.slice(start + 2, end) };
-      if (place === fields.length) fields.push(open);
-      else fields.splice(place, 0, open);
-    } else if (open !== null) {
+    if (CODES.has(code) && fields[code] === undefined) {
+      open = code;
+      fields[code] = text.slice(start + 2, end);
+    } else if (open !== -1) {
       // Each sub-field comes once. This is the separator within text, such as "Really?20 EUR".
-      open.text += separator + text.slice(start, end);
+      fields[open] += separator + text.slice(start, end);
     }
   }
   return fields;
-}
-
-/** Behind the sub-fields with this code or a lower one. Nearly all files have them in the order of their codes. */
-function placeOf(code: number, fields: readonly SubField[]): number {
-  let place = fields.length;
-  while (place > 0 && (fields[place - 1] as SubField).code > code) place -= 1;
-  return place;
 }
 
 const ZERO = 0x30;
