@@ -1,4 +1,4 @@
-import { SaxesParser } from 'saxes';
+import { createXmlParser } from '../xml-parser.ts';
 
 /** CAMT nests about 15 elements. */
 const MAX_DEPTH = 64;
@@ -34,8 +34,6 @@ export interface XmlReader {
  * fill the memory.
  */
 export function createXmlReader(handler: ElementHandler): XmlReader {
-  // Without `position` the error messages have no line of their own.
-  const parser = new SaxesParser<{ xmlns: false; position: false }>({ xmlns: false, position: false });
   let stop: Stop | null = null;
   let linesBefore = 0;
   let written = 0;
@@ -58,28 +56,28 @@ export function createXmlReader(handler: ElementHandler): XmlReader {
       stopAt(tagLine, `the next tag is more than ${MAX_BETWEEN_TAGS / 1024} KiB away, which is the limit`);
   };
 
-  parser.on('opentag', ({ name, attributes }) => {
-    if (stop !== null) return;
-    reachTag();
-    depth += 1;
-    if (depth > MAX_DEPTH)
-      stopAt(line(), `elements are nested more than ${MAX_DEPTH} deep, which is the limit`);
-    root ??= localName(name);
-    if (stop === null) handler.open(localName(name), attributes, line());
+  const parser = createXmlParser({
+    opentag({ name, attributes }) {
+      if (stop !== null) return;
+      reachTag();
+      depth += 1;
+      if (depth > MAX_DEPTH)
+        stopAt(line(), `elements are nested more than ${MAX_DEPTH} deep, which is the limit`);
+      root ??= localName(name);
+      if (stop === null) handler.open(localName(name), attributes, line());
+    },
+    closetag() {
+      if (stop !== null) return;
+      reachTag();
+      depth -= 1;
+      if (stop === null) handler.close(line());
+    },
+    text(text) {
+      if (stop === null) handler.text(text);
+    },
+    doctype: () => stopAt(line(), 'a document type declaration (DTD) is not allowed'),
+    error: ({ message }) => stopAt(line(), explain(message)),
   });
-  parser.on('closetag', () => {
-    if (stop !== null) return;
-    reachTag();
-    depth -= 1;
-    if (stop === null) handler.close(line());
-  });
-  const readText = (text: string) => {
-    if (stop === null) handler.text(text);
-  };
-  parser.on('text', readText);
-  parser.on('cdata', readText);
-  parser.on('doctype', () => stopAt(line(), 'a document type declaration (DTD) is not allowed'));
-  parser.on('error', ({ message }) => stopAt(line(), explain(message)));
 
   return {
     write(text) {

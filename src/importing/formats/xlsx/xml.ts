@@ -1,4 +1,4 @@
-import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import { createXmlParser } from '../xml-parser.ts';
 import { XlsxError } from './xlsx-error.ts';
 
 /** A text of a cell has at most 32,767 characters in Excel. The parser holds a text or a tag until it is complete. */
@@ -6,7 +6,7 @@ const MAX_PIECE_LENGTH = 256 * 1024;
 
 export interface Handlers {
   /** @param name without its namespace prefix. */
-  open?(name: string, attributes: Record<string, string>): void;
+  open?(name: string, attributes: Readonly<Record<string, string>>): void;
   close?(name: string): void;
   text?(text: string): void;
 }
@@ -16,29 +16,28 @@ export interface Handlers {
  * @throws {XlsxError} when it is not well-formed, has a document type, or a text or tag is longer than 256 KiB.
  */
 export async function* readXml(bytes: AsyncIterable<Uint8Array>, handlers: Handlers): AsyncGenerator<void> {
-  const parser = new SaxesParser();
   const decoder = new TextDecoder();
   let pieceLength = 0;
-  parser.on('error', () => {
-    throw new XlsxError('the file has broken XML');
+  const parser = createXmlParser({
+    opentag({ name, attributes }) {
+      pieceLength = 0;
+      handlers.open?.(withoutPrefix(name), attributes);
+    },
+    closetag({ name }) {
+      pieceLength = 0;
+      handlers.close?.(withoutPrefix(name));
+    },
+    text(text) {
+      pieceLength = 0;
+      handlers.text?.(text);
+    },
+    doctype() {
+      throw new XlsxError('the file has an XML document type, which is not allowed');
+    },
+    error() {
+      throw new XlsxError('the file has broken XML');
+    },
   });
-  parser.on('doctype', () => {
-    throw new XlsxError('the file has an XML document type, which is not allowed');
-  });
-  parser.on('opentag', ({ name, attributes }: SaxesTagPlain) => {
-    pieceLength = 0;
-    handlers.open?.(withoutPrefix(name), attributes);
-  });
-  parser.on('closetag', ({ name }: SaxesTagPlain) => {
-    pieceLength = 0;
-    handlers.close?.(withoutPrefix(name));
-  });
-  const addText = (text: string) => {
-    pieceLength = 0;
-    handlers.text?.(text);
-  };
-  parser.on('text', addText);
-  parser.on('cdata', addText);
   for await (const part of bytes) {
     pieceLength += part.length;
     parser.write(decoder.decode(part, { stream: true }));

@@ -1,0 +1,37 @@
+import { SaxesParser } from 'saxes';
+
+export interface XmlHandlers {
+  opentag(tag: { name: string; attributes: Readonly<Record<string, string>> }): void;
+  closetag(tag: { name: string }): void;
+  /** Also gets the text of CDATA sections. */
+  text(text: string): void;
+  doctype(): void;
+  error(error: Error): void;
+}
+
+type Parser = SaxesParser<{ xmlns: false; position: false }>;
+
+/**
+ * Creates a parser of XML that comes in parts. Its error messages name no line.
+ *
+ * One parser is kept for as long as the process lives. V8 drops the layout of objects of which none is left, and saxes is written so
+ * that, after a few of its parsers have come and gone, V8 makes each new one a hash table, and reading takes four times as long.
+ */
+export function createXmlParser(handlers: XmlHandlers): Parser {
+  if (kept.length === 0)
+    kept.push(connect({ opentag() {}, closetag() {}, text() {}, doctype() {}, error() {} }));
+  return connect(handlers);
+}
+
+const kept: Parser[] = [];
+
+function connect({ opentag, closetag, text, doctype, error }: XmlHandlers): Parser {
+  const parser: Parser = new SaxesParser({ xmlns: false, position: false });
+  parser.on('opentag', opentag);
+  parser.on('closetag', closetag);
+  parser.on('text', text);
+  parser.on('cdata', text);
+  parser.on('doctype', doctype);
+  parser.on('error', error);
+  return parser;
+}
