@@ -1,8 +1,8 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeMachine } from './machine.ts';
 import { drawPicture } from './picture.ts';
-import { mergeResults, type Report, type Result } from './summary.ts';
+import { mergeReports, type Report, type Result } from './summary.ts';
 import { renderMarkdown, renderTerminal } from './table.ts';
 
 const RESULTS = 'bench/results';
@@ -21,7 +21,7 @@ const TABLE = { begin: '<!-- table: npm run bench -->', end: '<!-- end of the ta
 /**
  * Prints the table, or JSON.
  * @param keep also writes bench/results/<date>.json, the picture and the table of docs/performance.md, below the working
- * directory. They keep what earlier runs of the same day measured of other figures, or on another database server.
+ * directory. They keep what earlier runs measured of other figures, or on another database server.
  */
 export async function writeReport(
   results: readonly Result[],
@@ -35,17 +35,16 @@ export async function writeReport(
   console.log(json ? JSON.stringify(report, null, 2) : renderTerminal(report).join('\n'));
   if (!keep) return;
   await mkdir(RESULTS, { recursive: true });
-  const path = join(RESULTS, `${report.date}.json`);
-  const merged = { ...report, results: mergeResults(await readResults(path), results) };
-  await writeFile(path, `${JSON.stringify(merged, null, 2)}\n`);
+  const merged = mergeReports((await readNewest()) ?? report, report);
+  await writeFile(join(RESULTS, `${report.date}.json`), `${JSON.stringify(merged, null, 2)}\n`);
   await writeFile(PICTURE, drawPicture(merged.results));
   await writeFile(PAGE, replaceTable(await readFile(PAGE, 'utf8'), [...PICTURED, ...renderMarkdown(merged)]));
 }
 
-/** Reads the results of an earlier run of the same day, if there was one. */
-async function readResults(path: string): Promise<readonly Result[]> {
-  const text = await readFile(path, 'utf8').catch(() => null);
-  return text === null ? [] : (JSON.parse(text) as Report).results;
+/** Reads what earlier runs have kept. Each file has all that was measured before it. */
+async function readNewest(): Promise<Report | null> {
+  const newest = (await readdir(RESULTS)).sort().at(-1);
+  return newest === undefined ? null : JSON.parse(await readFile(join(RESULTS, newest), 'utf8'));
 }
 
 /** @throws when the page lacks one of the two lines around its table. */

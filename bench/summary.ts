@@ -15,6 +15,8 @@ export interface Result {
   server: string;
   name: string;
   unit: string;
+  /** The day on which it was measured, if it is another one than the report's. */
+  date?: string;
   rounds: number;
   /** Set when it is one percentile of the samples of all rounds, because a single round has too few. */
   pooled?: true;
@@ -86,15 +88,21 @@ function read(
 }
 
 /**
- * The results of this run, and those that an earlier run of the same day has of other figures or from other database servers. They are
- * grouped by figure.
+ * The report with what an earlier one has of other figures or from other database servers, and on which day it was measured. The
+ * results are grouped by figure.
  */
-export function mergeResults(earlier: readonly Result[], results: readonly Result[]): Result[] {
+export function mergeReports(earlier: Pick<Report, 'date' | 'results'>, report: Report): Report {
   const keyOf = ({ figure, server }: Result) => `${figure} ${server}`;
-  const measured = new Set(results.map(keyOf));
-  const all = [...earlier.filter((result) => !measured.has(keyOf(result))), ...results];
+  const measured = new Set(report.results.map(keyOf));
+  const kept = earlier.results.filter((result) => !measured.has(keyOf(result)));
+  const dated =
+    earlier.date === report.date ? kept : kept.map((result) => ({ date: earlier.date, ...result }));
+  const all = [...dated, ...report.results];
   const figures = [...new Set(all.map(({ figure }) => figure))];
-  return figures.flatMap((figure) => all.filter((result) => result.figure === figure));
+  return {
+    ...report,
+    results: figures.flatMap((figure) => all.filter((result) => result.figure === figure)),
+  };
 }
 
 const isMet = (median: number, wanted: Wanted): boolean =>

@@ -24,8 +24,8 @@ export function renderMarkdown(report: Report): string[] {
   return [
     describe(report),
     '',
-    line(['what', 'measured', 'against', 'baseline', 'ratio', 'wanted', 'met', 'server']),
-    line(['---', '---:', '---', '---:', '---:', '---:', '---', '---']),
+    line(['what', 'measured', 'against', 'baseline', 'ratio', 'wanted', 'met', 'server', 'day']),
+    line(['---', '---:', '---', '---:', '---:', '---:', '---', '---', '---']),
     ...report.results.map((result) => {
       const [baseline = '', ...rest] = columnsOf(result);
       return line([
@@ -35,6 +35,7 @@ export function renderMarkdown(report: Report): string[] {
         baseline,
         ...rest,
         result.server,
+        result.date ?? report.date,
       ]);
     }),
   ];

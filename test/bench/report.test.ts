@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Measured, MeasuredTimes } from '../../bench/figure.ts';
 import { drawPicture } from '../../bench/picture.ts';
 import { replaceTable } from '../../bench/report.ts';
-import { mergeResults, type Report, summarise } from '../../bench/summary.ts';
+import { mergeReports, type Report, summarise } from '../../bench/summary.ts';
 import { renderMarkdown, renderTerminal } from '../../bench/table.ts';
 
 const measured = (value: number, baseline: number, rest: Partial<Measured> = {}): Measured => ({
@@ -129,26 +129,35 @@ describe('summarise, of percentiles', () => {
   });
 });
 
-describe('mergeResults', () => {
-  it('keeps what an earlier run measured of other figures and on other servers, beside the rows of the same figure', () => {
+describe('mergeReports', () => {
+  it('keeps what an earlier run measured of other figures and on other servers, with its day', () => {
     const on = (server: string, figure: string, value: number) =>
       summarise(figure, server, [[measured(value, 100)]]);
-    const earlier = [
+    const earlier = report([
       ...on('MariaDB 10.11.19', 'imports', 1),
       ...on('MariaDB 10.11.19', 'deliveries', 2),
       ...on('MySQL 9.7.0', 'imports', 3),
       ...on('MySQL 9.7.0', 'latency', 6),
-    ];
-    const merged = mergeResults(earlier, [
-      ...on('MySQL 9.7.0', 'imports', 4),
-      ...on('MySQL 9.7.0', 'deliveries', 5),
     ]);
-    expect(merged.map(({ figure, server, value }) => [figure, server, value.median])).toEqual([
-      ['imports', 'MariaDB 10.11.19', 1],
-      ['imports', 'MySQL 9.7.0', 4],
-      ['deliveries', 'MariaDB 10.11.19', 2],
-      ['deliveries', 'MySQL 9.7.0', 5],
-      ['latency', 'MySQL 9.7.0', 6],
+    const later = report([...on('MySQL 9.7.0', 'imports', 4), ...on('MySQL 9.7.0', 'deliveries', 5)]);
+    const merged = mergeReports({ ...earlier, date: '2026-01-01' }, { ...later, date: '2026-01-02' });
+    expect(
+      merged.results.map(({ figure, server, value, date }) => [figure, server, value.median, date]),
+    ).toEqual([
+      ['imports', 'MariaDB 10.11.19', 1, '2026-01-01'],
+      ['imports', 'MySQL 9.7.0', 4, undefined],
+      ['deliveries', 'MariaDB 10.11.19', 2, '2026-01-01'],
+      ['deliveries', 'MySQL 9.7.0', 5, undefined],
+      ['latency', 'MySQL 9.7.0', 6, '2026-01-01'],
+    ]);
+    const nextDay = mergeReports(merged, { ...later, date: '2026-01-03', results: on('x', 'replay', 7) });
+    expect(nextDay.results.map(({ date }) => date)).toEqual([
+      '2026-01-01',
+      '2026-01-02',
+      '2026-01-01',
+      '2026-01-02',
+      '2026-01-01',
+      undefined,
     ]);
   });
 });
@@ -171,8 +180,8 @@ describe('the table', () => {
   it('is a row of as many cells as its heading in Markdown, with a dash for what there is not', () => {
     const memory = summarise('memory', SERVER, [[{ name: 'peak', unit: 'MB', value: 120 }]]);
     const rows = renderMarkdown(report([...results, ...memory])).filter((line) => line.startsWith('|'));
-    expect(rows.map((row) => row.split(' | ').length)).toEqual([8, 8, 8, 8]);
-    expect(rows.at(-1)).toBe('| peak, MB | 120 | – | – | – | – | – | MariaDB 10.11.19 |');
+    expect(rows.map((row) => row.split(' | ').length)).toEqual([9, 9, 9, 9]);
+    expect(rows.at(-1)).toBe('| peak, MB | 120 | – | – | – | – | – | MariaDB 10.11.19 | 2026-01-15 |');
   });
 
   it('names the server of each row, and all of them above the table', () => {
