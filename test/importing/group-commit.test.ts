@@ -222,11 +222,13 @@ describe('equal Idempotency-Keys that come in the same moment', () => {
   it('lead to one import, and do not keep others from being stored', async () => {
     const [one, other] = await Promise.all([customerWithAccount(), customerWithAccount()]);
     const same = () => uploadOf(one.customerId, [movement(one.accountId)], { idempotencyKey: 'same' });
-    const { outcomes } = await storeTogether([
+    const uploads = [
       same(),
       uploadOf(other.customerId, [movement(other.accountId)], { idempotencyKey: 'same' }),
       same(),
-    ]);
+    ];
+    // With one connection, each looks for an earlier import with its key before the first of them is stored.
+    const { outcomes } = await withPool(1, 'DO 0', (database) => storeTogether(uploads, database));
     // The second is to be staged. Staging then finds the import of the first.
     expect(outcomes.map((it) => it?.outcome ?? null).toSorted()).toEqual(
       [null, 'stored', 'stored'].toSorted(),
