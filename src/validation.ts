@@ -29,7 +29,8 @@ export const CALENDAR_DATE = [
   `|(?:${LEAP_YEAR})-02-29)`,
 ].join('');
 
-const DATE_SHAPE = new RegExp(`^${CALENDAR_DATE}$`);
+/** A text that is such a date. */
+export const DATE_SHAPE = new RegExp(`^${CALENDAR_DATE}$`);
 
 const DATE_RULE = 'must be a date that exists, written YYYY-MM-DD, from the year 1000';
 

@@ -35,3 +35,6 @@ function connect({ opentag, closetag, text, doctype, error }: XmlHandlers): Pars
   parser.on('error', error);
   return parser;
 }
+
+/** The name of an element without its namespace prefix. */
+export const localName = (name: string): string => name.slice(name.indexOf(':') + 1);

@@ -1,9 +1,8 @@
-import { CALENDAR_DATE } from '../../validation.ts';
+import { DATE_SHAPE } from '../../validation.ts';
 import type { Movement } from '../movement.ts';
 
 /** Eighteen digits, the decimal point and two more digits. */
 const LONGEST_AMOUNT = 21;
-const DATE = new RegExp(`^${CALENDAR_DATE}$`);
 
 /**
  * Whether a movement of a statement passes the schema Movement for certain. Its account was found, its amounts come from formatAmount,
@@ -13,7 +12,7 @@ const DATE = new RegExp(`^${CALENDAR_DATE}$`);
 export const isCertainlyValid = (movement: Movement): boolean =>
   movement.amount.length <= LONGEST_AMOUNT &&
   (movement.balance === null || movement.balance.length <= LONGEST_AMOUNT) &&
-  DATE.test(movement.date_issue) &&
+  DATE_SHAPE.test(movement.date_issue) &&
   isWellFormed(movement.code) &&
   isWellFormed(movement.description) &&
   isWellFormed(movement.name) &&

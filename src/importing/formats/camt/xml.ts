@@ -1,4 +1,4 @@
-import { createXmlParser } from '../xml-parser.ts';
+import { createXmlParser, localName } from '../xml-parser.ts';
 
 /** CAMT nests about 15 elements. */
 const MAX_DEPTH = 64;
@@ -100,8 +100,6 @@ export function createXmlReader(handler: ElementHandler): XmlReader {
     },
   };
 }
-
-const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 function explain(message: string): string {
   if (message === 'undefined entity.')

@@ -1,4 +1,4 @@
-import { createXmlParser } from '../xml-parser.ts';
+import { createXmlParser, localName } from '../xml-parser.ts';
 import { XlsxError } from './xlsx-error.ts';
 
 /** A text of a cell has at most 32,767 characters in Excel. The parser holds a text or a tag until it is complete. */
@@ -21,11 +21,11 @@ export async function* readXml(bytes: AsyncIterable<Uint8Array>, handlers: Handl
   const parser = createXmlParser({
     opentag({ name, attributes }) {
       pieceLength = 0;
-      handlers.open?.(withoutPrefix(name), attributes);
+      handlers.open?.(localName(name), attributes);
     },
     closetag({ name }) {
       pieceLength = 0;
-      handlers.close?.(withoutPrefix(name));
+      handlers.close?.(localName(name));
     },
     text(text) {
       pieceLength = 0;
@@ -46,8 +46,6 @@ export async function* readXml(bytes: AsyncIterable<Uint8Array>, handlers: Handl
   }
   parser.write(decoder.decode()).close();
 }
-
-const withoutPrefix = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 /** Reads XML to its end. */
 export async function readAllXml(bytes: AsyncIterable<Uint8Array>, handlers: Handlers): Promise<void> {
