@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createAccount } from '../src/accounts/add-account.ts';
-import { readConfig } from '../src/config.ts';
+import { createAccount } from '../src/customers/accounts.ts';
 import { createCustomer, type NewCustomer } from '../src/customers/customers.ts';
-import { createLog } from '../src/log.ts';
-import { openRuntime, type Runtime } from '../src/runtime.ts';
+import { readConfig } from '../src/platform/config/config.ts';
+import { createLog } from '../src/platform/log.ts';
+import { openRuntime, type Runtime } from '../src/platform/runtime.ts';
 import { createDatabase, findServerPid, nameServer } from './database-server.ts';
 import { type Process, startProcess } from './processes.ts';
 import { type Servers, startServers } from './servers.ts';

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
-import { findRedis } from '../src/embedded/binaries.ts';
-import { runCommand } from '../src/embedded/command.ts';
+import { runCommand } from '../src/platform/embedded/command.ts';
+import { findRedis } from '../src/platform/embedded/provision.ts';
 
 /** The machine and its programs. Only ratios can be compared between machines. Each Result names its database server. */
 export interface Machine {

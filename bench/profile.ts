@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { renderTable } from '../src/cli/terminal.ts';
+import { renderTable } from '../src/cli/output.ts';
 
 /** A CPU profile as Node writes it with --cpu-prof; times are in microseconds. */
 interface CpuProfile {

@@ -1,6 +1,6 @@
-import { createDataSource } from '../src/database/data-source.ts';
-import { removeOld } from '../src/retention/retention.ts';
-import { createSteps } from '../src/retention/steps.ts';
+import { createDataSource } from '../src/platform/database/data-source.ts';
+import { removeOld } from '../src/upkeep/retention/retention.ts';
+import { createSteps } from '../src/upkeep/retention/steps.ts';
 
 /**
  * Removes what is old, as the maintenance role does, in a process of its own. The parent sends { databaseUrl, now }, where everything

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
-import { createSigner } from '../src/delivering/posting/signature.ts';
-import { VERSION } from '../src/version.ts';
+import { createSigner } from '../src/deliveries/posting/signature.ts';
+import { VERSION } from '../src/platform/version.ts';
 
 /** What baselines post: the same bodies, to the same paths of the same receiver, with the same headers as the service. */
 export interface SignedPosts {

@@ -1,4 +1,4 @@
-import { formatAmount } from '../src/importing/formats/money.ts';
+import { formatAmount } from '../src/statements/values.ts';
 
 /** What the entries of a rendered statement say. They are the same in each format, as far as the format can say it. */
 export interface BenchEntry {

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { SaxesParser } from 'saxes';
-import { loadProfiles } from '../src/importing/formats/profiles/load.ts';
-import { createStatementFormats } from '../src/importing/statements/formats.ts';
-import { readStatementFile } from '../src/importing/statements/read-file.ts';
+import { loadProfiles } from '../src/imports/load-profiles.ts';
+import { readStatementFile } from '../src/imports/read-file.ts';
+import { createStatementFormats } from '../src/statements/formats.ts';
 
 /**
  * Reads one file in a process of its own. The parent sends { path, ways }, and gets for each way how long it took. Each format has

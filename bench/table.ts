@@ -1,4 +1,4 @@
-import { renderTable } from '../src/cli/terminal.ts';
+import { renderTable } from '../src/cli/output.ts';
 import type { Report, Result, Spread } from './summary.ts';
 
 const HEADING = ['', 'measured', 'baseline', 'ratio', 'wanted', 'met', 'server'];

@@ -1,7 +1,8 @@
-/** Writes the example files beside this one; the same bytes on every run: `npx tsx examples/generate.ts`. */
 import { writeFileSync } from 'node:fs';
 import { ACCOUNTS } from './statement/accounts.ts';
 import { createRows } from './statement/rows.ts';
+
+/** Writes the example files beside this one; the same bytes on every run: `npx tsx examples/generate.ts`. */
 
 const rows = createRows();
 const write = (name: string, text: string) => writeFileSync(new URL(name, import.meta.url), text);

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startEmbedded } from '../src/embedded/servers.ts';
+import { startEmbedded } from '../src/platform/embedded/servers.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

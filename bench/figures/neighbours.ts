@@ -1,4 +1,4 @@
-import { wakeWebhooks } from '../../src/delivering/wake.ts';
+import { wakeWebhooks } from '../../src/deliveries/wake.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { requireEqual } from '../load.ts';

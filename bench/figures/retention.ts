@@ -1,4 +1,4 @@
-import type { Removed } from '../../src/retention/retention.ts';
+import type { Removed } from '../../src/upkeep/retention/retention.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import { FIRST_DAY } from '../history.ts';
 import type { Installation } from '../installation.ts';

@@ -1,8 +1,8 @@
-import { createAddressGuard } from '../addresses/address-guard.ts';
-import { startServer } from '../http/server.ts';
-import type { StatementFormats } from '../importing/statements/formats.ts';
-import type { Role, Runtime } from '../runtime.ts';
+import { createAddressGuard } from '../platform/addresses/address-guard.ts';
+import type { Role, Runtime } from '../platform/runtime.ts';
+import type { StatementFormats } from '../statements/formats.ts';
 import { createApp } from './app.ts';
+import { startServer } from './http-server.ts';
 
 /**
  * Starts the API's listener. With PORT 0 it takes any free port, which `url` names.

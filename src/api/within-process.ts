@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import { createAddressGuard } from '../addresses/address-guard.ts';
-import { type ApiEnv, type Caller, createMiddleware, type Operator } from '../http/environment.ts';
-import { Problem } from '../http/problem.ts';
-import { SCOPES } from '../http/scopes.ts';
-import { createStatementFormats } from '../importing/statements/formats.ts';
-import type { Runtime } from '../runtime.ts';
+import { type Caller, type Operator, SCOPES } from '../customers/caller.ts';
+import { createAddressGuard } from '../platform/addresses/address-guard.ts';
+import { Problem } from '../platform/problems/problem.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { createStatementFormats } from '../statements/formats.ts';
 import { createApp } from './app.ts';
+import { type ApiEnv, createMiddleware } from './environment.ts';
 
 /** A request to the API that an operator makes for a customer. */
 export interface OperatorRequest {

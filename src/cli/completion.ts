@@ -1,4 +1,5 @@
-import type { Command, Option } from 'commander';
+import { Argument, Command, type Option } from 'commander';
+import type { CommandContext } from './output.ts';
 
 /** The shells that a completion script can be generated for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -86,3 +87,14 @@ function fishScript(nodes: readonly Node[]): string {
 }
 
 const quote = (text: string): string => `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
+
+/** `ledgerbell completion`. @param program whose commands are completed. */
+export const completionCommand = ({ terminal }: CommandContext, program: Command) =>
+  new Command('completion')
+    .description('print a script that completes commands and options in your shell')
+    .addArgument(new Argument('<shell>', 'which shell').choices([...SHELLS]))
+    .option('--json', 'print { "script" }')
+    .action((shell: Shell, { json }: { json?: boolean }) => {
+      const script = generateCompletion(program, shell);
+      terminal.answer(json, { script }, script.trimEnd());
+    });

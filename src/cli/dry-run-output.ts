@@ -1,10 +1,11 @@
 import type * as v from 'valibot';
-import { countOf, formatCount } from '../counts.ts';
 import type { DryRunView } from '../imports/dry-run-view.ts';
+import { countOf, formatCount } from '../platform/counts.ts';
 import { NegativeAnswer } from './failure.ts';
-import { describeRows, isAllRejected } from './import-follow.ts';
-import { type Column, oneLine, renderColumns } from './table-output.ts';
+import { describeRows, isAllRejected } from './import-progress.ts';
+import { type Column, renderColumns } from './output.ts';
 import type { Terminal } from './terminal.ts';
+import { oneLine } from './text.ts';
 
 type DryRun = v.InferOutput<typeof DryRunView>;
 type Row = DryRun['transactions'][number];

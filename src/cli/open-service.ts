@@ -1,16 +1,15 @@
 import { resolve } from 'node:path';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
-import { type Config, requireServers } from '../config.ts';
-import { createDataSource } from '../database/data-source.ts';
-import { migrate } from '../database/migrate.ts';
-import { createSecretBox, type SecretBox } from '../database/secret-box.ts';
-import { checkSecretKey } from '../database/secret-check.ts';
-import { DataDirInUseError } from '../embedded/ownership.ts';
-import { loadOrCreateSecretKey } from '../embedded/secret-key.ts';
-import { findRunning, hasDatabase, startEmbedded } from '../embedded/servers.ts';
-import type { CommandContext } from './context.ts';
+import { type Config, requireServers } from '../platform/config/config.ts';
+import { createDataSource } from '../platform/database/data-source.ts';
+import { migrate } from '../platform/database/migrate.ts';
+import { checkSecretKey, createSecretBox, type SecretBox } from '../platform/database/secret-box.ts';
+import { DataDirInUseError } from '../platform/embedded/ownership.ts';
+import { loadOrCreateSecretKey } from '../platform/embedded/private-file.ts';
+import { findRunning, hasDatabase, startEmbedded } from '../platform/embedded/servers.ts';
 import { Failure, SCHEMA_MISSING } from './failure.ts';
+import type { CommandContext } from './output.ts';
 
 const SECOND = 1_000;
 

@@ -1,14 +1,14 @@
+import { userInfo } from 'node:os';
 import { createOperatorApi } from '../api/within-process.ts';
-import { createLog } from '../log.ts';
-import { createMetrics } from '../metrics/metrics.ts';
-import { openQueues } from '../queues/queues.ts';
-import { DEFAULT_PREFIX, type Runtime } from '../runtime.ts';
+import { createLog } from '../platform/log.ts';
+import { createMetrics } from '../platform/metrics.ts';
+import { openQueues } from '../platform/queues/queues.ts';
+import { DEFAULT_PREFIX, type Runtime } from '../platform/runtime.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
-import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
-import { operatorName } from './operator-name.ts';
+import type { CommandContext } from './output.ts';
 import { findCustomerId, type Subject } from './owner.ts';
-import { connectToService, withoutRedis } from './redis-access.ts';
+import { connectToService, withoutRedis } from './service-access.ts';
 
 /** What an operator's command is about. */
 export interface Operation {
@@ -76,4 +76,14 @@ function withinProcess(runtime: Runtime, customerId: string): Transport {
       link: response.headers.get('link') ?? undefined,
     };
   };
+}
+
+/** The name of the person at the command line, for the audit log: that of the system's user. */
+export function operatorName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container, the user may have a number and no name.
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
 }

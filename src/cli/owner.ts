@@ -1,5 +1,4 @@
-import type { Sql } from '../database/transaction.ts';
-import { requireCustomer } from './customer.ts';
+import type { Sql } from '../platform/database/transaction.ts';
 import { Failure } from './failure.ts';
 
 /** The customer of each kind of object that a command can name. Indexes: the primary keys. */
@@ -51,4 +50,12 @@ export async function findCustomerId(
   if (customerId !== undefined && owner.customerId !== customerId)
     throw new Failure(`The ${subject.kind} is not one of customer ${customerId}.`);
   return owner.customerId;
+}
+
+/** @throws {Failure} when there is no such customer. */
+export async function requireCustomer(sql: Sql, customerId: string): Promise<void> {
+  const found = await sql.query<unknown[]>('SELECT 1 FROM customers WHERE id = ?', [customerId]);
+  if (found.length === 0) {
+    throw new Failure('There is no customer of that id. See them with: npm run cli -- customers list');
+  }
 }

@@ -1,49 +1,57 @@
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../version.ts';
-import { changeAccountCommand } from './commands/accounts-change.ts';
-import { createAccountCommand } from './commands/accounts-create.ts';
-import { deleteAccountCommand } from './commands/accounts-delete.ts';
-import { listAccountsCommand } from './commands/accounts-list.ts';
-import { listBanksCommand } from './commands/banks-list.ts';
-import { completionCommand } from './commands/completion.ts';
-import { createCustomerCommand } from './commands/customers-create.ts';
-import { deleteCustomerCommand } from './commands/customers-delete.ts';
-import { listCustomersCommand } from './commands/customers-list.ts';
-import { listDeliveriesCommand } from './commands/deliveries-list.ts';
-import { redeliverCommand } from './commands/deliveries-redeliver.ts';
-import { showDeliveryCommand } from './commands/deliveries-show.ts';
+import { VERSION } from '../platform/version.ts';
+import {
+  changeAccountCommand,
+  createAccountCommand,
+  deleteAccountCommand,
+  listAccountsCommand,
+  listBanksCommand,
+} from './commands/accounts.ts';
+import { createCustomerCommand, deleteCustomerCommand, listCustomersCommand } from './commands/customers.ts';
+import {
+  listDeliveriesCommand,
+  redeliverCommand,
+  showDeliveryCommand,
+  showMovementCommand,
+} from './commands/deliveries.ts';
 import { formatsCommand } from './commands/formats.ts';
 import { importCommand } from './commands/import.ts';
-import { importErrorsCommand } from './commands/imports-errors.ts';
-import { listImportsCommand } from './commands/imports-list.ts';
-import { retryImportCommand } from './commands/imports-retry.ts';
-import { showImportCommand } from './commands/imports-show.ts';
-import { createKeyCommand } from './commands/keys-create.ts';
-import { deleteKeyCommand } from './commands/keys-delete.ts';
-import { listKeysCommand } from './commands/keys-list.ts';
+import {
+  importErrorsCommand,
+  listImportsCommand,
+  retryImportCommand,
+  showImportCommand,
+} from './commands/imports.ts';
+import { createKeyCommand, deleteKeyCommand, listKeysCommand } from './commands/keys.ts';
 import { listenCommand } from './commands/listen.ts';
 import { migrateCommand } from './commands/migrate.ts';
-import { showMovementCommand } from './commands/movements-show.ts';
 import { replayCommand } from './commands/replay.ts';
-import { resealSecretsCommand } from './commands/secrets-reseal.ts';
-import { createSourceCommand } from './commands/sources-create.ts';
-import { deleteSourceCommand } from './commands/sources-delete.ts';
-import { listSourcesCommand } from './commands/sources-list.ts';
-import { runSourceCommand } from './commands/sources-run.ts';
-import { listSourceRunsCommand } from './commands/sources-runs.ts';
-import { showSourceCommand } from './commands/sources-show.ts';
-import { enableSourceCommand, pauseSourceCommand } from './commands/sources-status.ts';
+import { resealSecretsCommand } from './commands/secrets.ts';
+import {
+  createSourceCommand,
+  deleteSourceCommand,
+  enableSourceCommand,
+  listSourceRunsCommand,
+  listSourcesCommand,
+  pauseSourceCommand,
+  runSourceCommand,
+  showSourceCommand,
+} from './commands/sources.ts';
 import { statusCommand } from './commands/status.ts';
-import { changeWebhookCommand } from './commands/webhooks-change.ts';
-import { createWebhookCommand } from './commands/webhooks-create.ts';
-import { deleteWebhookCommand } from './commands/webhooks-delete.ts';
-import { listWebhooksCommand } from './commands/webhooks-list.ts';
-import { rotateSecretCommand } from './commands/webhooks-rotate-secret.ts';
-import { showWebhookCommand } from './commands/webhooks-show.ts';
-import { enableWebhookCommand, pauseWebhookCommand } from './commands/webhooks-status.ts';
-import { testWebhookCommand } from './commands/webhooks-test.ts';
-import type { CommandContext } from './context.ts';
+import {
+  changeWebhookCommand,
+  createWebhookCommand,
+  deleteWebhookCommand,
+  enableWebhookCommand,
+  listWebhooksCommand,
+  pauseWebhookCommand,
+  rotateSecretCommand,
+  showWebhookCommand,
+  testWebhookCommand,
+} from './commands/webhooks.ts';
+import { completionCommand } from './completion.ts';
 import { explain, NegativeAnswer } from './failure.ts';
+import type { CommandContext } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
 type CommandFactory = (context: CommandContext) => Command;
@@ -111,7 +119,7 @@ const COMMANDS: readonly CommandFactory[] = [
 ];
 
 /** Creates the program with every command of `ledgerbell`. */
-function createProgram(context: CommandContext): Command {
+export function createProgram(context: CommandContext): Command {
   const program = new Command('ledgerbell')
     .description('Sends each new bank movement as a signed POST to every matching webhook.')
     .version(VERSION);

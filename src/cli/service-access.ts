@@ -1,12 +1,15 @@
+import { Redis } from 'ioredis';
+import pRetry from 'p-retry';
 import * as v from 'valibot';
-import type { Config } from '../config.ts';
-import { findRunning, hasDatabase } from '../embedded/servers.ts';
-import { createLog } from '../log.ts';
+import type { Config } from '../platform/config/config.ts';
+import { findRunning, hasDatabase } from '../platform/embedded/servers.ts';
+import { createLog } from '../platform/log.ts';
+import { connectFailFast } from '../platform/queues/connection.ts';
 import { ROLES, startService } from '../service.ts';
 import { type Api, createApi, RefusedError, UnreachableError } from './api-client.ts';
-import type { CommandContext } from './context.ts';
 import { Failure } from './failure.ts';
 import { noDatabaseIn } from './open-service.ts';
+import type { CommandContext } from './output.ts';
 
 /**
  * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the latter,
@@ -61,4 +64,49 @@ export const mayStart = async ({ databaseUrl, dataDir, embedded }: Config): Prom
 function defaultUrl({ host, port }: Config): string {
   if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const SECOND = 1_000;
+const REDIS_TIMEOUT = 3 * SECOND;
+
+/** Connects to Redis. @returns null when it cannot be reached within 3 s. */
+export async function reachRedis(redisUrl: string): Promise<Redis | null> {
+  const redis = connectFailFast(redisUrl);
+  try {
+    await pRetry(() => redis.ping(), {
+      retries: 30,
+      factor: 1,
+      minTimeout: 100,
+      maxRetryTime: REDIS_TIMEOUT,
+    });
+    return redis;
+  } catch {
+    redis.disconnect();
+    return null;
+  }
+}
+
+/** A connection whose commands all fail immediately, for work that does not depend on Redis. */
+export function withoutRedis(): Redis {
+  const redis = new Redis({ lazyConnect: true });
+  redis.disconnect();
+  return redis;
+}
+
+/**
+ * Connects to the Redis of a running service, so that it learns of a change immediately. Without one, commands of the connection fail.
+ * @param redisUrl undefined: no service is running.
+ */
+export async function connectToService(
+  redisUrl: string | undefined,
+  note: (line: string) => void,
+): Promise<Redis> {
+  if (redisUrl === undefined) {
+    note('No service is running: this takes effect once one is started.');
+    return withoutRedis();
+  }
+  const redis = await reachRedis(redisUrl);
+  if (redis === null)
+    note('Redis cannot be reached: the service finds this by itself, within 10 s of its return.');
+  return redis ?? withoutRedis();
 }

@@ -1,27 +1,28 @@
 import type { DataSource } from 'typeorm';
-import { countOf } from '../counts.ts';
-import { isConnectionError } from '../database/transaction.ts';
-import { type Deletion, readDeletions } from '../deleting/deletions.ts';
-import { findRunning } from '../embedded/servers.ts';
+import { countRunning, readProcesses } from '../console/heartbeat.ts';
 import {
   type ConsoleSource,
   countSourcesInTrouble,
   findSourcesInTrouble,
   type SourcesInTrouble,
-} from '../ops/console/source-rows.ts';
+} from '../console/sources/source-rows.ts';
 import {
+  readOldestPending,
+  readTotals,
   readUnfinishedImports,
   readWebhooksNeedingAttention,
+  type Totals,
   type UnfinishedImport,
   type WebhookNeedingAttention,
-} from '../ops/console-queries.ts';
-import { countRunning, readProcesses } from '../ops/processes.ts';
-import { readOldestPending, readTotals, type Totals } from '../ops/totals.ts';
+} from '../console/totals.ts';
+import { countOf } from '../platform/counts.ts';
+import { isConnectionError } from '../platform/database/transaction.ts';
+import { findRunning } from '../platform/embedded/servers.ts';
 import { ROLES, type RoleName } from '../service.ts';
-import type { CommandContext } from './context.ts';
+import { type Deletion, readDeletions } from '../upkeep/deletion/deletions.ts';
 import { withInstallation } from './open-service.ts';
-import { reachRedis } from './redis-access.ts';
-import { mayStart } from './service-access.ts';
+import type { CommandContext } from './output.ts';
+import { mayStart, reachRedis } from './service-access.ts';
 
 /** How many processes run each role, by their heartbeats of the last 15 s. */
 type Processes = Record<RoleName, number>;

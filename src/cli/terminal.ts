@@ -1,4 +1,4 @@
-import { inWordsOf } from '../importing/advice.ts';
+import { inWordsOf } from '../statements/unreadable.ts';
 
 /**
  * The output of a command. Only the answer goes to standard output, so that it can be piped. What people read names options where the
@@ -22,24 +22,4 @@ export function createTerminal(output: Sink, errors: Sink): Terminal {
       errors.write(`${inWordsOf('command line', line)}\n`);
     },
   };
-}
-
-/** Pads columns to their widest cell, two spaces apart. The columns whose indexes are in `right` are aligned to the right. */
-export function renderTable(
-  rows: readonly (readonly string[])[],
-  { right = [] }: { right?: readonly number[] } = {},
-): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] ?? 0;
-        return right.includes(column) ? cell.padStart(width) : cell.padEnd(width);
-      })
-      .join('  ')
-      .trimEnd(),
-  );
 }

@@ -1,9 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
-import { parseDeliveryId } from '../delivering/delivery-id.ts';
-import { parseMoment } from '../moment.ts';
-import { Id, toValidationIssue } from '../validation.ts';
-import type { ZoneOffset } from '../zone-offset.ts';
+import { parseDeliveryId } from '../deliveries/delivery-id.ts';
+import { parseMoment, type ZoneOffset } from '../platform/moment.ts';
+import { Id, toValidationIssue } from '../platform/validation.ts';
 import { Failure } from './failure.ts';
 
 /** Parses an option that takes an id. */

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { SecretBox } from '../database/secret-box.ts';
-import { SEALED } from '../database/secret-box.ts';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { byOperator, recordChange } from '../http/audit.ts';
-import type { Operator } from '../http/environment.ts';
+import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { byOperator, recordChange } from './audit.ts';
+import type { Operator } from './caller.ts';
 import { createApiKey } from './keys.ts';
 
 export interface NewCustomer {

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { parseScopes, SCOPES, type Scope } from '../http/scopes.ts';
+import * as v from 'valibot';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { Id, Title } from '../platform/validation.ts';
+import { parseScopes, SCOPES, type Scope } from './caller.ts';
 
 /** Enough to recognise a key, but no help in guessing the rest: 4 of 32 random bytes. */
 const PREFIX_LENGTH = 9;
@@ -142,3 +144,33 @@ export function deleteApiKey(
     return 'deleted';
   });
 }
+
+const MAX_ACCOUNTS = 1_000;
+
+const SCOPES_RULE = `must be a list with at least one of ${SCOPES.join(', ')}`;
+
+const RULE = 'must be "all", or a list of the ids of your accounts';
+
+/** The body of POST /v1/apikeys. */
+export const NewApiKey = v.strictObject({
+  title: Title,
+  account: v.union(
+    [
+      v.literal('all'),
+      v.pipe(
+        v.array(Id),
+        v.minLength(1, 'must name at least one account'),
+        v.maxLength(MAX_ACCOUNTS, `must name at most ${MAX_ACCOUNTS} accounts`),
+      ),
+    ],
+    RULE,
+  ),
+  scopes: v.optional(
+    v.pipe(
+      v.array(v.picklist(SCOPES, SCOPES_RULE), SCOPES_RULE),
+      v.minLength(1, SCOPES_RULE),
+      v.transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope))),
+    ),
+    [...SCOPES],
+  ),
+});

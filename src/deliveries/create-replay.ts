@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { type Contents, newestBefore } from './range.ts';
-import { lockSendable, type Sendable } from './request-redelivery.ts';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { type Contents, newestBefore } from './list-deliveries.ts';
+import { lockSendable, type Sendable } from './redelivery.ts';
 
 /** The statuses that a delivery can be replayed from. */
 export const REPLAYABLE = ['failed', 'delivered'] as const;

@@ -1,19 +1,24 @@
 import { once } from 'node:events';
+import { PortTakenError } from '../api/http-server.ts';
 import { Failure } from '../cli/failure.ts';
-import { followImport, ImportAnswer, type ImportState } from '../cli/import-follow.ts';
-import type { Config } from '../config.ts';
-import { formatCount } from '../counts.ts';
-import { PortTakenError } from '../http/server.ts';
-import { createLog } from '../log.ts';
+import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
+import type { Config } from '../platform/config/config.ts';
+import { formatCount } from '../platform/counts.ts';
+import { createLog } from '../platform/log.ts';
 import { ROLES, type Service, startService } from '../service.ts';
-import { type BankMonth, importBankMonth, readBankMonth } from './bank-month.ts';
-import { createDemoCustomer, type DemoCustomer } from './demo-customer.ts';
-import { firstDate, readStatement, renderNdjson, type Statement } from './example-statement.ts';
-import { NO_PROGRESS, watchDeliveries } from './progress.ts';
-import { findProblems, type Outcome, renderOutcomes } from './report.ts';
+import {
+  type BankMonth,
+  firstDate,
+  importBankMonth,
+  readBankMonth,
+  readStatement,
+  renderNdjson,
+  type Statement,
+} from './bank-files.ts';
+import { createDemoCustomer, type DemoCustomer, matches, SUBSCRIPTIONS } from './demo-customer.ts';
+import { findProblems, NO_PROGRESS, type Outcome, renderOutcomes, watchDeliveries } from './report.ts';
 import type { Screen } from './screen.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';
-import { matches, SUBSCRIPTIONS } from './subscriptions.ts';
 
 export interface DemoOptions {
   config: Config;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../cli/failure.ts';
-import { ImportAnswer } from '../cli/import-follow.ts';
+import { ImportAnswer } from '../cli/import-progress.ts';
+import type { ExampleMovement } from './bank-files.ts';
 import type { DemoCustomer } from './demo-customer.ts';
-import type { ExampleMovement } from './example-statement.ts';
 
 const INTERVAL = 1_000;
 

@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zipSync } from 'fflate';
-import { SourceAnswer } from '../cli/commands/sources-view.ts';
-import { ImportAnswer } from '../cli/import-follow.ts';
-import { formatCount } from '../counts.ts';
-import type { BankMonth } from './bank-month.ts';
+import { SourceAnswer } from '../cli/commands/sources.ts';
+import { ImportAnswer } from '../cli/import-progress.ts';
+import { formatCount } from '../platform/counts.ts';
+import type { BankMonth } from './bank-files.ts';
 import type { DemoCustomer } from './demo-customer.ts';
-import type { Sight } from './trouble-watch.ts';
+import type { Sight } from './trouble-demo.ts';
 import { DEAD_URL } from './trouble-webhooks.ts';
 
 const FOLDER = 'inbox';

@@ -1,9 +1,8 @@
-import { WebhookAnswer } from '../cli/commands/webhooks-view.ts';
-import { formatCount } from '../counts.ts';
+import { WebhookAnswer } from '../cli/commands/webhooks.ts';
+import { formatCount } from '../platform/counts.ts';
 import type { Addressee, DemoCustomer } from './demo-customer.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';
-import type { PlannedCustomer, PlannedWebhook } from './trouble-plan.ts';
-import type { Sight } from './trouble-watch.ts';
+import type { PlannedCustomer, PlannedWebhook, Sight } from './trouble-demo.ts';
 
 /** The discard service (RFC 863), which hardly any machine has: nothing listens there. */
 export const DEAD_URL = 'http://127.0.0.1:9/';

@@ -1,9 +1,8 @@
 import type { DataSource } from 'typeorm';
-import { type Caller, maySee } from '../http/environment.ts';
-import { UNKNOWN_ACCOUNT } from '../importing/chunks.ts';
-import type { Movement } from '../importing/movement.ts';
-import { isOfRemovedTime, type RemovedTime, removedTimeIssue } from '../importing/removed-time.ts';
-import type { ValidationIssue } from '../validation.ts';
+import { type Caller, maySee } from '../customers/caller.ts';
+import type { ValidationIssue } from '../platform/validation.ts';
+import { UNKNOWN_ACCOUNT } from './chunks.ts';
+import { isOfRemovedTime, type Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
 
 /** Customers whose accounts a process caches. */
 const CACHED_CUSTOMERS = 10_000;

@@ -1,18 +1,17 @@
 import type { DataSource } from 'typeorm';
 import type * as v from 'valibot';
-import type { Caller } from '../http/environment.ts';
-import { Problem } from '../http/problem.ts';
-import { ADVICE } from '../importing/advice.ts';
-import { runDry } from '../importing/dry-run.ts';
-import { FORMATS, isFormatName } from '../importing/formats/index.ts';
-import { cutIntoParts } from '../importing/parts.ts';
-import type { Upload } from '../importing/stage.ts';
-import { createAccountFinder } from '../importing/statements/find-account.ts';
-import type { StatementFormats } from '../importing/statements/formats.ts';
-import { readStatementFile } from '../importing/statements/read-file.ts';
+import type { Caller } from '../customers/caller.ts';
+import { Problem } from '../platform/problems/problem.ts';
+import type { StatementFormats } from '../statements/formats.ts';
+import { ADVICE } from '../statements/unreadable.ts';
 import { createByteBudget } from './byte-budget.ts';
-import { readDryAccounts } from './dry-run-accounts.ts';
-import { type DryRunView, viewDryRun } from './dry-run-view.ts';
+import { runDry } from './dry-run.ts';
+import { type DryRunView, readDryAccounts, viewDryRun } from './dry-run-view.ts';
+import { createAccountFinder } from './find-account.ts';
+import { cutIntoParts } from './parts.ts';
+import { readStatementFile } from './read-file.ts';
+import { FORMATS, isFormatName } from './rows.ts';
+import type { Upload } from './stage.ts';
 
 const SECOND = 1_000;
 

@@ -1,10 +1,13 @@
+import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { Count, IdView } from '../http/schemas.ts';
-import { type DryRun, type DryStatement, MAX_LISTED } from '../importing/dry-run.ts';
-import { formatAmount } from '../importing/formats/money.ts';
-import type { MinorUnits } from '../importing/formats/statement.ts';
-import type { Movement } from '../importing/movement.ts';
-import type { DryAccount } from './dry-run-accounts.ts';
+import type { NewAccount } from '../customers/accounts.ts';
+import { type Caller, maySee } from '../customers/caller.ts';
+import { Count, IdView } from '../platform/validation.ts';
+import type { MinorUnits } from '../statements/statement.ts';
+import { formatAmount } from '../statements/values.ts';
+import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run.ts';
+import type { KnownAccount } from './find-account.ts';
+import type { Movement, RemovedTime } from './movement.ts';
 
 /** What the answer to a dry run of an import looks like. */
 
@@ -181,5 +184,46 @@ function viewStatement(
     debits: sum(totals?.debits),
     closing: sum(totals?.closing),
     difference: sum(totals?.difference),
+  };
+}
+
+/** The accounts of a dry run: those that the caller can see, and those that an import would create. */
+
+export interface DryAccount extends KnownAccount {
+  bank: string;
+  title: string;
+  /** An import would create it, and `id` is one that no account has. */
+  isNew: boolean;
+}
+
+/** By the foreign key's index: a customer has few accounts. */
+const ACCOUNTS = `
+  SELECT a.id, a.currency, a.iban, a.number, a.title, b.name AS bank
+  FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.customer_id = ? AND a.status <> 'deleting' ORDER BY a.id`;
+
+const REMOVED = 'SELECT removals, removed_before AS removedBefore FROM import_locks WHERE customer_id = ?';
+
+/** New accounts are numbered from here, downwards. Ids in the database stay below 2^53. */
+const LARGEST_ID = 10n ** 18n - 1n;
+
+/** Reads the accounts that the caller can see. */
+export async function readDryAccounts(database: DataSource, caller: Caller) {
+  const rows = await database.query<Omit<DryAccount, 'isNew'>[]>(ACCOUNTS, [caller.customerId]);
+  const visible = rows.filter(({ id }) => maySee(caller, id));
+  const accounts = new Map(visible.map((row): [string, DryAccount] => [row.id, { ...row, isNew: false }]));
+  const [removed] = await database.query<RemovedTime[]>(REMOVED, [caller.customerId]);
+  let added = 0n;
+  return {
+    removedTime: removed ?? { removals: 0, removedBefore: null },
+    all: (): KnownAccount[] => [...accounts.values()],
+    ids: (): ReadonlySet<string> => new Set(accounts.keys()),
+    find: (id: string): DryAccount | undefined => accounts.get(id),
+    async add({ bank, title, currency, iban, number = null }: NewAccount): Promise<{ id: string }> {
+      const id = String(LARGEST_ID - added);
+      added += 1n;
+      const name = 'name' in bank ? bank.name : '';
+      accounts.set(id, { id, bank: name, title, currency, iban, number, isNew: true });
+      return { id };
+    },
   };
 }

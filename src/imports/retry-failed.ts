@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 
 /**
  * Which accounts the import's rows may have depends on the API key that sent it. Deleting a key takes the same lock, so a key that

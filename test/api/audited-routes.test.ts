@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { useSourcesDir } from '../collecting/folder-source.ts';
+import { useSourcesDir } from '../sources/folder-source.ts';
 import { type Operation, readOperations } from '../support/operations.ts';
 import { useService } from '../support/service.ts';
 import { createWorld, idsOf, type World } from '../support/world.ts';

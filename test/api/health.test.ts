@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/platform/version.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../src/addresses/address-guard.ts';
 import { createApp } from '../../src/api/app.ts';
-import { createStatementFormats } from '../../src/importing/statements/formats.ts';
+import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
+import { createStatementFormats } from '../../src/statements/formats.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { queueImports } from '../../src/queues/jobs.ts';
+import { queueImports } from '../../src/platform/queues/queues.ts';
 import { createAccount, largeImport, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 

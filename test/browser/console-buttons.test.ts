@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useSourcesDir } from '../collecting/folder-source.ts';
+import { useSourcesDir } from '../sources/folder-source.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
 import { createTrouble, type Trouble } from '../support/trouble.ts';

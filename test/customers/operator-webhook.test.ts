@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { setOperatorWebhook } from '../../src/customers/operator-webhook.ts';
-import { SEALED } from '../../src/database/secret-box.ts';
-import { createWebhookSecret } from '../../src/delivering/posting/signature.ts';
+import { createWebhookSecret } from '../../src/deliveries/posting/signature.ts';
+import { SEALED } from '../../src/platform/database/secret-box.ts';
+import { setOperatorWebhook } from '../../src/webhooks/operator-webhook.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });

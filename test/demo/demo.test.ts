@@ -4,10 +4,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { readConfig } from '../../src/config.ts';
 import { startOnSomePort } from '../../src/demo/demo.ts';
 import { createScreen } from '../../src/demo/screen.ts';
-import { findRunning } from '../../src/embedded/servers.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { findRunning } from '../../src/platform/embedded/servers.ts';
 import { until } from '../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createScreen } from '../../src/demo/screen.ts';
-import { watchSights } from '../../src/demo/trouble-watch.ts';
-import { findRunning } from '../../src/embedded/servers.ts';
+import { watchSights } from '../../src/demo/trouble-demo.ts';
+import { findRunning } from '../../src/platform/embedded/servers.ts';
 import { until } from '../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 

@@ -1,7 +1,7 @@
 import { openSync, writeSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { checkNotification } from '../../src/receiving/verification.ts';
+import { checkNotification } from '../../src/cli/verification.ts';
 import { answerLine, arrivalLine } from './receipts.ts';
 import type { ReceiverMode } from './receiver-modes.ts';
 

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { prepareMysql } from '../../src/embedded/mysql.ts';
-import { provide } from '../../src/embedded/provision.ts';
-import { prepareRedis } from '../../src/embedded/redis.ts';
+import { prepareMysql } from '../../src/platform/embedded/mysql.ts';
+import { provide } from '../../src/platform/embedded/provision.ts';
+import { prepareRedis } from '../../src/platform/embedded/redis.ts';
 
 const START_LIMIT = 60_000;
 

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limitWork } from '../../src/imports/dry-run-answer.ts';
-import { mt940, type TestEntry } from '../importing/statements/statement-files.ts';
 import { movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createDryRunCustomer } from './dry-run-customer.ts';
+import { mt940, type TestEntry } from './statement-files.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 

@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { mt940, type TestEntry } from '../importing/statements/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { createDryRunCustomer, IBAN } from './dry-run-customer.ts';
+import { mt940, type TestEntry } from './statement-files.ts';
 
 const PROFILES_DIR = mkdtempSync(join(tmpdir(), 'dry-run-profiles-'));
 writeFileSync(

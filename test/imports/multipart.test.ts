@@ -1,13 +1,12 @@
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { mt940, type TestEntry } from '../importing/statements/statement-files.ts';
 import { createAccount, importDone } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { countRows } from '../support/rows.ts';
-import type { Answer } from '../support/service.ts';
-import { useService } from '../support/service.ts';
+import { type Answer, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { mt940, type TestEntry } from './statement-files.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 

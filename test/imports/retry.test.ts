@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createImporter } from '../../src/importing/importer.ts';
-import { createStatementFormats } from '../../src/importing/statements/formats.ts';
+import { createImporter } from '../../src/imports/importer.ts';
+import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { mt940 } from '../importing/statements/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { mt940 } from './statement-files.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 

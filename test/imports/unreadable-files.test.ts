@@ -2,13 +2,13 @@ import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { zipSync } from 'fflate';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { mt940, type TestEntry } from '../importing/statements/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { countRows } from '../support/rows.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { mt940, type TestEntry } from './statement-files.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 

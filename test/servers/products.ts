@@ -1,4 +1,4 @@
-import { ask, tell } from '../embedded/clients.ts';
+import { ask, tell } from '../platform/embedded/clients.ts';
 import type { ServerPackage } from './catalog.ts';
 
 /**

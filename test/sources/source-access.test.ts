@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from '../../src/customers/keys.ts';
-import { createFolderCustomer, useFolderService } from '../collecting/folder-source.ts';
-import { mt940 } from '../importing/statements/statement-files.ts';
+import { mt940 } from '../imports/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { until } from '../support/until.ts';
+import { createFolderCustomer, useFolderService } from './folder-source.ts';
 
 const { service, sourcesDir } = useFolderService();
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createFolderCustomer, useFolderService } from '../collecting/folder-source.ts';
-import { mt940 } from '../importing/statements/statement-files.ts';
+import { mt940 } from '../imports/statement-files.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { createFolderCustomer, useFolderService } from './folder-source.ts';
 
 const { service, sourcesDir } = useFolderService();
 const withoutFolders = useService({ roles: ['api'] });

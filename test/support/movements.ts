@@ -1,4 +1,4 @@
-import { MAX_INLINE } from '../../src/importing/inline-imports.ts';
+import { MAX_INLINE } from '../../src/imports/group-commit.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 

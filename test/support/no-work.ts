@@ -1,4 +1,4 @@
-import type { Totals } from '../../src/ops/totals.ts';
+import type { Totals } from '../../src/console/totals.ts';
 
 /** The totals of an installation in which nothing is to be done. */
 export const NO_WORK: Totals = {

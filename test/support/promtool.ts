@@ -1,5 +1,5 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { installPackages } from '../../src/embedded/apt.ts';
+import { installPackages } from '../../src/platform/embedded/apt.ts';
 
 /** Checks of Prometheus must run here: a missing promtool is a failure. `.ci/run` sets it, as for the receivers' languages. */
 const MUST_RUN = process.env.TEST_ALL_LANGUAGES === 'true';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { inject, onTestFinished } from 'vitest';
-import { redisOptions } from '../../src/queues/connection.ts';
+import { redisOptions } from '../../src/platform/queues/connection.ts';
 
 /**
  * Stands between a connection and the Redis of the tests, until the test ends. While it hangs, Redis gets nothing: connections stay

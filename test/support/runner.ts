@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
-import { createAddressGuard } from '../../src/addresses/address-guard.ts';
-import { createPoster, type Poster } from '../../src/delivering/posting/post.ts';
-import { createRunner, type Runner, type RunnerOptions } from '../../src/delivering/runner.ts';
+import { createPoster, type Poster } from '../../src/deliveries/posting/post.ts';
+import { createRunner, type Runner, type RunnerOptions } from '../../src/deliveries/runner.ts';
+import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
 import type { TestService } from './service.ts';
 
 export interface TestRunner extends Runner {

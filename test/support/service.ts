@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { type Config, readConfig } from '../../src/config.ts';
 import { createCustomer, type NewCustomer } from '../../src/customers/customers.ts';
-import { createLog } from '../../src/log.ts';
-import type { Runtime } from '../../src/runtime.ts';
+import { type Config, readConfig } from '../../src/platform/config/config.ts';
+import { createLog } from '../../src/platform/log.ts';
+import type { Runtime } from '../../src/platform/runtime.ts';
 import { ROLES, type RoleName, type Service, startService } from '../../src/service.ts';
 import { useDatabase } from './database.ts';
 import { requireDocumented } from './document.ts';

@@ -1,4 +1,4 @@
-import type { Sql, WriteResult } from '../../src/database/transaction.ts';
+import type { Sql, WriteResult } from '../../src/platform/database/transaction.ts';
 
 /** Stores movements and their matches as an import does, with SQL only. @returns the ids of the movements. */
 export async function storeMovements(

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import type { FormatName } from '../../importing/formats/index.ts';
-import { loadProfiles } from '../../importing/formats/profiles/load.ts';
-import type { StatementFormat } from '../../importing/statements/formats.ts';
-import type { CommandContext } from '../context.ts';
-import { type Column, renderColumns } from '../table-output.ts';
+import { loadProfiles } from '../../imports/load-profiles.ts';
+import type { FormatName } from '../../imports/rows.ts';
+import type { StatementFormat } from '../../statements/formats.ts';
+import type { CommandContext } from '../output.ts';
+import { type Column, renderColumns } from '../output.ts';
 
 interface Format {
   name: string;

@@ -1,21 +1,21 @@
 import { Command } from 'commander';
 import type * as v from 'valibot';
-import { countOf } from '../../counts.ts';
 import { DryRunView } from '../../imports/dry-run-view.ts';
+import { countOf } from '../../platform/counts.ts';
 import type { Api } from '../api-client.ts';
 import { withOptionName } from '../command-access.ts';
-import type { CommandContext } from '../context.ts';
 import { printDryRun } from '../dry-run-output.ts';
 import { Failure, NegativeAnswer } from '../failure.ts';
 import {
+  createProgress,
   describeRows,
   followImport,
   ImportAnswer,
   type ImportState,
   isAllRejected,
   rowsDone,
-} from '../import-follow.ts';
-import { createProgress } from '../import-progress.ts';
+} from '../import-progress.ts';
+import type { CommandContext } from '../output.ts';
 import { withApi } from '../service-access.ts';
 import {
   findStatementFile,

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
-import { type Received, startReceiver } from '../../receiving/receiver.ts';
-import { type Checked, checkNotification, isSecret } from '../../receiving/verification.ts';
-import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
-import { oneLine } from '../table-output.ts';
+import type { CommandContext } from '../output.ts';
+import { type Received, startReceiver } from '../receiver.ts';
+import { oneLine } from '../text.ts';
 import { parsePort } from '../values.ts';
+import { type Checked, checkNotification, isSecret } from '../verification.ts';
 
 const ACCEPTED = 204;
 const NOT_GENUINE = 401;

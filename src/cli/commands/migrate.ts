@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import type { CommandContext } from '../context.ts';
 import { withInstallation } from '../open-service.ts';
+import type { CommandContext } from '../output.ts';
 
 /** `ledgerbell migrate` */
 export const migrateCommand = (context: CommandContext) =>

@@ -1,12 +1,12 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
-import { countOf } from '../../counts.ts';
+import { ReplayView } from '../../api/routes/webhooks/replay.ts';
 import { REPLAYABLE, type Replayable } from '../../deliveries/create-replay.ts';
-import { ReplayView } from '../../deliveries/replay.ts';
+import { countOf } from '../../platform/counts.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext } from '../output.ts';
 import { parseId, readMomentUtc } from '../values.ts';
-import { WebhookAnswer } from './webhooks-view.ts';
+import { WebhookAnswer } from './webhooks.ts';
 
 const Replay = v.looseObject(ReplayView.entries);
 

@@ -1,14 +1,13 @@
 import { Command } from 'commander';
-import { formatCount } from '../../counts.ts';
-import type { Deletion } from '../../deleting/deletions.ts';
-import { formatMoment } from '../../moment.ts';
-import type { ConsoleSource } from '../../ops/console/source-rows.ts';
-import type { UnfinishedImport, WebhookNeedingAttention } from '../../ops/console-queries.ts';
-import type { ZoneOffset } from '../../zone-offset.ts';
-import type { CommandContext } from '../context.ts';
+import type { ConsoleSource } from '../../console/sources/source-rows.ts';
+import type { UnfinishedImport, WebhookNeedingAttention } from '../../console/totals.ts';
+import { formatCount } from '../../platform/counts.ts';
+import { formatMoment, type ZoneOffset } from '../../platform/moment.ts';
+import type { Deletion } from '../../upkeep/deletion/deletions.ts';
 import { NegativeAnswer } from '../failure.ts';
+import type { CommandContext } from '../output.ts';
+import { type Column, renderColumns, renderFacts } from '../output.ts';
 import { findProblems, readStatus, type StatusReport } from '../status-report.ts';
-import { type Column, renderColumns, renderFacts } from '../table-output.ts';
 
 /** `ledgerbell status` */
 export const statusCommand = (context: CommandContext) =>

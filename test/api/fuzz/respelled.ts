@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+
 /** The same number written otherwise, and numbers that wrap around to it in 64 bits; of a delivery's id the second number. */
 export const respelled = (id: fc.Arbitrary<string>) =>
   fc.tuple(id, fc.nat(12)).map(([whole, way]) => {

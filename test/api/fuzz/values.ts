@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import { encodeCursor } from '../../../src/http/cursor.ts';
-import type { JsonSchema } from '../../support/json-schema.ts';
-import { disagreements } from '../../support/json-schema.ts';
+import { encodeCursor } from '../../../src/api/paging.ts';
+import { disagreements, type JsonSchema } from '../../support/json-schema.ts';
 import type { World } from '../../support/world.ts';
 import { literal, type Node } from './json-text.ts';
 

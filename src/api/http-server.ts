@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { Problem } from '../platform/problems/problem.ts';
+import { PROBLEMS } from '../platform/problems/problem-types.ts';
+import type { Role } from '../platform/runtime.ts';
+import { PROBLEM_TYPE, renderProblem } from './answer-problem.ts';
+
+const SECOND = 1_000;
+
+/** Long enough for any honest client's headers, short enough that slow senders cannot hold many connections open. */
+const HEADERS_TIMEOUT = 15 * SECOND;
+/** For a whole request. Enough for an import of a gigabyte over a modest connection. */
+const REQUEST_TIMEOUT = 600 * SECOND;
+/** How often connections are checked against these two timeouts. */
+const TIMEOUT_CHECKS = 5 * SECOND;
+
+/** How long a shutdown waits for running requests before it closes their connections. */
+const SHUTDOWN_GRACE = 5 * SECOND;
+
+/** Another program is using the port. */
+export class PortTakenError extends Error {
+  override name = 'PortTakenError';
+}
+
+export interface ServerOptions {
+  name: string;
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  /** The environment variable that sets the port, for the message of a PortTakenError. */
+  variable: 'PORT' | 'OPS_PORT';
+}
+
+/**
+ * Starts an HTTP server with the limits and timeouts that all listeners of the service share.
+ * @param fetch answers a request: the `fetch` of a Hono app.
+ * @returns the server, with the URL at which this machine reaches it.
+ * @throws {PortTakenError} when the port is taken, with a sentence that says what to do.
+ */
+export async function startServer(
+  fetch: Parameters<typeof getRequestListener>[0],
+  { name, host, port, variable }: ServerOptions,
+): Promise<Role & { url: string }> {
+  const listener = getRequestListener(fetch, { errorHandler: () => answerUnreadable() });
+  const receive = oneAtATime((request, answer) => {
+    if (!refuseManyHeaders(request, answer)) void listener(request, answer);
+  });
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT,
+      requestTimeout: REQUEST_TIMEOUT,
+      connectionsCheckingInterval: TIMEOUT_CHECKS,
+      maxHeaderSize: HEADER_BYTES,
+      // Node's own 400 has no body. Without a Host no URL can be formed, which answerUnreadable answers.
+      requireHostHeader: false,
+    },
+    receive,
+  );
+  // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own answer, a 417, has no body either.
+  server.on('checkExpectation', receive);
+  answerBrokenRequests(server);
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+      throw new PortTakenError(
+        `${variable} ${port} on ${host} is taken: set ${variable} to another one, or to 0 for any free one.`,
+      );
+    }
+    throw error;
+  }
+  return {
+    name,
+    url: urlOf(host, server.address() as AddressInfo),
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN_GRACE);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}
+
+function urlOf(host: string, { port }: AddressInfo): string {
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const KIB = 1024;
+
+/** Limit for the request line and all headers together. A URL that is too long is therefore a 431 too. */
+export const HEADER_BYTES = 16 * KIB;
+/** Several times what browsers and proxies send. Node itself would silently drop headers after the thousandth. */
+const MAX_HEADERS = 100;
+
+/** How long a client that is still sending has to read the answer before its connection is closed. */
+const LINGER = SECOND;
+
+/**
+ * Answers requests that Node's HTTP parser rejects, and that therefore never reach the app, in the format of all errors. The
+ * connection is closed, because there is no way to tell where the next request would begin.
+ */
+export function answerBrokenRequests(server: Server): void {
+  const answered = new WeakSet<object>();
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // More of a request that is already answered. Closing now could discard the answer before the client has read it.
+    if (answered.has(socket)) return;
+    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+    answered.add(socket);
+    const { status, headers, body } = render(problemOf(error.code));
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      'Connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+    setTimeout(() => socket.destroy(), LINGER).unref();
+  });
+}
+
+function problemOf(code: string | undefined): Problem {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new Problem(
+        'headers-too-large',
+        `The request line and the headers must be at most ${HEADER_BYTES / KIB} KiB in all.`,
+      );
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Problem('request-timeout', 'Send the headers, and then the body, without long pauses.');
+    default:
+      return new Problem('malformed', 'The request is not valid HTTP/1.1.');
+  }
+}
+
+/** Answers 400 to a request that Node's parser accepts, but whose target or Host header forms no valid URL. */
+export function answerUnreadable(): Response {
+  const { status, headers, body } = render(
+    new Problem('malformed', 'The target or the Host header of the request is not valid.'),
+  );
+  return new Response(body, { status, headers });
+}
+
+/**
+ * Answers 431 to a request with more than 100 headers, and keeps the connection open.
+ * @returns false for a request with at most 100 headers, which is not answered.
+ */
+export function refuseManyHeaders({ rawHeaders }: IncomingMessage, answer: ServerResponse): boolean {
+  // rawHeaders alternates names and values.
+  if (rawHeaders.length <= 2 * MAX_HEADERS) return false;
+  const { status, headers, body } = render(
+    new Problem('headers-too-large', `A request must have at most ${MAX_HEADERS} headers.`),
+  );
+  answer.writeHead(status, headers).end(body);
+  return true;
+}
+
+function render(problem: Problem) {
+  const requestId = randomUUID();
+  const body = renderProblem(problem, requestId);
+  return {
+    status: PROBLEMS[problem.problem].status,
+    headers: {
+      'Content-Type': PROBLEM_TYPE,
+      'Content-Length': String(Buffer.byteLength(body)),
+      'X-Request-Id': requestId,
+    },
+    body,
+  };
+}
+
+type Listener = (request: IncomingMessage, answer: ServerResponse) => void;
+
+/**
+ * Handles the requests of one connection one after the other, each once the previous answer has been sent. A client may
+ * pipeline requests (RFC 9112, section 9.3.2), and Node hands over all of them immediately. A client that pipelines without
+ * reading could otherwise make the service build hundreds of pages and keep them in memory.
+ */
+export function oneAtATime(listener: Listener): Listener {
+  const latest = new WeakMap<Socket, ServerResponse>();
+  return (request, answer) => {
+    const { socket } = request;
+    const before = latest.get(socket);
+    latest.set(socket, answer);
+    if (before === undefined || before.closed) return listener(request, answer);
+    before.once('close', () => {
+      if (!socket.destroyed) listener(request, answer);
+    });
+  };
+}

@@ -1,0 +1,136 @@
+import type { Readable } from 'node:stream';
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import { check, invalid, notFound, Problem } from '../platform/problems/problem.ts';
+import { Id } from '../platform/validation.ts';
+import type { ApiEnv } from './environment.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Largest JSON body of a resource, in bytes. */
+export const RESOURCE_BYTES = 256 * KIB;
+
+type Schema = v.GenericSchema<unknown, unknown>;
+
+/** The media type of the body, without its parameters. */
+export function mediaType(c: Context<ApiEnv>): string {
+  return (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/**
+ * Reads the body as JSON and validates it.
+ * @throws {Problem} 415 for another content type, 413 when it is too large, 400 when it is not JSON, 422 with each issue's path.
+ */
+export async function readJson<S extends Schema>(c: Context<ApiEnv>, schema: S): Promise<v.InferOutput<S>> {
+  requireMediaType(c, ['application/json']);
+  return check(schema, parseJson(await readBytes(c, RESOURCE_BYTES)));
+}
+
+/**
+ * @param encodings what the body may be compressed with.
+ * @throws {Problem} 415 for a body that is compressed in another way, and for another content type, naming the accepted ones.
+ */
+export function requireMediaType(
+  c: Context<ApiEnv>,
+  accepted: readonly string[],
+  encodings: readonly string[] = [],
+): void {
+  if (!accepted.includes(mediaType(c))) {
+    throw new Problem('unsupported-media-type', `The content type must be ${accepted.join(' or ')}.`);
+  }
+  const encoding = c.req.header('content-encoding');
+  if (encoding !== undefined && encoding !== 'identity' && !encodings.includes(encoding)) {
+    throw new Problem(
+      'unsupported-content-encoding',
+      'The body must not be compressed. Send it without Content-Encoding.',
+    );
+  }
+}
+
+const sizeOf = (bytes: number) => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
+
+const tooLarge = (limit: number) => new Problem('too-large', `The body must be at most ${sizeOf(limit)}.`);
+
+/**
+ * How many bytes the body may have: its Content-Length, or the limit if it has none.
+ * @throws {Problem} 413 when Content-Length exceeds the limit.
+ */
+export function declaredBytes(c: Context<ApiEnv>, limit: number): number {
+  const bytes = Number(c.req.header('content-length') ?? limit);
+  if (bytes > limit) throw tooLarge(limit);
+  return bytes;
+}
+
+/**
+ * Yields the body's bytes as they arrive. They are read from Node's request, because the web stream that Hono makes of it
+ * costs more than everything else that is done for a small import.
+ * @throws {Problem} 413 as soon as there are more than `limit`.
+ */
+export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGenerator<Uint8Array> {
+  declaredBytes(c, limit);
+  const { incoming } = c.env;
+  let bytes = 0;
+  try {
+    for await (const part of incoming.iterator({ destroyOnReturn: false })) {
+      bytes += part.length;
+      if (bytes > limit) throw tooLarge(limit);
+      yield part;
+    }
+  } finally {
+    // If the caller stops early, the rest is still in the connection, which the client may use for its next request.
+    incoming.resume();
+  }
+}
+
+/** Bodies that have been read: middleware and the handler of a request read the same one. */
+const bodies = new WeakMap<Readable, Promise<Buffer>>();
+
+/** The whole body. @throws {Problem} 413. */
+export function readBytes(c: Context<ApiEnv>, limit: number): Promise<Buffer> {
+  declaredBytes(c, limit);
+  const { incoming } = c.env;
+  const known = bodies.get(incoming);
+  if (known !== undefined) return known;
+  const body = collectBytes(incoming, limit);
+  bodies.set(incoming, body);
+  return body;
+}
+
+function collectBytes(incoming: Readable, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    incoming.on('data', (part: Buffer) => {
+      bytes += part.length;
+      // The rest is read and dropped, so that the answer reaches a client that is still sending.
+      if (bytes > limit) reject(tooLarge(limit));
+      else parts.push(part);
+    });
+    incoming.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
+    incoming.on('error', reject);
+  });
+}
+
+/** @throws {Problem} 400 when the bytes are not JSON in UTF-8 (RFC 8259, section 8.1). */
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new Problem('malformed-json', 'The body is not valid JSON in UTF-8.');
+  }
+}
+
+/** Validates the query string. Each parameter may be given once. @throws {Problem} 422 with the parameter's name. */
+export function readQuery<S extends Schema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> {
+  const repeated = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
+  if (repeated !== undefined) throw invalid([{ path: repeated[0], message: 'must be given only once' }]);
+  return check(schema, c.req.query());
+}
+
+/** Reads an id from the path. @throws {Problem} 404 when it cannot be an id. */
+export function readId(c: Context<ApiEnv>, what: string, name = 'id'): string {
+  const result = v.safeParse(Id, c.req.param(name));
+  if (!result.success) throw notFound(what);
+  return result.output;
+}

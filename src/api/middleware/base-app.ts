@@ -1,0 +1,118 @@
+import { isIP } from 'node:net';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import { Hono } from 'hono';
+import { requestId } from 'hono/request-id';
+import { TrieRouter } from 'hono/router/trie-router';
+import { secureHeaders } from 'hono/secure-headers';
+import ipaddr from 'ipaddr.js';
+import { type Address, contains, parseCidr, type Range } from '../../platform/addresses/ip-ranges.ts';
+import type { Log } from '../../platform/log.ts';
+import { notFound, Problem } from '../../platform/problems/problem.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { answerError } from '../answer-problem.ts';
+import { type ApiEnv, createMiddleware } from '../environment.ts';
+
+/** Creates an app with what all listeners share: request ids, the client's address, the request log and error answers. */
+export function createBaseApp({ config, log }: Pick<Runtime, 'config' | 'log'>): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  app.use(requestId(), identifyClient(config.trustedProxies), requestLog(log));
+  app.onError((error, c) => answerError(error, c, log));
+  return app;
+}
+
+/**
+ * Answers requests that no route has taken: 405 with Allow (RFC 9110, section 15.5.6) if the path exists for other methods,
+ * else 404. Call it after the last route.
+ */
+export function answerUnrouted(app: Hono<ApiEnv>): void {
+  const methods = new TrieRouter<string>();
+  const known = new Set<string>();
+  for (const { method, path } of app.routes) {
+    if (method === 'ALL') continue;
+    methods.add(method, path, method);
+    known.add(method);
+  }
+  app.notFound((c) => {
+    const allowed = [...known].filter((method) => methods.match(method, c.req.path)[0].length > 0);
+    // If the path does take the method, its route found nothing, such as a missing file of a page: 404.
+    if (allowed.length === 0 || allowed.includes(c.req.method)) throw notFound('path');
+    throw new Problem('method-not-allowed', `This path takes ${allowed.join(', ')}.`, {
+      headers: { Allow: allowed.join(', ') },
+    });
+  });
+}
+
+/**
+ * Sets `clientAddress`, for throttling and for the log.
+ * @param trustedProxies as in {@link createClientFinder}.
+ */
+export function identifyClient(trustedProxies: readonly string[]) {
+  const findClient = createClientFinder(trustedProxies);
+  return createMiddleware(async (c, next) => {
+    c.set('clientAddress', findClient(getConnInfo(c).remote.address, c.req.header('x-forwarded-for')));
+    await next();
+  });
+}
+
+/**
+ * Creates a function that finds the address a request comes from. Each proxy appends the address of its own client to
+ * `X-Forwarded-For`, and what stands before that may be forged. The list is therefore read from its end, as long as the
+ * address found so far belongs to a trusted proxy. Reading ends at an entry that is not a plain IP address.
+ *
+ * The function takes the address of the connection and the header. It returns IPv4-mapped addresses as IPv4, and `undefined`
+ * when the connection is already gone.
+ * @param trustedProxies CIDR ranges of proxies whose `X-Forwarded-For` is believed (TRUSTED_PROXIES).
+ */
+export function createClientFinder(trustedProxies: readonly string[]) {
+  const trusted = trustedProxies.map(parseCidr).map(unmapRange);
+  const isTrusted = (address: Address) => trusted.some((range) => contains(range, address));
+  return (remote: string | undefined, forwardedFor: string | undefined): string | undefined => {
+    const entries = trusted.length === 0 ? [] : (forwardedFor?.split(',') ?? []);
+    let client = parseAddress(remote);
+    while (client !== undefined && isTrusted(client)) {
+      const previous = parseAddress(entries.pop()?.trim());
+      if (previous === undefined) break;
+      client = previous;
+    }
+    return client?.toString();
+  };
+}
+
+function parseAddress(text: string | undefined): Address | undefined {
+  // ipaddr.js alone would also read "10" and "0x7f.1" as addresses.
+  return text === undefined || isIP(text) === 0 ? undefined : ipaddr.process(text);
+}
+
+/** Turns a range of IPv4-mapped addresses into the IPv4 range, because addresses are compared as IPv4. */
+function unmapRange([address, bits]: Range): Range {
+  const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96;
+  return isMapped ? [address.toIPv4Address(), bits - 96] : [address, bits];
+}
+
+/** Logs one line per request. Query, headers and body are left out, because they may hold account data and keys. */
+export const requestLog = (log: Log) =>
+  createMiddleware(async (c, next) => {
+    const started = performance.now();
+    await next();
+    const { method, path } = c.req;
+    const durationMs = Math.round(performance.now() - started);
+    const { requestId, clientAddress } = c.var;
+    log.info({ requestId, clientAddress, method, path, status: c.res.status, durationMs }, 'request');
+  });
+
+type Policy = NonNullable<NonNullable<Parameters<typeof secureHeaders>[0]>['contentSecurityPolicy']>;
+
+/** Security headers for HTML pages; the API's JSON needs none of them. @param policy what the page may load. */
+export const pageHeaders = (policy: Policy) =>
+  secureHeaders({
+    contentSecurityPolicy: {
+      frameAncestors: ["'none'"],
+      baseUri: ["'none'"],
+      formAction: ["'self'"],
+      ...policy,
+    },
+    // With the default, no-referrer, browsers send `Origin: null` with a page's own forms, which are then refused.
+    referrerPolicy: 'same-origin',
+    // The proxy that terminates TLS decides about this for the whole host.
+    strictTransportSecurity: false,
+  });

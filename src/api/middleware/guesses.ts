@@ -1,0 +1,76 @@
+import ipaddr from 'ipaddr.js';
+import type { Caller } from '../../customers/caller.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { createQuota, tooManyRequests, WINDOW_SECONDS } from './rate-limit.ts';
+
+/** Unknown keys that one client may send in 10 s. */
+const GUESSES = 100;
+
+/** How many valid keys this process remembers. */
+const MAX_PROVEN = 10_000;
+
+export interface Attempt {
+  /** SHA-256 of the key. */
+  hash: Buffer;
+  /** The address that the request comes from. */
+  address: string | undefined;
+  find: () => Promise<Caller | null>;
+}
+
+/**
+ * Throttles the guessing of API keys. A client that has sent 100 unknown keys within 10 s is answered 429 until the 10 s are
+ * over. Its keys are not looked up during that time, so a correct guess looks like a wrong one. A client is an IPv4 address or
+ * an IPv6 /64, because a client with one address of a /64 can use all of them. The count is shared by all processes; while
+ * Redis is unreachable, each process counts alone.
+ *
+ * A key that was valid in this process before is let through, because other clients may share the guesser's address. Behind a
+ * proxy that is not in TRUSTED_PROXIES, all clients do.
+ */
+export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
+  const unknownKeys = createQuota({ redis, prefix: `${prefix}:guesses`, limit: GUESSES });
+  const proven = new Set<string>();
+
+  function refuseTooMany(address: string | undefined): void {
+    const left = unknownKeys.look(nameClient(address));
+    if (!left.exhausted) return;
+    throw tooManyRequests(
+      'too-many-unknown-keys',
+      left,
+      `More than ${GUESSES} unknown API keys came from this address within ${WINDOW_SECONDS} s.`,
+    );
+  }
+
+  function remember(name: string): void {
+    // Adding it again moves it to the end, so that the first one is the least recently used.
+    proven.delete(name);
+    proven.add(name);
+    if (proven.size <= MAX_PROVEN) return;
+    const [oldest = name] = proven;
+    proven.delete(oldest);
+  }
+
+  /** @throws {Problem} 429 after too many unknown keys. */
+  return async function attempt({ hash, address, find }: Attempt): Promise<Caller | null> {
+    const name = hash.toString('base64');
+    const isProven = proven.has(name);
+    if (!isProven) refuseTooMany(address);
+    const caller = await find();
+    // Checked again, so that concurrent requests that passed the first check learn nothing beyond the limit either.
+    if (!isProven) refuseTooMany(address);
+    if (caller !== null) remember(name);
+    else {
+      proven.delete(name);
+      unknownKeys.take(nameClient(address));
+    }
+    return caller;
+  };
+}
+
+/** One name for all addresses that one client can easily use: the IPv4 address, or the /64 of an IPv6 address. */
+export function nameClient(address: string | undefined): string {
+  if (address === undefined || !ipaddr.isValid(address)) return 'unknown';
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  const network = parsed.parts.slice(0, 4).map((part) => part.toString(16));
+  return `${network.join(':')}::/64`;
+}

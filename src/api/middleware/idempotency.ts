@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
+import type { Caller } from '../../customers/caller.ts';
+import { SEALED } from '../../platform/database/secret-box.ts';
+import type { Sql, WriteResult } from '../../platform/database/transaction.ts';
+import { invalid, Problem } from '../../platform/problems/problem.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { type ApiEnv, createMiddleware } from '../environment.ts';
+import { RESOURCE_BYTES, readBytes } from '../input.ts';
+
+/** Index of all: the primary key. */
+const RESERVE = `
+  INSERT IGNORE INTO idempotency_keys (customer_id, idempotency_key, request_hash) VALUES (?, ?, ?)`;
+
+/** A process that died left a request without a response. A small request takes far less than a minute. */
+const RELEASE_STALE = `
+  DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?
+    AND (created_at < NOW(6) - INTERVAL 24 HOUR OR (status IS NULL AND created_at < NOW(6) - INTERVAL 1 MINUTE))`;
+
+const READ = `
+  SELECT HEX(request_hash) AS request_hash, status, response FROM idempotency_keys
+  WHERE customer_id = ? AND idempotency_key = ?`;
+
+const KEEP_RESPONSE = `
+  UPDATE idempotency_keys SET status = ?, response = ? WHERE customer_id = ? AND idempotency_key = ?`;
+
+const RELEASE = 'DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?';
+
+interface StoredRequest {
+  request_hash: string;
+  /** Of a success. */
+  status: 200 | 202 | null;
+  response: string | null;
+}
+
+/**
+ * Carries out a POST with an Idempotency-Key once: a repeated request gets the stored response. Only successes are stored, sealed,
+ * since they may hold secrets. After an error the same request may be sent again.
+ */
+export const idempotentRequests = ({ database, secrets }: Pick<Runtime, 'database' | 'secrets'>) =>
+  createMiddleware(async (c, next) => {
+    // An import keeps its key itself, in the transaction that accepts it.
+    if (c.req.method !== 'POST' || c.req.path === '/v1/imports') return next();
+    const key = readIdempotencyKey(c);
+    if (key === null) return next();
+    const { customerId } = c.get('caller');
+    const { pathname, search } = new URL(c.req.url);
+    const body = await readBytes(c, RESOURCE_BYTES);
+    const hash = createHash('sha256').update(`${pathname}${search}\n`).update(body).digest();
+
+    await database.query(RELEASE_STALE, [customerId, key]);
+    const reserved = await database.query<WriteResult>(RESERVE, [customerId, key, hash]);
+    if (reserved.affectedRows === 0) {
+      const earlier = await readRequest(database, customerId, key);
+      if (earlier === undefined) throw requestInProgress();
+      if (earlier.request_hash !== hash.toString('hex').toUpperCase()) throw keyReused();
+      if (earlier.status === null || earlier.response === null) throw requestInProgress();
+      const response = secrets.open(earlier.response, SEALED.idempotentResponse(customerId, key));
+      return c.body(response, earlier.status, {
+        'Content-Type': 'application/json',
+        'Cache-Control': 'no-store',
+      });
+    }
+
+    await next();
+    if (c.res.ok) {
+      const text = await c.res.clone().text();
+      const response = secrets.seal(text, SEALED.idempotentResponse(customerId, key));
+      await database.query(KEEP_RESPONSE, [c.res.status, response, customerId, key]);
+    } else {
+      await database.query(RELEASE, [customerId, key]);
+    }
+  });
+
+async function readRequest(sql: Sql, customerId: string, key: string): Promise<StoredRequest | undefined> {
+  const [request] = await sql.query<StoredRequest[]>(READ, [customerId, key]);
+  return request;
+}
+
+/** Printable ASCII, without a space at either end: HTTP does not transmit these. */
+export const IDEMPOTENCY_KEY = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
+
+/**
+ * Reads the Idempotency-Key: a string of RFC 8941 in quotes, as the draft for this header has it, or the bare text that most
+ * clients send. An API key limited to accounts has its idempotency keys to itself: a shared one would lead to what it may not see.
+ * @returns null when there is none.
+ * @throws {Problem} 422.
+ */
+export function readIdempotencyKey(c: Context<ApiEnv>): string | null {
+  const key = c.req.header('idempotency-key');
+  if (key === undefined) return null;
+  if (!IDEMPOTENCY_KEY.test(key)) {
+    throw invalid([
+      {
+        path: 'Idempotency-Key',
+        message: 'must be 1 to 255 printable ASCII characters, without a space at either end',
+      },
+    ]);
+  }
+  return scopeOf(c.get('caller'), key);
+}
+
+function scopeOf({ accountIds, apiKeyId }: Caller, key: string): string {
+  if (accountIds === 'all') return key;
+  return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');
+}
+
+/** 409 while the first request with a key has no response yet. */
+export const requestInProgress = () =>
+  new Problem(
+    'request-in-progress',
+    'A request with this Idempotency-Key is in progress. Wait for its answer.',
+    {
+      headers: { 'Retry-After': '1' },
+    },
+  );
+
+/** 409 for a key that came with another request before. */
+export const keyReused = () =>
+  new Problem(
+    'idempotency-key-reused',
+    'This Idempotency-Key was used for another request within 24 hours. Use a new key for a new request.',
+  );

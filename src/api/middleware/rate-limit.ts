@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import { Problem } from '../../platform/problems/problem.ts';
+import type { ProblemName } from '../../platform/problems/problem-types.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { createMiddleware } from '../environment.ts';
+
+const SECOND = 1_000;
+
+/** Default length of a window. A quota allows its limit once per window. */
+export const WINDOW_SECONDS = 10;
+
+/** Milliseconds between two reports of a window to Redis. */
+const REPORT_EVERY = 100;
+
+/** How many windows a process keeps in memory. The count of a dropped window is still in Redis. */
+const MAX_WINDOWS = 10_000;
+
+/** What a name has left of its limit. */
+export interface Left {
+  exhausted: boolean;
+  remaining: number;
+  /** Whole seconds until the window is over, at least 1. */
+  seconds: number;
+}
+
+export interface Quota {
+  /** Counts one use. If nothing is left, it counts nothing and returns `exhausted`. */
+  take(name: string): Left;
+  /** What is left, without counting. */
+  look(name: string): Left;
+}
+
+interface Window {
+  /** Uses reported to Redis. Once Redis has answered, the uses of all processes. */
+  counted: number;
+  /** Uses counted here and not yet reported. */
+  unreported: number;
+  reporting: boolean;
+  /** Milliseconds on the monotonic clock. */
+  endsAt: number;
+}
+
+/**
+ * Counts up to `limit` per name in windows, which all processes on one Redis share. A process answers from its own
+ * count and reports to Redis in the background: immediately after a pause, otherwise every 100 ms. So no request waits for
+ * Redis, whether Redis is fast, slow or unreachable. In return, each further process may let through what it receives within
+ * those 100 ms. While Redis is unreachable, each process uses its own count.
+ */
+export function createQuota({
+  redis,
+  prefix,
+  limit,
+  windowSeconds = WINDOW_SECONDS,
+}: {
+  redis: Redis;
+  /** Prefix of its keys in Redis. */
+  prefix: string;
+  limit: number;
+  windowSeconds?: number;
+}): Quota {
+  const length = windowSeconds * SECOND;
+  const shared = new RateLimiterRedis({
+    storeClient: redis,
+    keyPrefix: prefix,
+    points: limit,
+    duration: windowSeconds,
+  });
+  const windows = new Map<string, Window>();
+
+  function open(name: string): Window {
+    const window = { counted: 0, unreported: 0, reporting: false, endsAt: performance.now() + length };
+    windows.delete(name);
+    windows.set(name, window);
+    if (windows.size > MAX_WINDOWS) {
+      const [oldest = name] = windows.keys();
+      windows.delete(oldest);
+    }
+    return window;
+  }
+
+  function current(name: string): Window | undefined {
+    const window = windows.get(name);
+    return window === undefined || isOver(window) ? undefined : window;
+  }
+
+  const left = (window: Window | undefined): Left => {
+    const remaining = Math.max(0, limit - (window === undefined ? 0 : window.counted + window.unreported));
+    const milliseconds = window === undefined ? length : window.endsAt - performance.now();
+    return { exhausted: remaining === 0, remaining, seconds: Math.max(1, Math.ceil(milliseconds / SECOND)) };
+  };
+
+  async function report(name: string, window: Window): Promise<void> {
+    window.reporting = true;
+    while (window.unreported > 0 && !isOver(window)) {
+      const uses = window.unreported;
+      window.counted += uses;
+      window.unreported = 0;
+      try {
+        const { consumedPoints, msBeforeNext } = await shared.penalty(name, uses);
+        if (msBeforeNext <= length) {
+          window.counted = consumedPoints;
+          window.endsAt = performance.now() + msBeforeNext;
+        } else {
+          // The clock of Redis was set back. The key would last until the clock has caught up.
+          await shared.delete(name);
+        }
+      } catch {
+        // Not reported again: a command that timed out may still have run, and counting it twice would refuse too early.
+      }
+      await sleep(REPORT_EVERY, undefined, { ref: false });
+    }
+    window.reporting = false;
+  }
+
+  return {
+    take(name) {
+      const window = current(name) ?? open(name);
+      const before = left(window);
+      if (before.exhausted) return before;
+      window.unreported += 1;
+      if (!window.reporting) void report(name, window);
+      return { ...before, remaining: before.remaining - 1 };
+    },
+    look: (name) => left(current(name)),
+  };
+}
+
+const isOver = ({ endsAt }: Window): boolean => performance.now() >= endsAt;
+
+/**
+ * Limits the requests of each API key to RATE_LIMIT per second, averaged over 10 s and counted across all processes. Every
+ * answer to a known key carries `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). Beyond the
+ * limit it is a 429 with `Retry-After` (RFC 6585, section 4). While Redis is unreachable, each process uses its own count.
+ */
+export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
+  const limit = config.rateLimit * WINDOW_SECONDS;
+  const quota = createQuota({ redis, prefix: `${prefix}:rate`, limit });
+  const policy = `"default";q=${limit};w=${WINDOW_SECONDS}`;
+  return createMiddleware(async (c, next) => {
+    const left = quota.take(c.get('caller').apiKeyId);
+    c.header('RateLimit-Policy', policy);
+    c.header('RateLimit', `"default";r=${left.remaining};t=${left.seconds}`);
+    if (left.exhausted) {
+      throw tooManyRequests(
+        'rate-limited',
+        left,
+        `This API key may send ${limit} requests in ${WINDOW_SECONDS} s, and has sent them.`,
+      );
+    }
+    await next();
+  });
+}
+
+/** 429 that names the seconds to wait, in its detail and in `Retry-After`. */
+export const tooManyRequests = (
+  problem: Extract<ProblemName, 'rate-limited' | `too-many-${string}`>,
+  { seconds }: Left,
+  detail: string,
+) =>
+  new Problem(problem, `${detail} Try again in ${seconds} s.`, {
+    headers: { 'Retry-After': String(seconds) },
+  });

@@ -1,0 +1,172 @@
+import { describeRoute, resolver } from 'hono-openapi';
+import type * as v from 'valibot';
+import type { Scope } from '../../customers/caller.ts';
+import type { ProblemName } from '../../platform/problems/problem-types.ts';
+import { IDEMPOTENCY_KEY } from '../middleware/idempotency.ts';
+import { type HeaderName, headersOf, namesOf, problemsOf, refer } from './documented-problems.ts';
+
+/** Converts a valibot schema for the document. Checks that JSON Schema cannot express are left out of it. */
+const schemaOf = (schema: v.GenericSchema) => resolver(schema, { errorMode: 'ignore', typeMode: 'input' });
+
+/** A parameter of a request. `schema` is JSON Schema; a string if it is left out. */
+export interface Parameter {
+  description: string;
+  example?: string;
+  schema?: Record<string, unknown>;
+}
+
+const parametersOf = (where: 'query' | 'header' | 'path', parameters: Record<string, Parameter> = {}) =>
+  Object.entries(parameters).map(([name, { description, example, schema = { type: 'string' } }]) => ({
+    in: where,
+    name,
+    description,
+    schema,
+    ...(where === 'path' ? { required: true } : {}),
+    ...(example === undefined ? {} : { example }),
+  }));
+
+/** An id in a path. */
+export const idParameter = (what: string): Parameter => ({
+  description: `The id of the ${what}.`,
+  schema: { type: 'integer', minimum: 1 },
+});
+
+/** The header of every POST, for /openapi.json. */
+const IDEMPOTENCY_KEY_PARAMETER: Record<string, Parameter> = {
+  'Idempotency-Key': {
+    description:
+      'Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.',
+    example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+    schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+  },
+};
+
+/** Parameters that are only valid in some combinations. At least one of them is required. */
+export interface ParameterGroup {
+  /** Not sent: each property is a query parameter of its own (style form, explode). */
+  name: string;
+  description: string;
+  properties: Record<string, Parameter>;
+  /** JSON Schema for all of them together, such as `anyOf`. */
+  rules: Record<string, unknown>;
+}
+
+export interface RouteDescription {
+  tag: string;
+  summary: string;
+  description?: string;
+  /** The scope that an API key needs; left out where no key is needed. */
+  scope?: Scope;
+  /** It is a POST, and honours Idempotency-Key. */
+  idempotent?: boolean;
+  /** What a success looks like. `secret`: it holds one, and must not be cached. */
+  answer: {
+    status?: 200 | 202;
+    schema: v.GenericSchema;
+    description: string;
+    secret?: boolean;
+    /** Other statuses with what they mean, and the body if it is another one. */
+    statuses?: Record<number, string | { description: string; schema: v.GenericSchema }>;
+    /** Headers of its own. */
+    headers?: readonly HeaderName[];
+  };
+  body?: Record<string, v.GenericSchema | null>;
+  path?: Record<string, Parameter>;
+  query?: Record<string, Parameter>;
+  group?: ParameterGroup;
+  /**
+   * The errors that only this route has. Those of every route with a scope, of a path with an id, of a body and of an
+   * Idempotency-Key are added.
+   */
+  problems?: readonly ProblemName[];
+}
+
+/** The names of a route's query parameters. */
+export const queryNames = ({ query = {}, group }: RouteDescription): string[] => [
+  ...Object.keys(query),
+  ...Object.keys(group?.properties ?? {}),
+];
+
+/** Describes one route in /openapi.json. */
+export function describe(route: RouteDescription) {
+  const { answer, body, path, query, group, scope, idempotent = false } = route;
+  const open = scope === undefined;
+  const traits = { open, secret: idempotent || answer.secret === true };
+  const status = answer.status ?? 200;
+  const ofAnswer = [
+    ...headersOf(status, traits),
+    ...(queryNames(route).includes('cursor') ? (['Link'] as const) : []),
+    ...(answer.headers ?? []),
+  ];
+  return describeRoute({
+    operationId: operationId(route.summary),
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    ...(open ? { security: [] } : {}),
+    parameters: [
+      ...parametersOf('path', path),
+      ...(group === undefined ? [] : [groupOf(group)]),
+      ...parametersOf('query', query),
+      ...parametersOf('header', idempotent ? IDEMPOTENCY_KEY_PARAMETER : {}),
+    ],
+    ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),
+    responses: {
+      [status]: {
+        description: answer.description,
+        headers: refer(ofAnswer),
+        content: contentOf({ 'application/json': answer.schema }),
+      },
+      ...Object.fromEntries(
+        Object.entries(answer.statuses ?? {}).map(([other, it]) => {
+          const { description, schema } =
+            typeof it === 'string' ? { description: it, schema: answer.schema } : it;
+          const headers = refer(headersOf(Number(other), traits));
+          return [other, { description, headers, content: contentOf({ 'application/json': schema }) }];
+        }),
+      ),
+      ...problemsOf(namesOf(route), traits),
+    },
+  });
+}
+
+const groupOf = ({ name, description, properties, rules }: ParameterGroup) => ({
+  in: 'query' as const,
+  name,
+  description,
+  required: true,
+  style: 'form' as const,
+  explode: true,
+  schema: {
+    type: 'object' as const,
+    additionalProperties: false,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([property, { description, example, schema }]) => [
+        property,
+        {
+          type: 'string' as const,
+          ...schema,
+          description,
+          ...(example === undefined ? {} : { examples: [example] }),
+        },
+      ]),
+    ),
+    ...rules,
+  },
+});
+
+/** `List your webhooks` is `listYourWebhooks`. */
+const operationId = (summary: string): string =>
+  summary
+    .replaceAll(/[^A-Za-z ]/g, '')
+    .split(' ')
+    .map((word, at) => (at === 0 ? word.toLowerCase() : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('');
+
+const contentOf = (schemas: Record<string, v.GenericSchema | null>) =>
+  Object.fromEntries(
+    Object.entries(schemas).map(([type, schema]) => [
+      type,
+      schema === null ? {} : { schema: schemaOf(schema) },
+    ]),
+  );

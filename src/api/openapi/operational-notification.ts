@@ -1,0 +1,125 @@
+import { EVENT_TYPES } from '../../deliveries/events/operational-event.ts';
+import { RESPONSES, SIGNATURE_HEADERS, TEST_HEADER } from './notification.ts';
+
+/** The notification of an operational event, for the `webhooks` section of /openapi.json. */
+
+const id = (description: string, example: number) => ({
+  type: 'integer' as const,
+  minimum: 1,
+  description,
+  example,
+});
+const text = (description: string) => ({ type: 'string' as const, description });
+/** Without a type: the types of the document know no null. */
+const orNull = (description: string) => ({ description: `${description} Or null.` });
+const moment = (description: string) => ({
+  type: 'string' as const,
+  format: 'date-time' as const,
+  description,
+});
+
+const WEBHOOK = {
+  type: 'object' as const,
+  description:
+    'The webhook that webhook.failing, webhook.disabled, webhook.quarantined and delivery.failed are about.',
+  properties: {
+    id: id('The id of the webhook.', 17),
+    title: text('Its title.'),
+    event: text('Its event.'),
+    origin: text('Scheme, host and port of its endpoint.'),
+  },
+};
+
+const IMPORT = {
+  type: 'object' as const,
+  description: 'The import that import.failed and import.stuck are about.',
+  properties: {
+    id: id('The id of the import.', 4),
+    format: text('Its format.'),
+    source_id: orNull('The id of the source that it came from.'),
+    rows_stored: {
+      type: 'integer' as const,
+      minimum: 0,
+      description: 'Rows of it that are stored.',
+    },
+    error: orNull('import.failed: why.'),
+  },
+};
+
+const SOURCE = {
+  type: 'object' as const,
+  description: 'The source that source.failing is about.',
+  properties: { id: id('The id of the source.', 2), title: text('Its title.'), kind: text('Its kind.') },
+};
+
+const count = (description: string) => ({ type: 'integer' as const, minimum: 0, description });
+
+/** All members of all types. Which of them an event has, its type says. */
+const DATA = {
+  type: 'object' as const,
+  description:
+    'What has happened. Which of these members there are depends on the type. New ones may be added.',
+  properties: {
+    customer_id: id('The customer that the event concerns. Not in delivery.stalled.', 1),
+    webhook: WEBHOOK,
+    percent: {
+      type: 'integer' as const,
+      enum: [50, 70, 90],
+      description: 'webhook.failing: of the time until the webhook is disabled.',
+    },
+    failing_since: moment('webhook.failing: when the first of the failures was.'),
+    disabled_at: moment('webhook.failing: when the webhook is disabled if all further attempts fail.'),
+    last_error: orNull('webhook.failing, delivery.failed: what went wrong at the last attempt.'),
+    reason: text('webhook.disabled, webhook.quarantined: why.'),
+    failed: count(
+      'delivery.failed: deliveries that have failed for good since the last event about this webhook.',
+    ),
+    delivery_ids: {
+      type: 'array' as const,
+      items: { type: 'string' as const },
+      maxItems: 10,
+      description:
+        'delivery.failed: the newest failed deliveries of the webhook, for GET /v1/deliveries/{id}.',
+    },
+    import: IMPORT,
+    received_at: moment('import.stuck: when the import was received.'),
+    imports: count('import.stuck: imports of the customer that are stuck, with this one.'),
+    source: SOURCE,
+    consecutive_failures: count('source.failing: failed runs in a row.'),
+    error: text('source.failing: why the last run failed.'),
+    next_run_at: orNull('source.failing: when the source runs again.'),
+    webhooks: count('delivery.stalled: webhooks without progress.'),
+    oldest_seconds: count('delivery.stalled: the age of the oldest movement that one of them was not sent.'),
+    suppressed_until: moment('Only if this was the last event of its type that was allowed in this hour.'),
+  },
+};
+
+const BODY = {
+  type: 'object' as const,
+  required: ['type', 'timestamp', 'data'],
+  properties: {
+    type: {
+      type: 'string' as const,
+      enum: [...EVENT_TYPES, 'webhook.test'],
+      description: 'webhook.test: a test notification. New types may be added.',
+    },
+    timestamp: moment('When it was recorded, in UTC.'),
+    data: DATA,
+  },
+};
+
+export const EVENT_NOTIFICATION = {
+  operationalEvent: {
+    post: {
+      operationId: 'receiveOperationalEvent',
+      tags: ['Notifications'],
+      summary: 'An operational event',
+      description:
+        'Sent to the endpoints of webhooks with the event OPERATIONAL, signed and retried like a movement: something has failed that somebody should know of. An event about a webhook is not sent to that webhook.',
+      security: [],
+      parameters: [...SIGNATURE_HEADERS, TEST_HEADER],
+      requestBody: { required: true, content: { 'application/json': { schema: BODY } } },
+      responses: RESPONSES,
+    },
+  },
+};

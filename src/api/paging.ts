@@ -1,0 +1,110 @@
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import type { ApiEnv } from './environment.ts';
+import type { Parameter } from './openapi/openapi.ts';
+
+export const MAX_PER_PAGE = 1_000;
+
+/** A whole number in a query string. */
+export const wholeNumber = (most: number, rule: string) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^[0-9]{1,12}$/, rule),
+    v.transform(Number),
+    v.minValue(1, rule),
+    v.maxValue(most, rule),
+  );
+
+/** The query parameters `per_page` and `cursor` of a list, for a schema: `v.strictObject({ ...paging('i1', 100) })`. */
+export const paging = (kind: CursorKind, perPage: number) => ({
+  per_page: v.optional(
+    wholeNumber(MAX_PER_PAGE, `must be a whole number from 1 to ${MAX_PER_PAGE}`),
+    String(perPage),
+  ),
+  cursor: v.optional(
+    v.pipe(
+      v.string(),
+      v.check(
+        (text) => decodeCursor(text, kind) !== null,
+        'must be copied unchanged from a Link header of this list',
+      ),
+      v.transform((text) => decodeCursor(text, kind) ?? ''),
+    ),
+  ),
+});
+
+/** The same parameters, for /openapi.json. */
+export const pagingParameters = (
+  kind: CursorKind,
+  perPage: number,
+): Record<'per_page' | 'cursor', Parameter> => ({
+  per_page: {
+    description: 'The size of a page.',
+    schema: { type: 'integer', minimum: 1, maximum: MAX_PER_PAGE, default: perPage },
+  },
+  cursor: {
+    description: 'Where the page begins: the cursor in the header Link of the previous page.',
+    schema: { type: 'string', pattern: cursorPattern(kind) },
+  },
+});
+
+/**
+ * Cuts a page out of rows, of which one more than a page was read, and says in the header Link where the next page begins
+ * (rel="next", RFC 8288).
+ */
+export function cutPage<Row extends { id: string }>(
+  c: Context<ApiEnv>,
+  kind: CursorKind,
+  rows: readonly Row[],
+  perPage: number,
+): readonly Row[] {
+  const page = rows.slice(0, perPage);
+  const last = page.at(-1);
+  if (rows.length > perPage && last !== undefined) linkNext(c, encodeCursor(last.id, kind));
+  return page;
+}
+
+/** Says where the list goes on. The link is a path alone: behind a proxy we do not know our own name. */
+export function linkNext(c: Context<ApiEnv>, cursor: string): void {
+  const { pathname, searchParams } = new URL(c.req.url);
+  searchParams.delete('page');
+  searchParams.set('cursor', cursor);
+  c.header('Link', `<${pathname}?${searchParams}>; rel="next"`);
+}
+
+/**
+ * Marks which list a cursor belongs to, so that a cursor of another list, or of a later version, is refused: t1 movements by id,
+ * m2 deliveries by movement (newest first), i1 imports and r1 runs of a source (newest first), w1 webhooks, s1 sources, a1 accounts,
+ * b1 banks, k1 API keys by id.
+ */
+export type CursorKind = 't1' | 'm2' | 'i1' | 'r1' | 'w1' | 's1' | 'a1' | 'b1' | 'k1';
+
+/** Greater than every id, and still a number that a cursor may hold. */
+export const BEYOND_NEWEST = '999999999999999999';
+
+/** Base64url of three digits, of two and of one, as a regular expression. */
+const DIGITS_IN_BASE64 = {
+  three: '(?:[MN][DTjz]|O[DT])[AEIMQUYcgk][w-z0-5]',
+  two: '(?:[MN][DTjz]|O[DT])[AEIMQUYcgk]',
+  one: '(?:[MN][AQgw]|O[AQ])',
+};
+
+/** What exactly the cursors of a list look like, as a regular expression for /openapi.json. */
+export function cursorPattern(kind: CursorKind): string {
+  const { three, two, one } = DIGITS_IN_BASE64;
+  const prefix = Buffer.from(`${kind}:`).toString('base64url');
+  return `^${prefix}(?:(?:${three}){1,6}|(?:${three}){0,5}(?:${two}|${one}))$`;
+}
+
+/** An opaque cursor: the next page begins after this id. It grants no access: the API key decides whose rows are shown. */
+export function encodeCursor(id: string, kind: CursorKind): string {
+  return Buffer.from(`${kind}:${id}`).toString('base64url');
+}
+
+/** @returns the id after which the page begins, or null when the text is not a cursor of this list. */
+export function decodeCursor(cursor: string, kind: CursorKind): string | null {
+  const prefix = `${kind}:`;
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const id = text.startsWith(prefix) ? text.slice(prefix.length) : '';
+  return /^\d{1,18}$/.test(id) && encodeCursor(id, kind) === cursor ? id : null;
+}

@@ -1,0 +1,40 @@
+import type { Handler } from 'hono';
+import { type Caller, requireScope } from '../customers/caller.ts';
+import { invalid, Problem } from '../platform/problems/problem.ts';
+import { type ApiEnv, createHandlers, createMiddleware } from './environment.ts';
+import { describe, queryNames, type RouteDescription } from './openapi/openapi.ts';
+
+/**
+ * A route: its entry in /openapi.json, its scope, and its handler. `app.get(path, ...createRoute(description, handler))`.
+ * Query parameters that the description does not name are refused: the sender would believe that they had an effect.
+ */
+export const createRoute = (description: RouteDescription, handler: Handler<ApiEnv>) =>
+  createHandlers(describe(description), admit(description), handler);
+
+/** @throws {Problem} 403 when the API key lacks the route's scope, 422 for an unknown query parameter. */
+const admit = (description: RouteDescription) => {
+  const { scope, answer } = description;
+  const known = new Set(queryNames(description));
+  return createMiddleware(async (c, next) => {
+    if (scope === undefined) return next();
+    requireScope(c.get('caller'), scope);
+    if (c.req.url.includes('?')) {
+      const unknown = Object.keys(c.req.query()).find((name) => !known.has(name));
+      if (unknown !== undefined)
+        throw invalid([{ path: unknown.slice(0, 100), message: 'is not a known query parameter' }]);
+    }
+    // No cache may keep a response that holds a secret.
+    if (answer.secret) c.header('Cache-Control', 'no-store');
+    await next();
+  });
+};
+
+/**
+ * Protects operations that concern the customer as a whole.
+ * @param remedy a sentence that says what to do instead.
+ * @throws {Problem} 403 for a key limited to accounts.
+ */
+export function requireWholeKey({ accountIds }: Caller, remedy: string): void {
+  if (accountIds !== 'all')
+    throw new Problem('limited-api-key', `This API key is limited to some accounts. ${remedy}`);
+}

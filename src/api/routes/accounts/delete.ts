@@ -1,0 +1,48 @@
+import * as v from 'valibot';
+import { AccountView, readDeletionProgress, viewAccount } from '../../../customers/account-view.ts';
+import { findAccount } from '../../../customers/accounts.ts';
+import { recordChange } from '../../../customers/audit.ts';
+import { wakeWebhooks } from '../../../deliveries/wake.ts';
+import { notFound } from '../../../platform/problems/problem.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { requestAccountDeletion } from '../../../upkeep/deletion/request-deletion.ts';
+import { readId } from '../../input.ts';
+import { idParameter } from '../../openapi/openapi.ts';
+import { createRoute, requireWholeKey } from '../../route.ts';
+
+/** DELETE /v1/accounts/:id */
+export const removeAccount = (runtime: Runtime) =>
+  createRoute(
+    {
+      tag: 'Accounts',
+      scope: 'admin',
+      summary: 'Delete an account',
+      description:
+        'Deletes the account with its movements, their deliveries and its webhooks. It cannot be undone. From the answer on, no movement of the account is stored or sent. What was pending ends as failed. The rows are deleted afterwards: until then the account is shown with the status deleting, and with how far the deletion is. Then it is gone (404). Imports keep their counts, and the body of a failed import that does not name this account stays until the import is removed.',
+      path: { id: idParameter('account') },
+      answer: {
+        status: 202,
+        schema: v.object({ account: AccountView }),
+        description: 'The account, which is being deleted.',
+      },
+      problems: ['limited-api-key'],
+    },
+    async (c) => {
+      const { config, database, log } = runtime;
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'Delete accounts with a key for all accounts.');
+      const accountId = readId(c, 'account');
+      const account = await findAccount(database, caller, accountId);
+      const about = { customerId: caller.customerId, accountId };
+      const running = await requestAccountDeletion(database, about, (sql) =>
+        recordChange(sql, caller, { action: 'delete', subject: `account ${accountId}` }),
+      );
+      if (running === null) throw notFound('account');
+      await wakeWebhooks(runtime, running, { reread: true }).catch((err: unknown) =>
+        log.warn({ err, accountId }, 'delivery runs not told of the deletion yet'),
+      );
+      account.status = 'deleting';
+      const progress = await readDeletionProgress(database, caller.customerId, [account]);
+      return c.json({ account: viewAccount(account, config.zone, progress.get(accountId)) }, 202);
+    },
+  );

@@ -1,0 +1,35 @@
+import * as v from 'valibot';
+import { BankView } from '../../../customers/account-view.ts';
+import { findBanks } from '../../../customers/accounts.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { readQuery } from '../../input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
+import { createRoute } from '../../route.ts';
+
+const Query = v.strictObject(paging('b1', MAX_PER_PAGE));
+
+/** GET /v1/banks */
+export const listBanks = ({ database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Accounts',
+      scope: 'read',
+      summary: 'List your banks',
+      description:
+        'Lists the banks of the customer, the oldest first. If there is a next page, the header Link has its path.',
+      query: pagingParameters('b1', MAX_PER_PAGE),
+      answer: {
+        schema: v.object({ banks: v.array(BankView) }),
+        description: 'A page of banks.',
+      },
+    },
+    async (c) => {
+      const { per_page, cursor = '0' } = readQuery(c, Query);
+      const found = await findBanks(database, c.get('caller').customerId, {
+        after: cursor,
+        limit: per_page + 1,
+      });
+      const banks = cutPage(c, 'b1', found, per_page);
+      return c.json({ banks: banks.map(({ id, name }) => ({ id: Number(id), name })) });
+    },
+  );

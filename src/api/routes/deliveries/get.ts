@@ -1,0 +1,31 @@
+import * as v from 'valibot';
+import { AttemptView, DeliveryView, viewAttempt, viewDelivery } from '../../../deliveries/delivery-view.ts';
+import { findDelivery, readAttempts } from '../../../deliveries/find-delivery.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { createRoute } from '../../route.ts';
+import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
+
+/** GET /v1/deliveries/:id */
+export const getDelivery = ({ database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Deliveries',
+      scope: 'read',
+      summary: 'Get a delivery and its attempts',
+      description:
+        'The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists those that are still kept.',
+      path: { id: DELIVERY_ID },
+      answer: {
+        schema: v.object({ delivery: v.object({ ...DeliveryView.entries, log: v.array(AttemptView) }) }),
+        description: 'The delivery, with its attempts from the first to the last.',
+      },
+    },
+    async (c) => {
+      const key = readDeliveryKey(c);
+      const delivery = await findDelivery(database, c.get('caller'), key);
+      const log = await readAttempts(database, key);
+      return c.json({
+        delivery: { ...viewDelivery(delivery, delivery.webhook_status), log: log.map(viewAttempt) },
+      });
+    },
+  );

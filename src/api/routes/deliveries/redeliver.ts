@@ -1,0 +1,44 @@
+import * as v from 'valibot';
+import { recordChange } from '../../../customers/audit.ts';
+import { formatDeliveryId } from '../../../deliveries/delivery-id.ts';
+import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
+import { findDelivery } from '../../../deliveries/find-delivery.ts';
+import { notSendable, redeliver } from '../../../deliveries/redelivery.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { wakeChangedWebhook } from '../../../webhooks/save-webhook.ts';
+import { createRoute } from '../../route.ts';
+import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
+
+/** POST /v1/deliveries/:id/redeliver */
+export const redeliverDelivery = (runtime: Runtime) =>
+  createRoute(
+    {
+      tag: 'Deliveries',
+      scope: 'webhooks',
+      idempotent: true,
+      summary: 'Send a notification again',
+      description:
+        'A delivered or failed delivery becomes pending again, with the same webhook-id and a new retry schedule. A pending one becomes due now. If the webhook is paused, the delivery is sent when the webhook is active again. If the webhook is disabled or deleted, or the account of the movement is being deleted, the answer is 409.',
+      path: { id: DELIVERY_ID },
+      answer: {
+        status: 202,
+        schema: v.object({ delivery: DeliveryView }),
+        description: 'The delivery, now pending.',
+      },
+      problems: ['webhook-disabled', 'webhook-deleted', 'account-deleting'],
+    },
+    async (c) => {
+      const { database } = runtime;
+      const caller = c.get('caller');
+      const key = readDeliveryKey(c);
+      // A caller that may not see the delivery must not wait for its locks either.
+      await findDelivery(database, caller, key);
+      const sendable = await redeliver(database, key, (sql) =>
+        recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` }),
+      );
+      if (sendable !== 'accepted') throw notSendable(sendable);
+      const delivery = await findDelivery(database, caller, key);
+      await wakeChangedWebhook(runtime, key.webhookId);
+      return c.json({ delivery: viewDelivery(delivery) }, 202);
+    },
+  );

@@ -1,0 +1,187 @@
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import { wakeWebhooks } from '../../../deliveries/wake.ts';
+import { createAccountCheck } from '../../../imports/account-check.ts';
+import { createDryRuns } from '../../../imports/dry-run-answer.ts';
+import { DryRunView } from '../../../imports/dry-run-view.ts';
+import { ImportView, viewImport } from '../../../imports/find-import.ts';
+import { createInlineImports, MAX_INLINE } from '../../../imports/group-commit.ts';
+import { Movement } from '../../../imports/movement.ts';
+import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../imports/parts.ts';
+import { isFormatName } from '../../../imports/rows.ts';
+import { stageImport, type Upload } from '../../../imports/stage.ts';
+import { check, invalidIssues } from '../../../platform/problems/problem.ts';
+import { queueImports } from '../../../platform/queues/queues.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';
+import type { ApiEnv } from '../../environment.ts';
+import { mediaType, parseJson, readBytes, readQuery, requireMediaType, streamBytes } from '../../input.ts';
+import { readIdempotencyKey } from '../../middleware/idempotency.ts';
+import { createRoute } from '../../route.ts';
+import { type Accepted, requireAccepted } from './accept.ts';
+import {
+  DryRunParameter,
+  MULTIPART_TYPE,
+  MultipartForm,
+  readMultipartFile,
+  readStatementUpload,
+  requireReadable,
+  STATEMENT_PARAMETERS,
+  STATEMENT_TYPES,
+} from './statement-upload.ts';
+
+const JSON_TYPE = 'application/json';
+const NDJSON_TYPE = 'application/x-ndjson';
+
+const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
+
+/** Other parameters are refused. If they were ignored, a client would think that they had an effect. */
+const query = (format: 'json' | 'ndjson') =>
+  v.strictObject({
+    format: v.optional(v.literal(format, `must be "${format}" for this content type`)),
+    dry_run: DryRunParameter,
+  });
+
+/** What is sent, and how it is to be read. */
+type Sent = Pick<Upload, 'format' | 'statement'> & { isDryRun: boolean };
+
+/** POST /v1/imports. @param formats of statement files. */
+export const createImport = (runtime: Runtime, formats: StatementFormats) => {
+  const { database, queues, log, metrics } = runtime;
+  const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
+  const storeInline = createInlineImports({ database, wake, log, metrics: metrics.imports });
+  const accounts = createAccountCheck(database);
+  const answerDryRun = createDryRuns(database, formats);
+
+  /** @throws {Problem} when the type or a parameter is wrong. */
+  async function readHow(c: Context<ApiEnv>): Promise<Sent> {
+    const type = mediaType(c);
+    const isStatement = (STATEMENT_TYPES as readonly string[]).includes(type);
+    const accepted = [JSON_TYPE, NDJSON_TYPE, MULTIPART_TYPE, ...STATEMENT_TYPES];
+    requireMediaType(c, accepted, isStatement ? ['gzip'] : []);
+    if (isStatement || type === MULTIPART_TYPE) return readStatementUpload(c, database);
+    const format = type === JSON_TYPE ? 'json' : 'ndjson';
+    return { format, isDryRun: readQuery(c, query(format)).dry_run === 'true' };
+  }
+
+  /** @throws {Problem} when the body is not JSON of movements of the caller's accounts. */
+  async function readMovements(
+    c: Context<ApiEnv>,
+  ): Promise<{ bytes: Buffer; movements: Movement[]; removals: number }> {
+    const bytes = await readBytes(c, JSON_IMPORT_BYTES);
+    // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
+    await c.get('requireKey')();
+    const { transactions } = check(Movements, parseJson(bytes));
+    const { issues, removals } = await accounts.check(c.get('caller'), transactions);
+    if (issues.length > 0) throw invalidIssues(issues);
+    return { bytes, movements: transactions, removals };
+  }
+
+  /** Calls `use` with the body as it arrives. @throws {Problem} when the beginning of a file shows that it cannot be read. */
+  async function streamBody<T>(
+    c: Context<ApiEnv>,
+    { format, statement }: Sent,
+    use: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+  ): Promise<T> {
+    const bytes = streamBytes(c, NDJSON_IMPORT_BYTES);
+    const isForm = mediaType(c) === MULTIPART_TYPE;
+    const body = isForm ? readMultipartFile(bytes, c.req.header('content-type') ?? '') : bytes;
+    try {
+      if (isFormatName(format)) return await use(body);
+      const profile = statement?.profile ?? null;
+      return await use(await requireReadable(body, { formats, format, profile }));
+    } finally {
+      // Not awaited: a client that is refused may never send the rest.
+      body.return(undefined).catch(() => {});
+    }
+  }
+
+  async function accept(c: Context<ApiEnv>, sent: Sent, idempotencyKey: string | null): Promise<Accepted> {
+    const { customerId, apiKeyId } = c.get('caller');
+    const { format, statement } = sent;
+    const traceparent = c.get('span')?.traceparent;
+    const upload = { customerId, apiKeyId, format, idempotencyKey, traceparent };
+    if (format !== 'json') {
+      const how = statement === undefined ? {} : { statement };
+      return streamBody(c, sent, (body) =>
+        stageImport(database, { ...upload, ...how, received: null, body }),
+      );
+    }
+    const { bytes, movements, removals } = await readMovements(c);
+    const received = movements.length;
+    const whole = { ...upload, received, body: [bytes] };
+    const inline = received > MAX_INLINE ? null : await storeInline({ ...whole, movements, removals });
+    // It may be out of date, because an account is being deleted.
+    if (inline === null) accounts.forget(customerId);
+    return inline ?? (await stageImport(database, whole));
+  }
+
+  async function runDry(c: Context<ApiEnv>, sent: Sent): Promise<v.InferOutput<typeof DryRunView>> {
+    const caller = c.get('caller');
+    if (sent.format === 'json') {
+      const { bytes } = await readMovements(c);
+      return answerDryRun(caller, { ...sent, body: [bytes] });
+    }
+    return streamBody(c, sent, (body) => answerDryRun(caller, { ...sent, body }));
+  }
+
+  return createRoute(
+    {
+      tag: 'Imports',
+      scope: 'import',
+      idempotent: true,
+      summary: 'Import movements',
+      description:
+        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
+      query: {
+        format: {
+          description:
+            'The format of the body. JSON and NDJSON must match the content type. By default (auto) the content of a statement file decides.',
+          schema: { type: 'string', enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS] },
+        },
+        ...STATEMENT_PARAMETERS,
+        dry_run: {
+          description: 'true: read the body as an import would, and store nothing.',
+          schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
+        },
+      },
+      body: {
+        [JSON_TYPE]: Movements,
+        [NDJSON_TYPE]: null,
+        [MULTIPART_TYPE]: MultipartForm,
+        ...Object.fromEntries(STATEMENT_TYPES.map((type) => [type, null])),
+      },
+      answer: {
+        status: 202,
+        schema: v.object({ import: ImportView }),
+        description: 'The accepted import. Follow it at the path in the header Location.',
+        headers: ['Location'],
+        statuses: {
+          200: { description: 'With dry_run=true: what an import would store.', schema: DryRunView },
+        },
+      },
+      problems: ['upload-interrupted', 'overloaded', 'unreadable-file', 'malformed-multipart'],
+    },
+    async (c) => {
+      const idempotencyKey = readIdempotencyKey(c);
+      const sent = await readHow(c);
+      if (sent.isDryRun) {
+        const answer = await runDry(c, sent);
+        await c.get('requireKey')();
+        return c.json(answer, 200);
+      }
+      const accepted = await accept(c, sent, idempotencyKey);
+      if (accepted.outcome === 'staged') {
+        // Redis may be unreachable. The import is in MySQL, and the reconciler queues it within 10 s.
+        const { importId } = accepted;
+        await queueImports(queues, [importId]).catch((err: unknown) =>
+          log.warn({ err, importId }, 'import not queued yet'),
+        );
+      }
+      const found = await requireAccepted(database, c.get('caller'), accepted);
+      c.get('span')?.set({ 'ledgerbell.import.id': Number(found.id) });
+      c.header('Location', `/v1/imports/${found.id}`);
+      return c.json({ import: viewImport(found) }, 202);
+    },
+  );
+};

@@ -1,0 +1,79 @@
+import * as v from 'valibot';
+import {
+  findImport,
+  findImportErrors,
+  findImports,
+  ImportView,
+  viewImport,
+} from '../../../imports/find-import.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { Count } from '../../../platform/validation.ts';
+import { readId, readQuery } from '../../input.ts';
+import { idParameter } from '../../openapi/openapi.ts';
+import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../paging.ts';
+import { createRoute } from '../../route.ts';
+
+const PER_PAGE = 100;
+
+const Query = v.strictObject(paging('i1', PER_PAGE));
+
+/** GET /v1/imports */
+export const listImports = ({ database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Imports',
+      scope: 'read',
+      summary: 'List your imports',
+      description:
+        'Lists imports, the newest first. If there is a next page, the header Link has its path. A limited API key sees only the imports that were sent with it, or collected for one of its accounts.',
+      query: pagingParameters('i1', PER_PAGE),
+      answer: {
+        schema: v.object({ imports: v.array(ImportView) }),
+        description: 'A page of imports.',
+      },
+    },
+    async (c) => {
+      const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, Query);
+      const found = await findImports(database, c.get('caller'), { before: cursor, limit: per_page + 1 });
+      return c.json({ imports: cutPage(c, 'i1', found, per_page).map(viewImport) });
+    },
+  );
+
+/** GET /v1/imports/:id */
+export const getImport = ({ database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Imports',
+      scope: 'read',
+      summary: 'Get an import',
+      path: { id: idParameter('import') },
+      answer: { schema: v.object({ import: ImportView }), description: 'The import.' },
+    },
+    async (c) =>
+      c.json({ import: viewImport(await findImport(database, c.get('caller'), readId(c, 'import'))) }),
+  );
+
+/** GET /v1/imports/:id/errors */
+export const listImportErrors = ({ database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Imports',
+      scope: 'read',
+      summary: 'List the rejected rows of an import',
+      description:
+        'Lists why rows were rejected. The other rows are stored. At most 10,000 issues are listed, and rows of a statement that are rejected for the same reason are listed once. rejected and warnings in the import count all of them.',
+      path: { id: idParameter('import') },
+      answer: {
+        schema: v.object({
+          import: ImportView,
+          errors: v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
+          warnings: v.array(v.object({ line: Count, message: v.string() })),
+        }),
+        description: 'The issues, by line, and the import with its counts.',
+      },
+    },
+    async (c) => {
+      const found = await findImport(database, c.get('caller'), readId(c, 'import'));
+      return c.json({ import: viewImport(found), ...(await findImportErrors(database, found.id)) });
+    },
+  );

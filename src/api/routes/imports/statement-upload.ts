@@ -1,0 +1,225 @@
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { Context } from 'hono';
+import type { DataSource } from 'typeorm';
+import * as v from 'valibot';
+import { hasAccount } from '../../../customers/accounts.ts';
+import { checkBeginning, type Recognition } from '../../../imports/read-file.ts';
+import type { StatementOptions } from '../../../imports/stage.ts';
+import { invalid, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
+import { documented, Id } from '../../../platform/validation.ts';
+import { STATEMENT_FORMATS, type StatementFormat } from '../../../statements/formats.ts';
+import { UnreadableFileError } from '../../../statements/unreadable.ts';
+import type { ApiEnv } from '../../environment.ts';
+import { readQuery } from '../../input.ts';
+import type { Parameter } from '../../openapi/openapi.ts';
+
+/** What comes with a statement file: its format, and how it is to be read. */
+
+/** Content types of statement files. The content decides which format it is, whatever the type. */
+export const STATEMENT_TYPES = [
+  'application/octet-stream',
+  'text/csv',
+  'application/xml',
+  'text/xml',
+  'application/x-ofx',
+  'application/vnd.intu.qfx',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/gzip',
+  'application/zip',
+] as const;
+
+/** Whether a dry run is asked for: nothing is stored then. */
+export const DryRunParameter = v.optional(
+  v.picklist(['true', 'false'], 'must be "true" or "false"'),
+  'false',
+);
+
+const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
+
+const Query = v.strictObject({
+  format: v.optional(v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`), 'auto'),
+  account_id: v.optional(Id),
+  profile: v.optional(
+    v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"')),
+  ),
+  create_accounts: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
+  dry_run: DryRunParameter,
+});
+
+/** The same for the document. */
+export const STATEMENT_PARAMETERS: Record<string, Parameter> = {
+  account_id: {
+    description:
+      'Statement files only: the account that all statements in the file are about. By default each statement says which.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  profile: {
+    description:
+      'CSV and XLSX only: the name of the profile that describes the columns. By default the headings decide.',
+    schema: { type: 'string', pattern: '^[a-z0-9-]{1,40}$' },
+  },
+  create_accounts: {
+    description:
+      'Statement files only: whether accounts that you do not have are created. Needs a key for all accounts.',
+    schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
+  },
+};
+
+/** Reads how a statement file is to be read. @throws {Problem} 422 when a parameter is wrong, or the account is not the caller's. */
+export async function readStatementUpload(
+  c: Context<ApiEnv>,
+  database: DataSource,
+): Promise<{ format: StatementFormat | 'auto'; statement: StatementOptions; isDryRun: boolean }> {
+  const query = readQuery(c, Query);
+  const { format, account_id: accountId = null, profile = null, create_accounts } = query;
+  const createAccounts = create_accounts === 'true';
+  const caller = c.get('caller');
+  if (accountId !== null && !(await hasAccount(database, caller, accountId))) {
+    throw invalidIssues([{ path: 'account_id', message: 'is not one of your accounts' }]);
+  }
+  if (createAccounts && caller.accountIds !== 'all') {
+    throw invalidIssues([{ path: 'create_accounts', message: 'needs an API key for all accounts' }]);
+  }
+  const isDryRun = query.dry_run === 'true';
+  return { format, statement: { accountId, profile, createAccounts }, isDryRun };
+}
+
+/** The body of a form (RFC 7578), as browsers and `curl -F` send it. */
+export const MULTIPART_TYPE = 'multipart/form-data';
+
+/** The body, for the document. */
+export const MultipartForm = v.strictObject({
+  file: v.pipe(
+    v.string(),
+    v.description('A statement file. Parameters are in the query string.'),
+    documented({ contentMediaType: 'application/octet-stream' }),
+  ),
+});
+
+/** The field that holds the file. */
+const FIELD = 'file';
+
+/**
+ * Yields the file in a form as it arrives.
+ * @throws {Problem} 400 when the form is broken or cut off; 422 when it has anything else than one file in the field `file`. That may
+ * be found out after the last byte of the file, so nothing may be accepted before the end.
+ */
+export async function* readMultipartFile(
+  body: AsyncGenerator<Uint8Array>,
+  contentType: string,
+): AsyncGenerator<Uint8Array> {
+  const form = openForm(contentType);
+  const feeding = feed(body, form);
+  feeding.catch(() => {});
+  try {
+    const file = await Promise.race([form.file, feeding]);
+    // Any other part is a fault already.
+    if (file === null) throw malformed();
+    feeding.catch((error) => file.destroy(error));
+    yield* file as AsyncIterable<Uint8Array>;
+    await feeding;
+  } catch (error) {
+    throw form.fault() ?? error;
+  } finally {
+    // Not awaited: the client may never send more.
+    body.return(undefined).catch(() => {});
+  }
+}
+
+interface Form {
+  parser: BusboyInstance;
+  /** Its content has begun. Pending if there is no such field. */
+  file: Promise<Readable>;
+  /** What is wrong with the form, as far as it has been read. */
+  fault(): Problem | null;
+}
+
+function openForm(contentType: string): Form {
+  const parser = createParser(contentType);
+  let fault: Problem | null = null;
+  const refuse = () => {
+    fault ??= notOneFile();
+  };
+  parser.on('filesLimit', refuse);
+  parser.on('fieldsLimit', refuse);
+  parser.on('error', () => {
+    fault ??= malformed();
+  });
+  const file = new Promise<Readable>((resolve) => {
+    parser.on('file', (name, content) => {
+      // It is known as the fault already.
+      content.on('error', () => {});
+      if (name === FIELD) return resolve(content);
+      refuse();
+      content.resume();
+    });
+  });
+  return { parser, file, fault: () => fault };
+}
+
+/** @throws {Problem} 400 when the content type names no boundary. */
+function createParser(contentType: string): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      limits: { files: 1, fields: 0, headerPairs: 20 },
+      isPartAFile: (name, _type, fileName) => name === FIELD || fileName !== undefined,
+    });
+  } catch {
+    throw malformed();
+  }
+}
+
+/** Gives the parser the whole body, as fast as the file is read. @throws {Problem} when the form has a fault. */
+async function feed(body: AsyncIterable<Uint8Array>, { parser, fault }: Form): Promise<null> {
+  const requireFaultless = () => {
+    const found = fault();
+    if (found !== null) throw found;
+  };
+  for await (const part of body) {
+    const hasRoom = parser.write(part);
+    requireFaultless();
+    if (!hasRoom) await once(parser, 'drain');
+  }
+  const finished = once(parser, 'finish');
+  parser.end();
+  await finished;
+  requireFaultless();
+  return null;
+}
+
+const malformed = () =>
+  new Problem(
+    'malformed-multipart',
+    'The body is not complete multipart/form-data with a part, or its Content-Type names another boundary.',
+  );
+
+const notOneFile = () =>
+  invalid([
+    {
+      path: FIELD,
+      message: 'must be the only field of the form, and hold one file: send parameters in the query string',
+    },
+  ]);
+
+/**
+ * Refuses a file whose beginning shows that it cannot be read, so that nobody has to follow an import to find out.
+ * @returns all of the file, the beginning included.
+ * @throws {Problem} 422 with what is supported and what to do.
+ */
+export async function requireReadable(
+  file: AsyncIterable<Uint8Array>,
+  recognition: Recognition,
+): Promise<AsyncIterable<Uint8Array>> {
+  try {
+    return await checkBeginning(file, recognition);
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+    const { message, advice } = error;
+    throw new Problem('unreadable-file', advice === undefined ? message : `${message} ${advice}`, {
+      errors: [{ path: 'file', message }],
+    });
+  }
+}

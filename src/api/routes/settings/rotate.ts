@@ -1,0 +1,29 @@
+import { recordChange } from '../../../customers/audit.ts';
+import { rotateApiSecret } from '../../../customers/customers.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { createRoute, requireWholeKey } from '../../route.ts';
+import { ApiSettings } from './show.ts';
+
+/** POST /v1/settings/api/rotate */
+export const rotateCustomerSecret = (runtime: Runtime) =>
+  createRoute(
+    {
+      tag: 'Settings',
+      scope: 'admin',
+      idempotent: true,
+      summary: 'Replace the API secret',
+      description:
+        'The new secret replaces the old one immediately, without an overlap. The hash of every notification that is sent from now on, retries included, uses the new secret. The signatures of webhooks do not change.',
+      answer: { schema: ApiSettings, description: 'The new API secret.', secret: true },
+      problems: ['limited-api-key'],
+    },
+    async (c) => {
+      const caller = c.get('caller');
+      requireWholeKey(caller, 'Use a key for all accounts.');
+      const { customerId } = caller;
+      const apiSecret = await rotateApiSecret(runtime, customerId, (sql) =>
+        recordChange(sql, caller, { action: 'rotate API secret', subject: `customer ${customerId}` }),
+      );
+      return c.json({ api_secret: apiSecret });
+    },
+  );

@@ -1,0 +1,26 @@
+import * as v from 'valibot';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { findSource } from '../../../sources/find-source.ts';
+import { SourceView, viewSource } from '../../../sources/source-view.ts';
+import { readId } from '../../input.ts';
+import { idParameter } from '../../openapi/openapi.ts';
+import { createRoute } from '../../route.ts';
+
+/** GET /v1/sources/:id */
+export const getSource = (runtime: Runtime) =>
+  createRoute(
+    {
+      tag: 'Sources',
+      scope: 'read',
+      summary: 'Get a source',
+      path: { id: idParameter('source') },
+      answer: {
+        schema: v.object({ source: SourceView }),
+        description: 'The source, without its credentials.',
+      },
+    },
+    async (c) => {
+      const source = await findSource(runtime.database, c.get('caller'), readId(c, 'source'));
+      return c.json({ source: viewSource(runtime, source) });
+    },
+  );

@@ -1,0 +1,30 @@
+import * as v from 'valibot';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { findSources } from '../../../sources/find-source.ts';
+import { SourceView, viewSource } from '../../../sources/source-view.ts';
+import { readQuery } from '../../input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
+import { createRoute } from '../../route.ts';
+
+const Query = v.strictObject(paging('s1', MAX_PER_PAGE));
+
+/** GET /v1/sources */
+export const listSources = (runtime: Runtime) =>
+  createRoute(
+    {
+      tag: 'Sources',
+      scope: 'read',
+      summary: 'List your sources',
+      description:
+        'Lists sources, the oldest first. If there is a next page, the header Link has its path. A limited API key sees the sources of its accounts.',
+      query: pagingParameters('s1', MAX_PER_PAGE),
+      answer: { schema: v.object({ sources: v.array(SourceView) }), description: 'A page of sources.' },
+    },
+    async (c) => {
+      const { per_page, cursor = '0' } = readQuery(c, Query);
+      const page = { after: cursor, limit: per_page + 1 };
+      const found = await findSources(runtime.database, c.get('caller'), page);
+      const sources = cutPage(c, 's1', found, per_page);
+      return c.json({ sources: sources.map((source) => viewSource(runtime, source)) });
+    },
+  );

@@ -1,0 +1,54 @@
+import * as v from 'valibot';
+import { recordChange } from '../../../customers/audit.ts';
+import { inTransaction } from '../../../platform/database/transaction.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { IdView } from '../../../platform/validation.ts';
+import { findSource } from '../../../sources/find-source.ts';
+import { requestRun } from '../../../sources/save-source.ts';
+import { queueSources } from '../../../sources/source-jobs.ts';
+import { SourceView, viewSource } from '../../../sources/source-view.ts';
+import { readId } from '../../input.ts';
+import { idParameter } from '../../openapi/openapi.ts';
+import { createRoute } from '../../route.ts';
+
+const PreviousRun = v.pipe(
+  v.nullable(IdView),
+  v.description(
+    'The last run that began before this request; null: none did. The run that was asked for is the first one with a higher id.',
+  ),
+);
+
+/** POST /v1/sources/:id/run */
+export const runSource = (runtime: Runtime) =>
+  createRoute(
+    {
+      tag: 'Sources',
+      scope: 'import',
+      idempotent: true,
+      summary: 'Run a source now',
+      description:
+        'Runs the source now, whatever its schedule, also while it waits after a failure or is paused. If a run is in progress, another one follows it. GET /v1/sources/{id}/runs shows how it ends: the run that was asked for is the first one after previous_run_id.',
+      path: { id: idParameter('source') },
+      answer: {
+        status: 202,
+        schema: v.object({ source: SourceView, previous_run_id: PreviousRun }),
+        description: 'The source, which will run.',
+      },
+    },
+    async (c) => {
+      const { database, queues, log } = runtime;
+      const caller = c.get('caller');
+      const source = await findSource(database, caller, readId(c, 'source'));
+      const previous = await inTransaction(database, async (sql) => {
+        const newest = await requestRun(sql, source.id);
+        await recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` });
+        return newest;
+      });
+      // Redis may be unreachable. The reconciler then queues the source within 10 s.
+      await queueSources(queues, [source.id]).catch((err: unknown) =>
+        log.warn({ err, sourceId: source.id }, 'source not queued yet'),
+      );
+      const previousRun = previous === null ? null : Number(previous);
+      return c.json({ source: viewSource(runtime, source), previous_run_id: previousRun }, 202);
+    },
+  );

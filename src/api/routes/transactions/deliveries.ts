@@ -1,0 +1,33 @@
+import * as v from 'valibot';
+import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
+import { findDeliveriesOf } from '../../../deliveries/find-delivery.ts';
+import { findTransaction } from '../../../movements/transactions.ts';
+import { notFound } from '../../../platform/problems/problem.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { readId } from '../../input.ts';
+import { idParameter } from '../../openapi/openapi.ts';
+import { createRoute } from '../../route.ts';
+
+/** GET /v1/transactions/:id/deliveries */
+export const listDeliveriesOfMovement = ({ config, database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Deliveries',
+      scope: 'read',
+      summary: 'List the deliveries of a movement',
+      description:
+        'Shows which webhooks the movement was or will be sent to, and what their endpoints answered: one delivery for each webhook.',
+      path: { id: idParameter('movement') },
+      answer: {
+        schema: v.object({ deliveries: v.array(DeliveryView) }),
+        description: 'The deliveries, by webhook id.',
+      },
+    },
+    async (c) => {
+      const caller = c.get('caller');
+      const id = readId(c, 'movement');
+      if ((await findTransaction(database, caller, id, config.zone)) === null) throw notFound('movement');
+      const deliveries = await findDeliveriesOf(database, caller, id);
+      return c.json({ deliveries: deliveries.map((row) => viewDelivery(row, row.webhook_status)) });
+    },
+  );

@@ -1,0 +1,121 @@
+import * as v from 'valibot';
+import { recordChange } from '../../../customers/audit.ts';
+import { countReplay, createReplay, REPLAYABLE, type Replay } from '../../../deliveries/create-replay.ts';
+import { notSendable } from '../../../deliveries/redelivery.ts';
+import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
+import { invalid } from '../../../platform/problems/problem.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { Count, IdView, Timestamp } from '../../../platform/validation.ts';
+import { findWebhook } from '../../../webhooks/find-webhook.ts';
+import { wakeChangedWebhook } from '../../../webhooks/save-webhook.ts';
+import { readId, readJson, readQuery } from '../../input.ts';
+import { idParameter } from '../../openapi/openapi.ts';
+import { createRoute } from '../../route.ts';
+
+const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
+const Status = v.picklist(REPLAYABLE, STATUS_RULE);
+
+export const ReplayView = v.object({
+  id: v.pipe(v.nullable(IdView), v.description('null: a dry run.')),
+  webhook_id: IdView,
+  status: v.array(v.picklist(REPLAYABLE)),
+  matched: v.pipe(
+    v.nullable(Count),
+    v.description(
+      'How many deliveries match now. null: more than a thousand, or, in a dry run, more than a hundred thousand.',
+    ),
+  ),
+  created_at: v.pipe(v.nullable(Timestamp), v.description('null: a dry run.')),
+});
+
+/** A dry run has neither an id nor a moment of creation. */
+const viewReplay = ({
+  id,
+  webhookId,
+  statuses,
+  matched,
+  createdAt,
+}: Omit<Replay, 'id' | 'createdAt'> & Partial<Replay>) => ({
+  id: id === undefined ? null : Number(id),
+  webhook_id: Number(webhookId),
+  status: statuses,
+  matched,
+  created_at: createdAt?.toISOString() ?? null,
+});
+
+/** In the query string, as for an import, whose body is the file. */
+const Query = v.strictObject({
+  dry_run: v.optional(v.picklist(['true', 'false'], 'must be "true" or "false"'), 'false'),
+});
+
+const Range = (zone: ZoneOffset) =>
+  v.strictObject({
+    since: Moment(zone),
+    until: v.optional(Moment(zone)),
+    status: v.optional(
+      v.union([Status, v.pipe(v.array(Status), v.minLength(1, STATUS_RULE))], STATUS_RULE),
+      'failed',
+    ),
+  });
+
+/** POST /v1/webhooks/:id/replay */
+export const replayWebhook = (runtime: Runtime) => {
+  const { config, database } = runtime;
+  const ReplayRange = Range(config.zone);
+  return createRoute(
+    {
+      tag: 'Deliveries',
+      scope: 'webhooks',
+      idempotent: true,
+      summary: 'Replay notifications of a webhook',
+      description:
+        'Sends the deliveries of movements that were stored from since to until, both inclusive, again: the failed ones, or those with the statuses in status. The request is answered immediately, however many there are. They become pending one after the other, with the same webhook-id and a new retry schedule. If the webhook is paused, they are sent when it is active again. If it is disabled or deleted, the answer is 409. With dry_run=true nothing is sent: the answer says how many deliveries match.',
+      query: {
+        dry_run: {
+          description: 'true: only count. Nothing is sent again.',
+          schema: { type: 'string', enum: ['true', 'false'] },
+        },
+      },
+      body: { 'application/json': ReplayRange },
+      path: { id: idParameter('webhook') },
+      answer: {
+        status: 202,
+        schema: v.object({ replay: ReplayView }),
+        description: 'The accepted replay, or, with dry_run=true, what it would send.',
+      },
+      problems: ['webhook-disabled', 'webhook-deleted'],
+    },
+    async (c) => {
+      const caller = c.get('caller');
+      const { customerId, accountIds } = caller;
+      const { id, event } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const { dry_run } = readQuery(c, Query);
+      const { since, until, status } = await readJson(c, ReplayRange);
+      if (until !== undefined && since > until) {
+        throw invalid([{ path: 'since', message: 'must not be later than until' }]);
+      }
+      const request = {
+        webhook: { id, customerId, event },
+        since,
+        until,
+        statuses: typeof status === 'string' ? [status] : status,
+        accountIds,
+      };
+      if (dry_run === 'true') {
+        const counted = await countReplay(database, request);
+        if (typeof counted === 'string') throw notSendable(counted);
+        return c.json({ replay: viewReplay(counted) }, 202);
+      }
+      const replay = await createReplay(database, request, (sql, { statuses }) =>
+        recordChange(sql, caller, {
+          action: 'replay',
+          subject: `webhook ${id}`,
+          detail: `${statuses.join(' and ')}, stored since ${since} UTC`,
+        }),
+      );
+      if (typeof replay === 'string') throw notSendable(replay);
+      if (replay.matched !== 0) await wakeChangedWebhook(runtime, id);
+      return c.json({ replay: viewReplay(replay) }, 202);
+    },
+  );
+};

@@ -1,0 +1,108 @@
+import * as v from 'valibot';
+import { postTraced } from '../../../deliveries/posting/attempt-traces.ts';
+import { type Answer, createPoster } from '../../../deliveries/posting/post.ts';
+import { buildSample } from '../../../deliveries/posting/sample.ts';
+import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
+import { notFound } from '../../../platform/problems/problem.ts';
+import type { Runtime } from '../../../platform/runtime.ts';
+import { Count } from '../../../platform/validation.ts';
+import { findWebhook } from '../../../webhooks/find-webhook.ts';
+import { readId } from '../../input.ts';
+import { createQuota, tooManyRequests } from '../../middleware/rate-limit.ts';
+import { idParameter } from '../../openapi/openapi.ts';
+import { createRoute } from '../../route.ts';
+
+const TestView = v.object({
+  status_code: v.pipe(v.nullable(Count), v.description('The status that the endpoint answered with.')),
+  error: v.pipe(
+    v.nullable(v.picklist(['address not allowed', 'no answer', 'incomplete answer'])),
+    v.description(
+      'null: the answer is complete. "no answer": no connection, no TLS session, or no status within 15 seconds.',
+    ),
+  ),
+});
+
+/** Tells a subscriber what to correct, and no more: the reason of a failed connection would help to scan ports. */
+function viewTest({ status, error, refused }: Answer): v.InferOutput<typeof TestView> {
+  if (error === null) return { status_code: status, error };
+  if (refused) return { status_code: null, error: 'address not allowed' };
+  return { status_code: status, error: status === null ? 'no answer' : 'incomplete answer' };
+}
+
+/** POST /v1/webhooks/:id/test */
+export const sendSample = (runtime: Runtime, guard: AddressGuard) => {
+  const { database, secrets, tracing } = runtime;
+  const countTest = limitTests(runtime);
+  return createRoute(
+    {
+      tag: 'Webhooks',
+      scope: 'webhooks',
+      idempotent: true,
+      summary: 'Send a test notification',
+      description: `Sends one POST immediately, whatever the status of the webhook, with the header webhook-test: true and made-up values. It is not retried or logged, and does not change the webhook. You get the answer when the endpoint has answered, at most 15 seconds later. At most ${TESTS_PER_MINUTE} tests per minute are sent for a customer, and as many to the host and port of an endpoint.`,
+      path: { id: idParameter('webhook') },
+      answer: {
+        status: 202,
+        schema: v.object({ test: TestView }),
+        description: 'What the endpoint answered.',
+      },
+      problems: ['too-many-tests'],
+    },
+    async (c) => {
+      const caller = c.get('caller');
+      const { id, event, endpoint } = await findWebhook(database, caller, readId(c, 'webhook'));
+      countTest(caller.customerId, new URL(endpoint).host);
+      const request = await buildSample(database, secrets, { webhookId: id, event, now: new Date() });
+      if (request === null) throw notFound('webhook');
+      // A poster for this POST alone: its connection is not used again.
+      const poster = createPoster({ guard });
+      try {
+        const answer =
+          tracing === undefined
+            ? await poster.post(request)
+            : await postTraced(tracing, poster, request, {
+                parent: c.get('span')?.traceparent,
+                attributes: { 'ledgerbell.webhook.id': Number(id) },
+              });
+        return c.json({ test: viewTest(answer) }, 202);
+      } finally {
+        await poster.close();
+      }
+    },
+  );
+};
+
+const MINUTE_IN_SECONDS = 60;
+
+/** Test notifications that one customer may send in a minute, and that one host and port may get, from all customers. */
+export const TESTS_PER_MINUTE = 10;
+
+/**
+ * Creates a function that counts a test notification. Without a limit, a customer could change the endpoint and send a test for
+ * each port of a host, or send many tests to a host of somebody else. All processes count together, as far as Redis is reachable.
+ */
+export function limitTests({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
+  const quota = (name: string) =>
+    createQuota({
+      redis,
+      prefix: `${prefix}:tests:${name}`,
+      limit: TESTS_PER_MINUTE,
+      windowSeconds: MINUTE_IN_SECONDS,
+    });
+  const byCustomer = quota('customer');
+  const byHost = quota('host');
+
+  /** @throws {Problem} 429 when the customer or the host has had too many. */
+  return function countTest(customerId: string, host: string): void {
+    const ofCustomer = byCustomer.take(customerId);
+    if (ofCustomer.exhausted) {
+      const detail = `Your webhooks may send ${TESTS_PER_MINUTE} test notifications per minute, and have sent them.`;
+      throw tooManyRequests('too-many-tests', ofCustomer, detail);
+    }
+    const ofHost = byHost.take(host);
+    if (ofHost.exhausted) {
+      const detail = `This endpoint may get ${TESTS_PER_MINUTE} test notifications per minute, and has had them.`;
+      throw tooManyRequests('too-many-tests', ofHost, detail);
+    }
+  };
+}

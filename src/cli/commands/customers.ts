@@ -1,0 +1,115 @@
+import { Command } from 'commander';
+import * as v from 'valibot';
+import { byOperator, recordChange } from '../../customers/audit.ts';
+import { createCustomer, listCustomers } from '../../customers/customers.ts';
+import { wakeWebhooks } from '../../deliveries/wake.ts';
+import { formatMoment } from '../../platform/moment.ts';
+import { openQueues } from '../../platform/queues/queues.ts';
+import { DEFAULT_PREFIX } from '../../platform/runtime.ts';
+import { requestCustomerDeletion } from '../../upkeep/deletion/request-deletion.ts';
+import { type Installation, withInstallation } from '../open-service.ts';
+import { operatorName } from '../operator-api.ts';
+import { type CommandContext, confirm, renderTable } from '../output.ts';
+import { requireCustomer } from '../owner.ts';
+import { connectToService } from '../service-access.ts';
+import { parseId, readOptions } from '../values.ts';
+
+const Options = v.object({
+  name: v.pipe(
+    v.string(),
+    v.trim(),
+    v.minLength(1, 'must not be blank'),
+    v.maxLength(200, 'must be at most 200 characters long'),
+  ),
+});
+
+/** `ledgerbell customers create` */
+export const createCustomerCommand = (context: CommandContext) =>
+  new Command('create')
+    .description('create a customer with a first API key')
+    .requiredOption('--name <name>', 'the name of the customer')
+    .option('--json', 'print { "customer", "api_key", "api_secret" }')
+    .action(async (options: { name: string; json?: boolean }) => {
+      const { name } = readOptions(Options, options);
+      const create = async (installation: Installation) => {
+        const made = await createCustomer(installation, name, {
+          source: 'command line',
+          name: operatorName(),
+        });
+        const lines = [
+          `Customer ${made.customer.id}, ${made.customer.name}`,
+          `  API key     ${made.api_key}  (shown only now; sent in the header Authentication)`,
+          `  API secret  ${made.api_secret}  (for the hash in every notification)`,
+        ];
+        const customer = { ...made.customer, id: Number(made.customer.id) };
+        context.terminal.answer(options.json, { ...made, customer }, lines.join('\n'));
+      };
+      await withInstallation(context, create, { mayBegin: true });
+    });
+
+/** `ledgerbell customers list` */
+export const listCustomersCommand = (context: CommandContext) =>
+  new Command('list')
+    .description('show all customers, the oldest first')
+    .option('--json', 'print { "customers": [{ "id", "name", "created_at" }] }')
+    .action(({ json }: { json?: boolean }) =>
+      withInstallation(context, async ({ database }) => {
+        const { zone } = context.readConfig();
+        const customers = (await listCustomers(database)).map(({ id, name, created_at }) => ({
+          id: Number(id),
+          name,
+          created_at: formatMoment(created_at, zone),
+        }));
+        const rows = customers.map(({ id, name, created_at }) => [String(id), name, created_at]);
+        const text =
+          rows.length === 0
+            ? 'There are no customers yet. Make one with: npm run cli -- customers create --name NAME'
+            : renderTable([['id', 'name', 'since'], ...rows]).join('\n');
+        context.terminal.answer(json, { customers }, text);
+      }),
+    );
+
+/** `ledgerbell customers delete` */
+export const deleteCustomerCommand = (context: CommandContext) =>
+  new Command('delete')
+    .description('delete a customer with everything that belongs to it')
+    .argument('<id>', 'of the customer', parseId)
+    .option('--yes', 'do not ask')
+    .option('--json', 'print { "customer": { "id", "status" } }')
+    .action(async (id: string, options: { yes?: boolean; json?: boolean }) =>
+      withInstallation(context, async (installation) => {
+        await requireCustomer(installation.database, id);
+        const question = `Delete customer ${id} with its API keys, accounts, movements, webhooks and imports?`;
+        await confirm(context, options, question);
+        const operator = { source: 'command line', name: operatorName() } as const;
+        const running = await requestCustomerDeletion(installation.database, id, (sql) =>
+          recordChange(sql, byOperator(operator, id), { action: 'delete', subject: `customer ${id}` }),
+        );
+        await endRuns(installation, running, context.terminal.note);
+        const lines = [
+          `Customer ${id} is being deleted. Its API keys do not work any more, and nothing of it is stored or sent.`,
+          `See how far it is with: npm run cli -- status`,
+        ];
+        const answer = { customer: { id: Number(id), status: 'deleting' } };
+        context.terminal.answer(options.json, answer, lines.join('\n'));
+      }),
+    );
+
+/** Without this, delivery runs end by themselves within a minute. */
+async function endRuns(
+  { database, redisUrl }: Installation,
+  webhookIds: readonly string[],
+  note: (line: string) => void,
+): Promise<void> {
+  if (webhookIds.length === 0) return;
+  const redis = await connectToService(redisUrl, note);
+  const queues = openQueues(redis, DEFAULT_PREFIX);
+  try {
+    await wakeWebhooks({ database, queues, redis, prefix: DEFAULT_PREFIX }, webhookIds, { reread: true });
+  } catch {
+    note('The service has not been told: what its delivery runs have begun to send, they send.');
+  } finally {
+    redis.disconnect();
+    await queues.close().catch(() => {});
+  }
+}

@@ -1,0 +1,170 @@
+import { Command, Option } from 'commander';
+import * as v from 'valibot';
+import { AttemptView, DeliveryView, LISTED_STATUSES } from '../../deliveries/delivery-view.ts';
+import { TransactionView } from '../../movements/body.ts';
+import type { ZoneOffset } from '../../platform/moment.ts';
+import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import { Failure } from '../failure.ts';
+import type { CommandContext } from '../output.ts';
+import {
+  addListOptions,
+  type Column,
+  formatTime,
+  type ListOptions,
+  printList,
+  printRows,
+  renderColumns,
+  renderFacts,
+} from '../output.ts';
+import { parseDeliveryKey, parseId, readMomentUtc } from '../values.ts';
+
+/** A delivery as the API shows it. */
+export const Delivery = v.looseObject(DeliveryView.entries);
+export type Delivery = v.InferOutput<typeof Delivery>;
+
+export const deliveryColumns = (zone: ZoneOffset): readonly Column<Delivery>[] => [
+  ['id', ({ id }) => id],
+  ['status', ({ status }) => status],
+  ['attempts', ({ attempts }) => attempts, 'right'],
+  ['due', ({ due_at }) => formatTime(due_at, zone)],
+  ['finished', ({ finished_at }) => formatTime(finished_at, zone)],
+  ['last error', ({ last_error }) => last_error],
+];
+
+interface Options extends ListOptions {
+  webhook?: string;
+  movement?: string;
+  status?: string;
+  account?: string;
+  since?: string;
+  until?: string;
+}
+
+/** `ledgerbell deliveries list` */
+export const listDeliveriesCommand = (context: CommandContext) =>
+  addListOptions(
+    new Command('list').description('show the deliveries of a webhook, the newest first, or of a movement'),
+  )
+    .option('--webhook <id>', 'of this webhook', parseId)
+    .option('--movement <id>', 'of this movement; without --webhook: one for each webhook', parseId)
+    .addOption(new Option('--status <status>', 'only these').choices([...LISTED_STATUSES]))
+    .option('--account <id>', 'only of movements of this account', parseId)
+    .option('--since <moment>', 'only of movements stored from then on: "YYYY-MM-DD HH:mm:ss", or a date')
+    .option('--until <moment>', 'and up to then')
+    .action((options: Options) =>
+      options.webhook === undefined
+        ? printOfMovement(context, options)
+        : printOfWebhook(context, options, options.webhook),
+    );
+
+async function printOfWebhook(context: CommandContext, options: Options, webhookId: string): Promise<void> {
+  const { zone } = context.readConfig();
+  const { status, account, movement, since, until } = options;
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ status, account, movement })) {
+    if (value !== undefined) query.set(name, value);
+  }
+  if (since !== undefined) query.set('since', readMomentUtc('--since', since, zone));
+  if (until !== undefined) query.set('until', readMomentUtc('--until', until, zone));
+  await printList(context, options, {
+    path: `/v1/webhooks/${webhookId}/deliveries${query.size === 0 ? '' : `?${query}`}`,
+    name: 'deliveries',
+    row: Delivery,
+    columns: deliveryColumns(zone),
+    subject: { kind: 'webhook', id: webhookId },
+  });
+}
+
+async function printOfMovement(context: CommandContext, options: Options): Promise<void> {
+  const { movement: id } = options;
+  if (id === undefined) throw new Failure('Say which: --webhook <id>, --movement <id>, or both.');
+  const answer = v.object({ deliveries: v.array(Delivery) });
+  const { deliveries: rows } = await withAccess(
+    context,
+    options,
+    { subject: { kind: 'movement', id } },
+    (api) => api.get(`/v1/transactions/${id}/deliveries`, answer),
+  );
+  const columns = deliveryColumns(context.readConfig().zone);
+  printRows(context, options, { name: 'deliveries', rows, columns });
+}
+
+const Attempt = v.looseObject(AttemptView.entries);
+type Attempt = v.InferOutput<typeof Attempt>;
+const DeliveryAnswer = v.object({ delivery: v.looseObject({ ...Delivery.entries, log: v.array(Attempt) }) });
+
+/** `ledgerbell deliveries show` */
+export const showDeliveryCommand = (context: CommandContext) =>
+  addAccessOptions(new Command('show').description('show a delivery and its attempts'))
+    .argument('<id>', 'of the delivery: <webhook id>-<movement id>', parseDeliveryKey)
+    .action(async (id: string, options: AccessOptions) => {
+      const [webhookId = ''] = id.split('-');
+      const subject = { kind: 'delivery', id: webhookId } as const;
+      const answer = await withAccess(context, options, { subject }, (api) =>
+        api.get(`/v1/deliveries/${id}`, DeliveryAnswer),
+      );
+      const { zone } = context.readConfig();
+      const { delivery: it } = answer;
+      const facts = renderFacts([
+        ['delivery', it.id],
+        ['webhook', it.webhook_id],
+        it.event_id === null ? ['movement', it.transaction_id] : ['event', it.event_id],
+        ['status', it.status],
+        ['attempts', it.attempts],
+        ['due', formatTime(it.due_at, zone)],
+        ['finished', formatTime(it.finished_at, zone)],
+        ['last error', it.last_error],
+      ]);
+      const columns: readonly Column<Attempt>[] = [
+        ['attempt', ({ number }) => number, 'right'],
+        ['outcome', ({ outcome }) => outcome],
+        ['answer', ({ status_code }) => status_code, 'right'],
+        ['started', ({ started_at }) => formatTime(started_at, zone)],
+        ['ms', ({ duration_ms }) => duration_ms, 'right'],
+        ['error or response', ({ error, response }) => error ?? response, 'whole'],
+      ];
+      const log = it.log.length === 0 ? '' : `\n\n${renderColumns(columns, it.log)}`;
+      context.terminal.answer(options.json, answer, `${facts}${log}`);
+    });
+
+/** `ledgerbell deliveries redeliver` */
+export const redeliverCommand = (context: CommandContext) =>
+  addAccessOptions(new Command('redeliver').description('send one notification again'))
+    .argument('<id>', 'of the delivery: <webhook id>-<movement id>', parseDeliveryKey)
+    .action(async (id: string, options: AccessOptions) => {
+      const [webhookId = ''] = id.split('-');
+      const subject = { kind: 'delivery', id: webhookId } as const;
+      const answer = await withAccess(context, options, { subject, wakes: true }, (api) =>
+        api.post(`/v1/deliveries/${id}/redeliver`, {}, v.object({ delivery: Delivery })),
+      );
+      context.terminal.answer(options.json, answer, `Delivery ${id} is pending again.`);
+    });
+
+const MovementAnswer = v.object({ transaction: v.looseObject(TransactionView.entries) });
+
+/** `ledgerbell movements show` */
+export const showMovementCommand = (context: CommandContext) =>
+  addAccessOptions(new Command('show').description('show a movement'))
+    .argument('<id>', 'of the movement', parseId)
+    .action(async (id: string, options: AccessOptions) => {
+      const answer = await withAccess(context, options, { subject: { kind: 'movement', id } }, (api) =>
+        api.get(`/v1/transactions/${id}`, MovementAnswer),
+      );
+      const { transaction: it } = answer;
+      const text = renderFacts([
+        ['movement', it.id],
+        ['account', `${it.account.id}, ${it.account.title} at ${it.account.bank.name}`],
+        ['direction', it.dc],
+        ['code', it.code],
+        ['amount', it.amount],
+        ['balance', it.balance],
+        ['description', it.description],
+        ['name', it.name],
+        ['opponent', it.opponent_id],
+        ['opponent IBAN', it.opponent_iban],
+        ['bank’s day', it.date_issue],
+        ['stored', it.date_readed],
+        ['unique_id', it.unique_id],
+      ]);
+      context.terminal.answer(options.json, answer, text);
+    });

@@ -1,0 +1,278 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command, Option } from 'commander';
+import * as v from 'valibot';
+import { RunView } from '../../api/routes/sources/list-runs.ts';
+import { countOf, formatCount } from '../../platform/counts.ts';
+import type { ZoneOffset } from '../../platform/moment.ts';
+import { KIND_NAMES } from '../../sources/connectors/kinds.ts';
+import { SourceView } from '../../sources/source-view.ts';
+import type { Api } from '../api-client.ts';
+import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import { Failure, NegativeAnswer } from '../failure.ts';
+import {
+  addListOptions,
+  type Column,
+  type CommandContext,
+  confirm,
+  formatTime,
+  type ListOptions,
+  printList,
+  renderFacts,
+} from '../output.ts';
+import { oneLine } from '../text.ts';
+import { parseId } from '../values.ts';
+
+/** A source as the API shows it. Kinds and fields of a newer service are kept for --json. */
+export const Source = v.looseObject({ ...SourceView.entries, kind: v.string() });
+export type Source = v.InferOutput<typeof Source>;
+export const SourceAnswer = v.object({ source: Source });
+
+/** A run of a source as the API shows it. */
+export const SourceRun = v.looseObject(RunView.entries);
+export type SourceRun = v.InferOutput<typeof SourceRun>;
+
+const stateOf = ({ status, is_running, consecutive_failures }: Source): string => {
+  if (is_running) return `${status}, running`;
+  return consecutive_failures > 0 ? `${status}, failing` : status;
+};
+
+const describeSchedule = ({ schedule }: Source): string =>
+  'cron' in schedule ? `${schedule.cron} in ${schedule.time_zone}` : `every ${schedule.every}`;
+
+export const sourceColumns = (zone: ZoneOffset): readonly Column<Source>[] => [
+  ['id', ({ id }) => id, 'right'],
+  ['title', ({ title }) => title],
+  ['kind', ({ kind }) => kind],
+  ['schedule', describeSchedule],
+  ['status', stateOf],
+  ['next run', ({ next_run_at }) => formatTime(next_run_at, zone)],
+  ['error', ({ error }) => error],
+];
+
+export const runColumns = (zone: ZoneOffset): readonly Column<SourceRun>[] => [
+  ['id', ({ id }) => id, 'right'],
+  ['status', ({ status }) => status],
+  ['started', ({ started_at }) => formatTime(started_at, zone)],
+  ['finished', ({ finished_at }) => formatTime(finished_at, zone)],
+  ['files', ({ files }) => formatCount(files), 'right'],
+  ['imports', ({ imports }) => imports.map(({ id }) => id).join(', ')],
+  ['error', ({ error }) => error],
+];
+
+export const describeSource = (it: Source, zone: ZoneOffset): string =>
+  renderFacts([
+    ['source', it.id],
+    ['title', it.title],
+    ['kind', it.kind],
+    ...Object.entries(it.settings).map(([name, value]) => [name, showSetting(value)] as const),
+    ['credentials', it.credentials.join(', ')],
+    ['schedule', describeSchedule(it)],
+    ['account', it.account_id],
+    ['format', it.format],
+    ['profile', it.profile],
+    ['new accounts', it.create_accounts ? 'are created' : 'are rejected'],
+    ['status', stateOf(it)],
+    ['last run', formatTime(it.last_run_at, zone)],
+    ['next run', formatTime(it.next_run_at, zone)],
+    ['failures', formatCount(it.consecutive_failures)],
+    ['error', it.error],
+    ['created', formatTime(it.created_at, zone)],
+  ]);
+
+const showSetting = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+interface CreateOptions extends AccessOptions {
+  title: string;
+  kind: string;
+  path?: string;
+  settings?: string;
+  credentialsFile?: string;
+  every?: string;
+  cron?: string;
+  timeZone?: string;
+  account?: string;
+  format?: string;
+  profile?: string;
+  createAccounts?: boolean;
+}
+
+/** `ledgerbell sources create` */
+export const createSourceCommand = (context: CommandContext) =>
+  addAccessOptions(new Command('create').description('collect statement files from a place, on a schedule'))
+    .requiredOption('--title <title>', 'what the source is called')
+    .addOption(new Option('--kind <kind>', 'of place').choices([...KIND_NAMES]).makeOptionMandatory())
+    .option('--path <folder>', 'the folder, for the kind folder')
+    .option('--settings <json>', 'where the files are: a JSON object, whose members depend on the kind')
+    .option('--credentials-file <file>', 'a file with the credentials: a JSON object, as the kind needs it')
+    .option('--every <interval>', 'how often it runs, such as 15m (default: every 15 minutes)')
+    .addOption(new Option('--cron <fields>', 'when it runs, such as "0 7 * * 1-5"').conflicts('every'))
+    .addOption(new Option('--time-zone <name>', 'of --cron, such as Europe/Istanbul').conflicts('every'))
+    .option('--account <id>', 'that all files are about (default: the statements say which)', parseId)
+    .option('--format <format>', 'of the files (default: auto)')
+    .option('--profile <name>', 'of CSV and XLSX files')
+    .option('--create-accounts', 'create accounts that the customer does not have')
+    .action(async (options: CreateOptions) => {
+      const { title, kind, every, cron, timeZone, account, format, profile, createAccounts } = options;
+      const body = {
+        title,
+        kind,
+        settings: readSettings(options),
+        credentials: await readCredentials(options.credentialsFile),
+        schedule:
+          every === undefined && cron === undefined ? { every: '15m' } : { every, cron, time_zone: timeZone },
+        account_id: account,
+        format,
+        profile,
+        create_accounts: createAccounts,
+      };
+      const answer = await withAccess(context, options, { wakes: true }, (api) =>
+        api.post('/v1/sources', body, SourceAnswer),
+      );
+      const { zone } = context.readConfig();
+      context.terminal.answer(options.json, answer, describeSource(answer.source, zone));
+    });
+
+function readSettings({ path, settings }: CreateOptions): object {
+  const given = settings === undefined ? {} : parseObject('--settings', settings);
+  return path === undefined ? given : { ...given, path };
+}
+
+/** From a file, because credentials on the command line can be seen by other users of the machine. */
+async function readCredentials(path: string | undefined): Promise<object | undefined> {
+  if (path === undefined) return undefined;
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Failure(`--credentials-file ${path} cannot be read (${error.code}).`);
+  });
+  return parseObject('--credentials-file', text);
+}
+
+function parseObject(option: string, text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Explained below. The text is not repeated, because it may be secret.
+  }
+  throw new Failure(`${option} must be a JSON object, such as {"path":"inbox"}.`);
+}
+
+/** `ledgerbell sources list` */
+export const listSourcesCommand = (context: CommandContext) =>
+  addListOptions(new Command('list').description('show sources, the oldest first')).action(
+    (options: ListOptions) =>
+      printList(context, options, {
+        path: '/v1/sources',
+        name: 'sources',
+        row: Source,
+        columns: sourceColumns(context.readConfig().zone),
+      }),
+  );
+
+/** `ledgerbell sources show` */
+export const showSourceCommand = (context: CommandContext) =>
+  addAccessOptions(new Command('show').description('show a source and how its last run ended'))
+    .argument('<id>', 'of the source', parseId)
+    .action(async (id: string, options: AccessOptions) => {
+      const answer = await withAccess(context, options, { subject: { kind: 'source', id } }, (api) =>
+        api.get(`/v1/sources/${id}`, SourceAnswer),
+      );
+      const { zone } = context.readConfig();
+      context.terminal.answer(options.json, answer, describeSource(answer.source, zone));
+    });
+
+const POLL_INTERVAL = 300;
+
+/** Of the runs that may have begun since the request, the one that was asked for is not further down the list. */
+const LOOKED_AT = 20;
+
+const Requested = v.looseObject({ ...SourceAnswer.entries, previous_run_id: v.nullable(v.number()) });
+const Runs = v.object({ runs: v.array(SourceRun) });
+
+interface RunOptions extends AccessOptions {
+  wait?: boolean;
+}
+
+/** `ledgerbell sources run` */
+export const runSourceCommand = (context: CommandContext) =>
+  addAccessOptions(new Command('run').description('run a source now, whatever its schedule'))
+    .argument('<id>', 'of the source', parseId)
+    .option('--wait', 'wait for the end of the run; the exit code is 1 if it failed')
+    .action(async (id: string, options: RunOptions) => {
+      const subject = { kind: 'source', id } as const;
+      await withAccess(context, options, { subject, wakes: true }, async (api) => {
+        const answer = await api.post(`/v1/sources/${id}/run`, {}, Requested);
+        if (options.wait !== true) {
+          context.terminal.answer(options.json, answer, `Source ${id} will run.`);
+          return;
+        }
+        const run = await waitForRun(api, id, answer.previous_run_id ?? 0, context.signal);
+        context.terminal.answer(options.json, { run }, describeRun(run));
+        if (run.status === 'failed') throw new NegativeAnswer();
+      });
+    });
+
+/** Waits for the end of the first run that began after another one. */
+async function waitForRun(api: Api, id: string, after: number, signal: AbortSignal): Promise<SourceRun> {
+  for (;;) {
+    const { runs } = await api.get(`/v1/sources/${id}/runs?per_page=${LOOKED_AT}`, Runs);
+    const run = runs.findLast((it) => it.id > after);
+    if (run !== undefined && run.status !== 'running') return run;
+    await sleep(POLL_INTERVAL, undefined, { signal }).catch(() => {
+      throw new Failure(`Interrupted. Source ${id} runs nevertheless.`);
+    });
+  }
+}
+
+function describeRun({ id, status, files, error }: SourceRun): string {
+  return `Run ${id} is ${status}: ${countOf(files, 'file')}.${error === null ? '' : ` ${oneLine(error)}`}`;
+}
+
+/** `ledgerbell sources runs` */
+export const listSourceRunsCommand = (context: CommandContext) =>
+  addListOptions(new Command('runs').description('show the runs of a source, the newest first'))
+    .argument('<id>', 'of the source', parseId)
+    .action((id: string, options: ListOptions) =>
+      printList(context, options, {
+        path: `/v1/sources/${id}/runs`,
+        name: 'runs',
+        row: SourceRun,
+        columns: runColumns(context.readConfig().zone),
+        subject: { kind: 'source', id },
+      }),
+    );
+
+/** `ledgerbell sources pause` */
+export const pauseSourceCommand = (context: CommandContext) =>
+  statusCommand(context, 'paused', new Command('pause')).description('collect nothing from a source for now');
+
+/** `ledgerbell sources enable` */
+export const enableSourceCommand = (context: CommandContext) =>
+  statusCommand(context, 'active', new Command('enable')).description('make a paused source active again');
+
+const statusCommand = (context: CommandContext, status: 'active' | 'paused', command: Command) =>
+  addAccessOptions(command)
+    .argument('<id>', 'of the source', parseId)
+    .action(async (id: string, options: AccessOptions) => {
+      const subject = { kind: 'source', id } as const;
+      const answer = await withAccess(context, options, { subject, wakes: true }, (api) =>
+        api.patch(`/v1/sources/${id}`, { status }, SourceAnswer),
+      );
+      context.terminal.answer(options.json, answer, `Source ${id} is ${status}.`);
+    });
+
+/** `ledgerbell sources delete` */
+export const deleteSourceCommand = (context: CommandContext) =>
+  addAccessOptions(new Command('delete').description('delete a source; its imports and movements stay'))
+    .argument('<id>', 'of the source', parseId)
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: AccessOptions & { yes?: boolean }) => {
+      const subject = { kind: 'source', id } as const;
+      const path = `/v1/sources/${id}`;
+      const answer = await withAccess(context, options, { subject, wakes: true }, async (api) => {
+        const { source } = await api.get(path, SourceAnswer);
+        await confirm(context, options, `Delete source ${id}, ${source.title}, with its credentials?`);
+        return api.delete(path, v.looseObject({ status: v.string() }));
+      });
+      context.terminal.answer(options.json, answer, `Source ${id} is deleted.`);
+    });

@@ -1,0 +1,105 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import { createMiddleware } from '../api/environment.ts';
+import { nameClient } from '../api/middleware/guesses.ts';
+import { createQuota, tooManyRequests } from '../api/middleware/rate-limit.ts';
+import { isLoopback } from '../platform/addresses/ip-ranges.ts';
+import type { Config } from '../platform/config/config.ts';
+import { Problem } from '../platform/problems/problem.ts';
+import type { Runtime } from '../platform/runtime.ts';
+
+type Admin = NonNullable<Config['admin']>;
+
+/** Wrong passwords that one client may send in a minute. */
+const GUESSES = 10;
+const WINDOW_SECONDS = 60;
+
+/**
+ * Lets operators through. If ADMIN_USER and ADMIN_PASSWORD are set, it asks for them (basic auth). If not, only a browser on
+ * this machine has access.
+ */
+export function requireOperator({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
+  const { admin } = config;
+  return admin === undefined ? requireLoopback : requirePassword(admin, { redis, prefix });
+}
+
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/**
+ * Refuses requests that are not from this machine. Checking the address is not enough. A proxy on this machine connects from
+ * loopback too, and so does a local browser when a foreign page uses a host name that resolves to this machine.
+ */
+const requireLoopback = createMiddleware(async (c, next) => {
+  const local =
+    isLoopback(getConnInfo(c).remote.address ?? '') &&
+    LOOPBACK_HOST.test(c.req.header('host') ?? '') &&
+    FORWARDED.every((name) => c.req.header(name) === undefined);
+  if (!local) {
+    throw new Problem(
+      'forbidden',
+      'This page answers only on the machine itself, until ADMIN_USER and ADMIN_PASSWORD are set.',
+    );
+  }
+  await next();
+});
+
+/**
+ * Asks for the password. A client that has sent ten wrong ones within a minute is answered 429 until the minute is over. The
+ * password is not compared during that time, so that a correct guess looks like a wrong one. As with API keys, the count is
+ * shared by all processes, and a client is an IPv4 address or an IPv6 /64.
+ */
+function requirePassword({ user, password }: Admin, { redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
+  const expected = digest(`${user}:${password}`);
+  const wrongPasswords = createQuota({
+    redis,
+    prefix: `${prefix}:passwords`,
+    limit: GUESSES,
+    windowSeconds: WINDOW_SECONDS,
+  });
+  return createMiddleware(async (c, next) => {
+    const header = c.req.header('authorization');
+    // A browser asks its user only after a 401, so a first request without a password is no guess.
+    if (header === undefined) throw unauthenticated();
+    const client = nameClient(c.get('clientAddress'));
+    const left = wrongPasswords.look(client);
+    if (left.exhausted) {
+      throw tooManyRequests(
+        'too-many-passwords',
+        left,
+        `${GUESSES} wrong passwords came from this address within a minute.`,
+      );
+    }
+    const [, encoded = ''] = /^Basic\s+(\S+)$/i.exec(header) ?? [];
+    // Digests are of equal length, which timingSafeEqual needs.
+    if (!timingSafeEqual(digest(Buffer.from(encoded, 'base64').toString('utf8')), expected)) {
+      wrongPasswords.take(client);
+      throw unauthenticated();
+    }
+    await next();
+  });
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+const unauthenticated = () =>
+  new Problem('unauthenticated', 'Sign in with the name and password that the operator has set.', {
+    headers: { 'WWW-Authenticate': 'Basic realm="Ledgerbell operations", charset="UTF-8"' },
+  });
+
+/**
+ * Refuses changes that another site's page asks the operator's browser for (CSRF). The browser would send the password along,
+ * and without a password any page may send requests to this machine. Browsers send `Origin` with every request that is not
+ * GET or HEAD, and `Sec-Fetch-Site` too where the page is secure. Programs that are not browsers send neither.
+ */
+export const refuseForeignPages = createMiddleware(async (c, next) => {
+  const origin = c.req.header('origin');
+  const foreign =
+    origin !== undefined &&
+    URL.parse(origin)?.host !== c.req.header('host') &&
+    c.req.header('sec-fetch-site') !== 'same-origin';
+  if (foreign && c.req.method !== 'GET' && c.req.method !== 'HEAD') {
+    throw new Problem('forbidden', 'A page of another site may not change anything here.');
+  }
+  await next();
+});

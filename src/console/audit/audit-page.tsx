@@ -1,0 +1,167 @@
+import { Hono } from 'hono';
+import * as v from 'valibot';
+import type { ApiEnv } from '../../api/environment.ts';
+import { BEYOND_NEWEST } from '../../api/paging.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { Id } from '../../platform/validation.ts';
+import { Choice, type Column, Field, Moment, More, Table } from '../page/elements.tsx';
+import { sendPage } from '../page/layout.tsx';
+import { pathWith, readFilters } from '../page/read-filters.ts';
+
+/** Reads the audit log. */
+
+export const AUDIT_SOURCES = ['api', 'console', 'command line', 'configuration'] as const;
+export type AuditSource = (typeof AUDIT_SOURCES)[number];
+
+export interface AuditEvent {
+  id: string;
+  at: Date;
+  /** Null: what was changed belongs to no customer. */
+  customer_id: string | null;
+  /** Null: there is no customer, or it does not exist any more. */
+  customer: string | null;
+  source: AuditSource;
+  actor: string;
+  action: string;
+  subject: string;
+  detail: string;
+}
+
+export interface AuditFilters {
+  subject: string | null;
+  customerId: string | null;
+  source: AuditSource | null;
+  /** Only events below this id. */
+  before: string;
+}
+
+/** Each index has the ids in order. The first filter that is given decides, and the others leave rows out. */
+const INDEXES = {
+  subject: 'audit_events_subject',
+  customer_id: 'audit_events_customer',
+  source: 'audit_events_source',
+} as const;
+
+const READ = (index: string, conditions: readonly string[]) => `
+  SELECT e.id, e.at, e.customer_id, u.name AS customer, e.source, e.actor, e.action, e.subject, e.detail
+  FROM audit_events e FORCE INDEX (${index}) LEFT JOIN customers u ON u.id = e.customer_id
+  WHERE ${[...conditions, 'e.id < ?'].join(' AND ')} ORDER BY e.id DESC LIMIT ?`;
+
+/** Reads changes, the newest first. */
+export function readAudit(
+  sql: Sql,
+  { subject, customerId, source, before }: AuditFilters,
+  limit: number,
+): Promise<AuditEvent[]> {
+  const given = [
+    ['subject', subject] as const,
+    ['customer_id', customerId] as const,
+    ['source', source] as const,
+  ].filter(([, value]) => value !== null);
+  const [first] = given;
+  const index = first === undefined ? 'PRIMARY' : INDEXES[first[0]];
+  return sql.query<AuditEvent[]>(
+    READ(
+      index,
+      given.map(([column]) => `e.${column} = ?`),
+    ),
+    [...given.map(([, value]) => value), before, limit],
+  );
+}
+
+const PER_PAGE = 100;
+
+const Query = v.object({
+  subject: v.optional(v.string()),
+  customer: v.optional(Id),
+  source: v.optional(v.picklist(AUDIT_SOURCES)),
+  before: v.optional(Id),
+});
+
+/** GET /ops/audit: who has changed what, the newest first. */
+export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv> =>
+  new Hono<ApiEnv>().get('/', async (c) => {
+    const { subject, customer, source, before } = readFilters(c, Query);
+    const found = await readAudit(
+      database,
+      {
+        subject: subject ?? null,
+        customerId: customer ?? null,
+        source: source ?? null,
+        before: before ?? BEYOND_NEWEST,
+      },
+      PER_PAGE + 1,
+    );
+    const rows = found.slice(0, PER_PAGE);
+    const next = found.length > PER_PAGE ? rows.at(-1)?.id : undefined;
+    return sendPage(
+      c,
+      { title: 'Audit', section: 'Audit' },
+      <>
+        <h1>Audit</h1>
+        <p class="calm">
+          Every change by an API key, in the console, by the command line, or by a change of OPS_WEBHOOK_URL.
+          Imports are listed on their own page.
+        </p>
+        <form class="filters">
+          <Field label="What was changed" name="subject" value={subject} hint="webhook 12" />
+          <Field label="Customer id" name="customer" value={customer} />
+          <Choice
+            label="Where"
+            name="source"
+            value={source}
+            choices={[['', 'everywhere'], ...AUDIT_SOURCES.map((it) => [it, it] as const)]}
+          />
+          <button type="submit">Show</button>
+        </form>
+        <Table caption="Changes" columns={columns(new Date())} rows={rows} empty="There are none." />
+        <More
+          label="Older changes"
+          href={next === undefined ? null : pathWith('/ops/audit', { ...c.req.query(), before: next })}
+        />
+      </>,
+    );
+  });
+
+/** What has a page of its own in the console. */
+function linkOf(subject: string): string | null {
+  const [, kind, id] = /^(webhook|delivery|import|source) ([\d-]+)$/.exec(subject) ?? [];
+  switch (kind) {
+    case 'webhook':
+      return `/ops/webhooks/${id}`;
+    case 'delivery':
+      return `/ops/deliveries/${id}`;
+    case 'import':
+      return `/ops/imports/${id}`;
+    case 'source':
+      return `/ops/sources/${id}`;
+    default:
+      return null;
+  }
+}
+
+const columns = (now: Date): Column<AuditEvent>[] => [
+  { label: 'When', cell: ({ at }) => <Moment at={at} now={now} /> },
+  { label: 'Who', kind: 'wide', cell: ({ actor }) => actor },
+  { label: 'Where', cell: ({ source }) => source },
+  { label: 'Did', cell: ({ action }) => action },
+  {
+    label: 'To',
+    cell: ({ subject }) => {
+      const href = linkOf(subject);
+      return href === null ? subject : <a href={href}>{subject}</a>;
+    },
+  },
+  {
+    label: 'Customer',
+    kind: 'wide',
+    cell: ({ customer_id, customer }) =>
+      customer_id === null ? (
+        '–'
+      ) : (
+        <a href={`/ops/audit?customer=${customer_id}`}>{customer ?? `customer ${customer_id}`}</a>
+      ),
+  },
+  { label: 'How', kind: 'wide', cell: ({ detail }) => detail },
+];

@@ -1,0 +1,240 @@
+import type { Caller } from '../../customers/caller.ts';
+import { type DeliveryRow, type ListedStatus, statusOf } from '../../deliveries/delivery-view.ts';
+import { type Contents, newestBefore, readPage } from '../../deliveries/list-deliveries.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import type { WebhookRow } from '../webhooks/webhook-rows.ts';
+
+/** Lists deliveries of one or several webhooks, newest movement first. */
+
+export interface DeliveryFilters {
+  /** Null: all. */
+  accountId: string | null;
+  status: ListedStatus | null;
+  /** Both inclusive, in UTC as MySQL writes it, for the moment at which the movement was stored. Null: no bound. */
+  since: string | null;
+  until: string | null;
+  /** Only movements below this id. */
+  before: string;
+}
+
+export interface ListedDelivery {
+  webhook: WebhookRow;
+  row: DeliveryRow;
+}
+
+export interface DeliveryList {
+  deliveries: ListedDelivery[];
+  /** The next page has the movements below this one; null: there is none. */
+  next: string | null;
+}
+
+/** Without a webhook, the console looks at so many of them. */
+export const MOST_WEBHOOKS = 12;
+
+/** One row per webhook is read. Which webhooks a person looking for deliveries of a status means first. */
+const CHOICES = {
+  any: 'SELECT webhook_id AS id FROM webhook_cursors ORDER BY highest_recorded_id DESC, webhook_id LIMIT ?',
+  delivered:
+    'SELECT webhook_id AS id FROM webhook_cursors WHERE delivered_count > 0 ORDER BY highest_recorded_id DESC, webhook_id LIMIT ?',
+  failed:
+    'SELECT webhook_id AS id FROM webhook_cursors WHERE failed_count > 0 ORDER BY failed_count DESC, webhook_id LIMIT ?',
+  pending: `
+    SELECT c.webhook_id AS id FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id
+    WHERE CAST(b.matched_count AS SIGNED) > c.delivered_count + c.failed_count
+    ORDER BY CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count DESC, c.webhook_id LIMIT ?`,
+};
+
+/** Index: webhooks_customer. */
+const OF_ACCOUNT = `
+  SELECT w.id FROM accounts a JOIN webhooks w FORCE INDEX (webhooks_customer) ON w.customer_id = a.customer_id
+  WHERE a.id = ? AND (w.account_id IS NULL OR w.account_id = a.id) ORDER BY w.id LIMIT ?`;
+
+/** The webhooks whose deliveries are listed when none is named, at most MOST_WEBHOOKS and one. */
+export async function chooseWebhooks(
+  sql: Sql,
+  { accountId, status }: Pick<DeliveryFilters, 'accountId' | 'status'>,
+): Promise<string[]> {
+  const limit = MOST_WEBHOOKS + 1;
+  const rows =
+    accountId === null
+      ? await sql.query<{ id: string }[]>(CHOICES[status ?? 'any'], [limit])
+      : await sql.query<{ id: string }[]>(OF_ACCOUNT, [accountId, limit]);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Reads a page of the deliveries of these webhooks. Each webhook's own page is read, and they are merged. A page may be shorter than
+ * `perPage` and still have a next one, where only a few of very many deliveries match.
+ * @param callerOf the caller that may see a customer's deliveries.
+ */
+export async function listAcross(
+  sql: Sql,
+  webhooks: readonly WebhookRow[],
+  { accountId, status, since, until, before }: DeliveryFilters,
+  { perPage, callerOf }: { perPage: number; callerOf: (customerId: string) => Caller },
+): Promise<DeliveryList> {
+  const pages = await Promise.all(
+    webhooks.map(async (webhook) => {
+      const customerId = webhook.customer_id;
+      const caller = callerOf(customerId);
+      const ofEvents = webhook.event === 'OPERATIONAL';
+      const range = await boundsOf(sql, { customerId, ofEvents }, { since, until, before });
+      const page = await readPage(
+        sql,
+        accountId === null ? caller : { ...caller, accountIds: [accountId] },
+        { webhookId: webhook.id, perPage, ofEvents, ...range },
+        status,
+      );
+      return { webhook, ...page };
+    }),
+  );
+  return merge(pages, perPage);
+}
+
+async function boundsOf(
+  sql: Sql,
+  contents: Contents,
+  { since, until, before }: Pick<DeliveryFilters, 'since' | 'until' | 'before'>,
+): Promise<{ after: string; before: string }> {
+  const after = since === null ? '0' : await newestBefore(sql, contents, since, { inclusive: false });
+  if (until === null) return { after, before };
+  const last = BigInt(await newestBefore(sql, contents, until, { inclusive: true })) + 1n;
+  return { after, before: last < BigInt(before) ? String(last) : before };
+}
+
+interface Page {
+  webhook: WebhookRow;
+  rows: DeliveryRow[];
+  next: string | null;
+}
+
+function merge(pages: readonly Page[], perPage: number): DeliveryList {
+  // A webhook's page ends at its `next`. Below that, its deliveries are not known yet, so the merged page ends there too.
+  const floor = pages.reduce(
+    (most, { next }) => (next !== null && BigInt(next) > most ? BigInt(next) : most),
+    0n,
+  );
+  const all = pages
+    .flatMap(({ webhook, rows }) => rows.map((row) => ({ webhook, row })))
+    .filter(({ row }) => BigInt(row.transaction_id) >= floor)
+    .sort((a, b) => Number(BigInt(b.row.transaction_id) - BigInt(a.row.transaction_id)));
+  const last = all[perPage - 1]?.row.transaction_id;
+  if (last === undefined) return { deliveries: all, next: floor > 0n ? String(floor) : null };
+  // All deliveries of a movement stay on one page, since the next one begins below the movement.
+  const deliveries = all.filter(({ row }) => BigInt(row.transaction_id) >= BigInt(last));
+  const isAll = deliveries.length === all.length && floor === 0n;
+  return { deliveries, next: isAll ? null : last };
+}
+
+/** The status of a listed delivery. What was pending when its webhook was deleted is cancelled. */
+export function shownStatus({ webhook, row }: ListedDelivery): ListedStatus | 'cancelled' {
+  const status = statusOf(row);
+  return status === 'pending' && webhook.status === 'deleted' ? 'cancelled' : status;
+}
+
+/** Reads the newest attempts of one webhook, whatever became of their deliveries. */
+
+export interface AttemptRow {
+  transaction_id: string;
+  number: number;
+  outcome: string;
+  status_code: number | null;
+  started_at: Date;
+  duration_ms: number;
+  error: string | null;
+  /** The first 300 characters. */
+  response: string | null;
+}
+
+/** Index: the primary key, read backwards. */
+const NEWEST_DELIVERIES = `
+  SELECT transaction_id AS id FROM deliveries FORCE INDEX (PRIMARY)
+  WHERE webhook_id = ? ORDER BY webhook_id DESC, transaction_id DESC LIMIT ?`;
+
+/** Index: retries_due. */
+const NEXT_RETRIES = `
+  SELECT transaction_id AS id FROM retries FORCE INDEX (retries_due)
+  WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY webhook_id, due_at LIMIT ?`;
+
+const COLUMNS = 'outcome, status_code, started_at, duration_ms, error, LEFT(response, 300) AS response';
+
+/** Index of both: the primary key. */
+const LAST_ATTEMPTS = `
+  SELECT transaction_id, attempts AS number, ${COLUMNS} FROM deliveries
+  WHERE webhook_id = ? AND transaction_id IN (?)`;
+
+const EARLIER_ATTEMPTS = `
+  SELECT transaction_id, number, ${COLUMNS} FROM attempts WHERE webhook_id = ? AND transaction_id IN (?)`;
+
+/**
+ * Reads the newest attempts of a webhook, the newest first. They are looked for in its newest deliveries and in those that are tried
+ * again next, because no index has the attempts in the order of time.
+ */
+export async function readNewestAttempts(sql: Sql, webhookId: string, limit: number): Promise<AttemptRow[]> {
+  const [newest, retried] = await Promise.all([
+    sql.query<{ id: string }[]>(NEWEST_DELIVERIES, [webhookId, limit]),
+    sql.query<{ id: string }[]>(NEXT_RETRIES, [webhookId, limit]),
+  ]);
+  const ids = [...new Set([...newest, ...retried].map(({ id }) => id))];
+  if (ids.length === 0) return [];
+  const [last, earlier] = await Promise.all([
+    sql.query<AttemptRow[]>(LAST_ATTEMPTS, [webhookId, ids]),
+    sql.query<AttemptRow[]>(EARLIER_ATTEMPTS, [webhookId, ids]),
+  ]);
+  // A failed last attempt is in both tables.
+  const known = new Map([...earlier, ...last].map((it) => [`${it.transaction_id} ${it.number}`, it]));
+  return [...known.values()].sort((a, b) => b.started_at.getTime() - a.started_at.getTime()).slice(0, limit);
+}
+
+/** The newest attempts of webhooks, from which the console takes latencies and success rates. */
+
+export interface RecentAttempt {
+  webhook_id: string;
+  outcome: string;
+  started_at: Date;
+  duration_ms: number;
+}
+
+/** The last attempt of the newest deliveries. Index: the primary key, read backwards. */
+const NEWEST = `
+  (SELECT webhook_id, outcome, started_at, duration_ms FROM deliveries FORCE INDEX (PRIMARY)
+   WHERE webhook_id = ? ORDER BY webhook_id DESC, transaction_id DESC LIMIT ?)`;
+
+/** Reads the last attempts of the newest deliveries of each webhook. @param each how many per webhook. */
+export async function readRecentAttempts(
+  sql: Sql,
+  webhookIds: readonly string[],
+  each: number,
+): Promise<RecentAttempt[]> {
+  if (webhookIds.length === 0) return [];
+  const statement = webhookIds.map(() => NEWEST).join(' UNION ALL ');
+  return sql.query<RecentAttempt[]>(
+    statement,
+    webhookIds.flatMap((id) => [id, each]),
+  );
+}
+
+export interface AttemptSummary {
+  attempts: number;
+  /** From 0 to 1; null: there was no attempt. */
+  successShare: number | null;
+  /** Milliseconds. */
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+/** Sums attempts up. A percentile is the duration that so many of the attempts did not exceed. */
+export function summarizeAttempts(attempts: readonly RecentAttempt[]): AttemptSummary {
+  const durations = attempts.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b);
+  const percentile = (share: number) =>
+    durations[Math.min(durations.length - 1, Math.ceil(durations.length * share) - 1)] ?? null;
+  const delivered = attempts.filter(({ outcome }) => outcome === 'delivered').length;
+  return {
+    attempts: attempts.length,
+    successShare: attempts.length === 0 ? null : delivered / attempts.length,
+    p50: percentile(0.5),
+    p95: percentile(0.95),
+    p99: percentile(0.99),
+  };
+}

@@ -1,0 +1,69 @@
+import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
+import { isEventId } from '../../deliveries/events/operational-event.ts';
+import type { NotifiedEvent, NotifiedMovement } from '../../deliveries/posting/notification.ts';
+import { openSettings } from '../../deliveries/settings.ts';
+import { readStates } from '../../deliveries/webhook-state.ts';
+import type { SecretBox } from '../../platform/database/secret-box.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+
+/** Rebuilds the POST of a delivery, to show it to an operator. */
+
+const MASK = '•••';
+
+/** Indexes: the primary keys. */
+const MOVEMENT = `
+  SELECT t.id AS transaction_id, t.dc, t.code, t.amount, t.balance, a.currency, t.description, t.account_id, a.title AS account,
+    b.name AS bank, t.opponent_id, t.opponent_iban, t.date_issue
+  FROM transactions t JOIN accounts a ON a.id = t.account_id JOIN banks b ON b.id = a.bank_id WHERE t.id = ?`;
+
+/** Index: the primary key. */
+const EVENT = `
+  SELECT e.type, e.data, DATE_FORMAT(e.created_at, '%Y-%m-%dT%H:%i:%s.%fZ') AS timestamp FROM operational_events e WHERE e.id = ?`;
+
+/** Headers that are shown as they are. The values of all others are the customer's own, and may be credentials. */
+const SHOWN = [
+  'content-type',
+  'user-agent',
+  'webhook-id',
+  'webhook-timestamp',
+  'ledgerbell-transaction-id',
+  'ledgerbell-date-issue',
+];
+
+export interface SentRequest {
+  url: string;
+  headers: [name: string, value: string][];
+  body: string;
+}
+
+/**
+ * Rebuilds the POST of a delivery from the movement or the event, and the webhook's settings. The values of custom headers, the signature and the
+ * hash are masked.
+ * @param sentAt when the attempt began.
+ * @returns null when the movement, the event or the webhook does not exist any more.
+ */
+export async function rebuildRequest(
+  sql: Sql,
+  secrets: SecretBox,
+  key: DeliveryKey,
+  sentAt: Date,
+): Promise<SentRequest | null> {
+  const content = isEventId(key.transactionId) ? EVENT : MOVEMENT;
+  const [[sent], [state]] = await Promise.all([
+    sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]),
+    readStates(sql, [key.webhookId]),
+  ]);
+  if (sent === undefined || state == null) return null;
+  const settings = openSettings(state.settings, secrets);
+  const timestamp = Math.floor(sentAt.getTime() / 1_000);
+  const { origin, path, headers, body } = settings.request(sent, formatDeliveryId(key), timestamp);
+  return {
+    url: `${origin}${path}`,
+    headers: Object.entries(headers).map(([name, value]) => [
+      name,
+      SHOWN.includes(name) ? String(value) : MASK,
+    ]),
+    // The hash is the last field of both encodings, and no other value can contain its name with an unescaped quote or ampersand.
+    body: body.replace(/("hash":"|&hash=)[^"&]+/, `$1${MASK}`),
+  };
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Sql } from '../platform/database/transaction.ts';
+import type { Role, Runtime } from '../platform/runtime.ts';
+import { VERSION } from '../platform/version.ts';
+
+const SECOND = 1_000;
+const BEAT_EVERY = 5 * SECOND;
+
+/** A shutdown does not wait longer for MySQL to remove the process. It then counts as running for up to 15 s more. */
+const FAREWELL = SECOND;
+
+/** Milliseconds between two measurements of the event loop. */
+const RESOLUTION = 20;
+
+const MICROSECONDS = 1_000;
+const NANOSECONDS = 1_000_000;
+const MIB = 1024 * 1024;
+
+/**
+ * Writes a heartbeat of this process to MySQL every 5 s: its roles, version and load. The console and `status` show it. A heartbeat
+ * that fails is left out.
+ * @returns once the first one was written, or has failed.
+ */
+export async function startHeartbeat(
+  { database, log }: Pick<Runtime, 'database' | 'log'>,
+  roles: readonly string[],
+): Promise<Role> {
+  const id = randomBytes(16).toString('base64url');
+  const load = watchLoad();
+  let beating: Promise<void> | undefined;
+  const beat = () => {
+    // MySQL may be slow. A second heartbeat beside the first would say nothing more.
+    beating ??= recordHeartbeat(database, {
+      id,
+      roles,
+      version: VERSION,
+      host: hostname(),
+      pid: process.pid,
+      ...load.read(),
+    })
+      .catch((err: unknown) => log.debug({ err }, 'heartbeat not written'))
+      .finally(() => {
+        beating = undefined;
+      });
+    return beating;
+  };
+  await beat();
+  const timer = setInterval(beat, BEAT_EVERY);
+
+  return {
+    name: 'heartbeat',
+    async stop() {
+      clearInterval(timer);
+      load.stop();
+      // After the last heartbeat, which would add the row again.
+      const removed = (beating ?? Promise.resolve())
+        .then(() => removeProcess(database, id))
+        .catch((err: unknown) => log.debug({ err }, 'process not removed'));
+      const patience = new Promise((resolve) => setTimeout(resolve, FAREWELL).unref());
+      await Promise.race([removed, patience]);
+    },
+  };
+}
+
+/** Measures this process. @returns `read`, which reads its load since the last call. */
+function watchLoad() {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION });
+  delays.enable();
+  let since = performance.now();
+  let used = process.cpuUsage();
+  const read = () => {
+    const now = performance.now();
+    const { user, system } = process.cpuUsage(used);
+    const milliseconds = Math.max(now - since, 1);
+    const load = {
+      cpuPercent: Math.round(((user + system) / MICROSECONDS / milliseconds) * 100),
+      // The time between two measurements is part of what is measured.
+      loopDelayMs: Math.max(0, Math.round(delays.percentile(99) / NANOSECONDS) - RESOLUTION),
+      memoryMib: Math.round(process.memoryUsage.rss() / MIB),
+    };
+    since = now;
+    used = process.cpuUsage();
+    delays.reset();
+    return load;
+  };
+  return { read, stop: () => void delays.disable() };
+}
+
+/** The processes of the installation, as their heartbeats in MySQL show them. */
+
+/** Seconds after its last heartbeat for which a process counts as running. Three heartbeats fit into them. */
+const RUNNING_SECONDS = 15;
+
+/** What a process tells about itself with each heartbeat. */
+export interface Heartbeat {
+  id: string;
+  roles: readonly string[];
+  version: string;
+  host: string;
+  pid: number;
+  /** Of one core. */
+  cpuPercent: number;
+  /** The 99th percentile of the event loop's delay, in milliseconds. */
+  loopDelayMs: number;
+  memoryMib: number;
+}
+
+export interface ProcessSeen {
+  roles: string[];
+  version: string;
+  host: string;
+  pid: number;
+  cpuPercent: number;
+  loopDelayMs: number;
+  memoryMib: number;
+  startedAt: Date;
+  seenSecondsAgo: number;
+  running: boolean;
+}
+
+/** Index: the primary key. The times are those of MySQL's clock. */
+const BEAT = `
+  INSERT INTO processes (id, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  ON DUPLICATE KEY UPDATE seen_at = NOW(6), cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms),
+    memory_mib = VALUES(memory_mib)`;
+
+/** A process that was killed stays visible for an hour. The table has a row per process, and is read as a whole. */
+const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
+
+const READ = `
+  SELECT roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, started_at,
+    TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seen_ago
+  FROM processes WHERE seen_at > NOW(6) - INTERVAL 1 HOUR ORDER BY host, started_at LIMIT 500`;
+
+export async function recordHeartbeat(sql: Sql, beat: Heartbeat): Promise<void> {
+  const { id, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib } = beat;
+  await sql.query(BEAT, [id, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib]);
+}
+
+/** Removes a process that stops, and those that have not been seen for an hour. */
+export async function removeProcess(sql: Sql, id: string): Promise<void> {
+  await sql.query(FORGET, [id]);
+}
+
+interface Row {
+  roles: string;
+  version: string;
+  host: string;
+  pid: number;
+  cpu_percent: number;
+  loop_delay_ms: number;
+  memory_mib: number;
+  started_at: Date;
+  seen_ago: string;
+}
+
+/** Reads all processes that were seen within the last hour, also those that no longer run. */
+export async function readProcesses(sql: Sql): Promise<ProcessSeen[]> {
+  const rows = await sql.query<Row[]>(READ);
+  return rows.map((row) => ({
+    roles: row.roles.split(','),
+    version: row.version,
+    host: row.host,
+    pid: row.pid,
+    cpuPercent: row.cpu_percent,
+    loopDelayMs: row.loop_delay_ms,
+    memoryMib: row.memory_mib,
+    startedAt: row.started_at,
+    seenSecondsAgo: Number(row.seen_ago),
+    running: Number(row.seen_ago) < RUNNING_SECONDS,
+  }));
+}
+
+/** How many running processes have a role. */
+export const countRunning = (processes: readonly ProcessSeen[], role: string): number =>
+  processes.filter(({ running, roles }) => running && roles.includes(role)).length;

@@ -1,0 +1,192 @@
+import { type Context, Hono } from 'hono';
+import type { ApiEnv } from '../../api/environment.ts';
+import { readId } from '../../api/input.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import { notFound } from '../../platform/problems/problem.ts';
+import { DASHBOARD_PATH } from '../dashboard.ts';
+import {
+  type Column,
+  countOf,
+  Facts,
+  formatCount,
+  formatDuration,
+  Moment,
+  Notice,
+  Table,
+  Tag,
+} from '../page/elements.tsx';
+import { sendConfirmation } from '../page/error-page.tsx';
+import { sendPage } from '../page/layout.tsx';
+import { type ConsoleContext, callApiFor, requireAnswer } from '../page/operator.ts';
+import {
+  type ImportIssue,
+  type ImportListRow,
+  readImport,
+  readIssues,
+  readStored,
+  type StoredMovement,
+} from './import-rows.ts';
+import { ImportStatusTag } from './imports-page.tsx';
+
+const MOST_ISSUES = 200;
+const MOST_MOVEMENTS = 20;
+
+/** /ops/imports/:id: its counts, issues, and what it stored; and trying it again. */
+export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
+  const { database } = context.runtime;
+  return new Hono<ApiEnv>()
+    .get('/:id', async (c) => {
+      const it = await requireImport(database, c);
+      const [issues, movements] = await Promise.all([
+        readIssues(database, it.id, MOST_ISSUES),
+        readStored(database, it, MOST_MOVEMENTS),
+      ]);
+      return sendPage(
+        c,
+        { title: `Import ${it.id}`, section: 'Imports' },
+        <ImportPage it={it} issues={issues} movements={movements} done={c.req.query('done')} />,
+      );
+    })
+    .get('/:id/retry', async (c) => {
+      const it = await requireImport(database, c);
+      return sendConfirmation(c, 'Imports', {
+        question: `Retry import ${it.id} of ${it.customer}?`,
+        consequences: [
+          `It continues after row ${formatCount(it.checkpoint)}. Nothing is stored twice.`,
+          'It may crash its process ten more times before it is failed again.',
+        ],
+        button: 'Retry the import',
+        back: `/ops/imports/${it.id}`,
+      });
+    })
+    .post('/:id/retry', async (c) => {
+      const { id, customer_id: customerId } = await requireImport(database, c);
+      const path = `/v1/imports/${id}/retry`;
+      await requireAnswer(await callApiFor(c, context, customerId, { method: 'POST', path }));
+      return c.redirect(`/ops/imports/${id}?done=retry`, 303);
+    });
+};
+
+/** @throws {Problem} 404. */
+async function requireImport(sql: Sql, c: Context<ApiEnv>): Promise<ImportListRow> {
+  const row = await readImport(sql, readId(c, 'import'));
+  if (row === undefined) throw notFound('import');
+  return row;
+}
+
+function ImportPage({
+  it,
+  issues,
+  movements,
+  done,
+}: {
+  it: ImportListRow;
+  issues: readonly ImportIssue[];
+  movements: readonly StoredMovement[];
+  done: string | undefined;
+}) {
+  const now = new Date();
+  const took =
+    it.finished_at === null || it.started_at === null
+      ? '–'
+      : formatDuration(it.finished_at.getTime() - it.started_at.getTime());
+  return (
+    <>
+      {done === 'retry' ? (
+        <Notice tone="good">The import is queued again. Reload this page to follow it.</Notice>
+      ) : null}
+      <h1>
+        Import {it.id} of {it.customer} <ImportStatusTag status={it.status} />
+      </h1>
+      {it.error === null ? null : <p class="lead">{it.error}</p>}
+      <nav class="actions" aria-label="What you can do">
+        {it.status === 'failed' ? (
+          <a class="button primary" href={`/ops/imports/${it.id}/retry`}>
+            Retry
+          </a>
+        ) : null}
+        {it.status === 'queued' || it.status === 'running' ? (
+          <a class="button" href={`${DASHBOARD_PATH}/queue/imports/import-${it.id}`}>
+            Job in the queue
+          </a>
+        ) : null}
+        <a class="button" href={`/ops/imports?customer=${it.customer_id}`}>
+          Imports of {it.customer}
+        </a>
+      </nav>
+      <Facts
+        facts={[
+          ['Rows received', it.received === null ? 'not read to the end' : formatCount(it.received)],
+          ['Rows read so far', formatCount(it.checkpoint)],
+          ['New movements', formatCount(it.inserted)],
+          ['Known already', formatCount(it.duplicates)],
+          ['Rejected rows', formatCount(it.rejected)],
+          ['Warnings', formatCount(it.warnings)],
+          ['Deliveries caused', formatCount(it.deliveries)],
+          ['Format', it.profile === null ? it.format : `${it.format}, profile ${it.profile}`],
+          ['Statements', formatCount(it.statements)],
+          [
+            'Sent with',
+            it.source_id === null ? (
+              (it.api_key ?? 'an API key that was deleted')
+            ) : (
+              <a href={`/ops/sources/${it.source_id}`}>source {it.source_id}</a>
+            ),
+          ],
+          ['Received', <Moment at={it.received_at} now={now} />],
+          ['Finished', <Moment at={it.finished_at} now={now} />],
+          ['Took', took],
+          ['Crashes in a row', formatCount(it.crash_count)],
+        ]}
+      />
+      <h2>Rejected rows and warnings</h2>
+      <Table caption="Issues" columns={issueColumns} rows={issues} empty="None." />
+      {it.rejected + it.warnings > issues.length && issues.length === MOST_ISSUES ? (
+        <p class="calm">These are the first {MOST_ISSUES}.</p>
+      ) : null}
+      <h2>What it stored</h2>
+      <Table
+        caption="Movements"
+        columns={movementColumns}
+        rows={movements}
+        empty={
+          it.inserted === 0
+            ? 'No new movement.'
+            : 'Its movements are no longer found by the time of the import.'
+        }
+      />
+      {it.inserted > movements.length && movements.length > 0 ? (
+        <p class="calm">
+          These are the first {movements.length} of {countOf(it.inserted, 'new movement')}.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+const issueColumns: Column<ImportIssue>[] = [
+  { label: 'Line', kind: 'number', cell: ({ line }) => line },
+  {
+    label: 'Kind',
+    cell: ({ severity }) =>
+      severity === 'error' ? <Tag tone="bad">rejected</Tag> : <Tag tone="warn">warning</Tag>,
+  },
+  { label: 'Field', cell: ({ path }) => <code>{path}</code> },
+  { label: 'What is wrong', kind: 'wide', cell: ({ message }) => message },
+];
+
+const movementColumns: Column<StoredMovement>[] = [
+  {
+    label: 'Movement',
+    cell: ({ id }) => (
+      <a class="id" href={`/ops/trace?movement=${id}`}>
+        {id}
+      </a>
+    ),
+  },
+  { label: 'Account', cell: ({ account_id }) => account_id },
+  { label: 'Date', cell: ({ date_issue }) => date_issue },
+  { label: 'Direction', cell: ({ dc }) => dc },
+  { label: 'Amount', kind: 'number', cell: ({ amount }) => amount },
+  { label: 'Description', kind: 'wide', cell: ({ description }) => description ?? '' },
+];

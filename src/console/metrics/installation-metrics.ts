@@ -1,0 +1,284 @@
+import type { Redis } from 'ioredis';
+import { Gauge, type Registry } from 'prom-client';
+import { readWaitingWebhooks } from '../../deliveries/reconcile.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import type { Queues } from '../../platform/queues/queues.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { VERSION } from '../../platform/version.ts';
+import { PENDING } from '../../webhooks/webhook-view.ts';
+
+/** How long the processes share what one of them has read. Prometheus asks every 15 s by default. */
+const SHARED_SECONDS = 10;
+
+/** A scrape does not wait longer for MySQL or Redis. Prometheus gives up after 10 s by default. Milliseconds. */
+const PATIENCE = 3_000;
+
+type Labelled = Gauge<string>;
+
+/**
+ * Gauges of the whole installation. Every process shows the same values, so take their `max`, not their `sum`. What cannot be read is
+ * left out, because a 0 would look as if all were well.
+ * @returns what brings them up to date. It never throws.
+ */
+export function createInstallationGauges(registry: Registry, runtime: Runtime): () => Promise<void> {
+  const { database, queues, redis, prefix } = runtime;
+  const gauge = (name: string, help: string, ...labelNames: string[]): Labelled =>
+    new Gauge({ name: `ledgerbell_${name}`, help, labelNames, registers: [registry] });
+
+  const pending = gauge(
+    'pending_deliveries',
+    'Pending deliveries, of webhooks that are healthy or failing, or held because the webhook is paused or disabled.',
+    'state',
+  );
+  const oldestPending = gauge(
+    'oldest_pending_seconds',
+    'Time since the oldest movement was stored that a healthy webhook has not been sent. 0: there is none.',
+  );
+  const longestFailing = gauge(
+    'longest_failing_seconds',
+    'Time since the failures began of the active webhook that has failed for the longest time. 0: none fails.',
+  );
+  const webhooks = gauge(
+    'webhooks',
+    'Webhooks by status. The service itself has paused the quarantined ones.',
+    'status',
+  );
+  const circuits = gauge('circuits', 'Circuits of active webhooks by state.', 'state');
+  const imports = gauge('unfinished_imports', 'Imports that are not done, by status.', 'status');
+  const oldestImport = gauge(
+    'oldest_import_seconds',
+    'Time since the oldest import was received that is queued or running. 0: there is none.',
+  );
+  const jobs = gauge('queue_jobs', 'Jobs by queue and state.', 'queue', 'state');
+  const workers = gauge('queue_workers', 'Processes that work on a queue, as Redis sees them.', 'queue');
+
+  const share = <T>(name: string, read: () => Promise<T>) =>
+    shareReading({ redis, key: `${prefix}:metrics:${VERSION}:${name}`, seconds: SHARED_SECONDS, read });
+  const readState = share('installation', () => readInstallationState(database));
+  const readQueues = share('queues', () => readQueueStates(queues));
+
+  async function refreshState(): Promise<void> {
+    const state = await withPatience(readState());
+    setAll(webhooks, 'status', state?.webhooks);
+    setAll(circuits, 'state', state?.circuits);
+    setAll(pending, 'state', state?.pending);
+    setAll(imports, 'status', state?.imports);
+    setOnly(oldestPending, state?.oldestPending);
+    setOnly(longestFailing, state?.longestFailing);
+    setOnly(oldestImport, state?.oldestImport);
+  }
+
+  async function refreshQueues(): Promise<void> {
+    const all = await withPatience(readQueues());
+    jobs.reset();
+    workers.reset();
+    for (const queue of all ?? []) {
+      for (const [state, count] of Object.entries(queue.jobs)) jobs.set({ queue: queue.name, state }, count);
+      workers.set({ queue: queue.name }, queue.workers);
+    }
+  }
+
+  return async () => {
+    await Promise.all([refreshState(), refreshQueues()]);
+  };
+}
+
+/** @returns null when the value does not come, or does not come in time. */
+async function withPatience<T>(value: Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), PATIENCE);
+  });
+  try {
+    return await Promise.race([value.catch(() => null), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function setAll(gauge: Labelled, label: string, values: Record<string, number> | undefined): void {
+  gauge.reset();
+  for (const [name, value] of Object.entries(values ?? {})) gauge.set({ [label]: name }, value);
+}
+
+/** For a gauge without labels, which `reset` would set to 0. */
+function setOnly(gauge: Labelled, value: number | undefined): void {
+  if (value === undefined) gauge.remove();
+  else gauge.set(value);
+}
+
+/** What is to be done in all customers together, as the metrics show it. No query reads single deliveries. */
+export interface InstallationState {
+  webhooks: Record<WebhookStatus, number>;
+  /** Circuits of active webhooks. */
+  circuits: Record<CircuitState, number>;
+  pending: Record<PendingState, number>;
+  /** Seconds since the oldest movement was stored that an active, healthy webhook has not been sent; 0: there is none. */
+  oldestPending: number;
+  /** Seconds since the first of the failures of the active webhook that has failed for the longest time; 0: none fails. */
+  longestFailing: number;
+  imports: Record<UnfinishedStatus, number>;
+  /** Seconds since the oldest import was received that is queued or running; 0: there is none. */
+  oldestImport: number;
+}
+
+/** `quarantined`: the service itself has paused the webhook. `paused`: its owner has. */
+type WebhookStatus = 'active' | 'paused' | 'quarantined' | 'disabled';
+type CircuitState = 'closed' | 'half_open' | 'open';
+/** `failing`: of active webhooks whose last attempt failed. `held`: of webhooks that are paused or disabled, so that nothing is sent. */
+type PendingState = 'healthy' | 'failing' | 'held';
+/** A failed import is kept until somebody retries it. */
+type UnfinishedStatus = 'receiving' | 'queued' | 'running' | 'failed';
+
+/** Reads each webhook once: its counters, not its deliveries. Indexes: the primary keys. */
+const WEBHOOKS = `
+  SELECT IF(w.status = 'paused' AND w.status_reason IS NOT NULL, 'quarantined', w.status) AS status_now,
+    IF(c.circuit_open_until > NOW(6), 'open', IF(c.recovery_successes IS NULL, 'closed', 'half_open')) AS circuit,
+    c.failing_since IS NOT NULL AS failing, COUNT(*) AS webhooks, SUM(${PENDING}) AS pending,
+    TIMESTAMPDIFF(SECOND, MIN(c.failing_since), NOW(6)) AS failing_for
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+  WHERE w.status <> 'deleted' GROUP BY status_now, circuit, failing`;
+
+/** Index: imports_status, which has all that is read. */
+const IMPORTS = `
+  SELECT status, COUNT(*) AS imports FROM imports FORCE INDEX (imports_status)
+  WHERE status IN ('receiving', 'queued', 'running', 'failed') GROUP BY status`;
+
+/** The import with the lowest id was received first. Index: imports_status, one entry for each status. */
+const OLDEST_IMPORT = `
+  SELECT TIMESTAMPDIFF(MICROSECOND, MIN(i.received_at), NOW(6)) / 1000000 AS seconds
+  FROM (${['queued', 'running']
+    .map(
+      (status) =>
+        `(SELECT received_at FROM imports FORCE INDEX (imports_status) WHERE status = '${status}' ORDER BY id LIMIT 1)`,
+    )
+    .join(' UNION ALL ')}) i`;
+
+/** MySQL gives computed integers as strings, MariaDB as numbers. */
+interface WebhookGroup {
+  status_now: WebhookStatus;
+  circuit: CircuitState;
+  failing: string | number;
+  webhooks: string | number;
+  pending: string | number;
+  failing_for: string | number | null;
+}
+
+/** Reads the state of the installation, in five statements. */
+export async function readInstallationState(sql: Sql): Promise<InstallationState> {
+  const [longestWaiting] = await readWaitingWebhooks(sql, { failing: false });
+  const state: InstallationState = {
+    webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
+    circuits: { closed: 0, half_open: 0, open: 0 },
+    pending: { healthy: 0, failing: 0, held: 0 },
+    oldestPending: Math.max(0, longestWaiting?.seconds ?? 0),
+    longestFailing: 0,
+    imports: { receiving: 0, queued: 0, running: 0, failed: 0 },
+    oldestImport: await readSeconds(sql, OLDEST_IMPORT),
+  };
+  for (const it of await sql.query<WebhookGroup[]>(WEBHOOKS)) {
+    const isActive = it.status_now === 'active';
+    const isFailing = Number(it.failing) === 1;
+    state.webhooks[it.status_now] += Number(it.webhooks);
+    state.pending[isActive ? (isFailing ? 'failing' : 'healthy') : 'held'] += Number(it.pending);
+    if (!isActive) continue;
+    state.circuits[it.circuit] += Number(it.webhooks);
+    state.longestFailing = Math.max(state.longestFailing, Number(it.failing_for ?? 0));
+  }
+  for (const { status, imports } of await sql.query<{ status: UnfinishedStatus; imports: string | number }[]>(
+    IMPORTS,
+  )) {
+    state.imports[status] = Number(imports);
+  }
+  return state;
+}
+
+/** A clock that was set back makes no negative ages. */
+async function readSeconds(sql: Sql, statement: string): Promise<number> {
+  const [row] = await sql.query<{ seconds: string | null }[]>(statement);
+  return Math.max(0, Number(row?.seconds ?? 0));
+}
+
+/** The jobs of one queue by state, and how many processes work on them. */
+export interface QueueState {
+  name: string;
+  jobs: Record<'waiting' | 'active' | 'delayed' | 'failed', number>;
+  workers: number;
+}
+
+/** Reads the state of all queues from Redis. It counts jobs without reading them, and looks at the list of Redis' clients. */
+export const readQueueStates = ({
+  imports,
+  deliveries,
+  sources,
+  maintenance,
+}: Queues): Promise<QueueState[]> =>
+  Promise.all(
+    [imports, deliveries, sources, maintenance].map(async (queue) => {
+      const [jobs, workers] = await Promise.all([
+        queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
+        queue.getWorkersCount(),
+      ]);
+      const { waiting = 0, active = 0, delayed = 0, failed = 0 } = jobs;
+      return { name: queue.name, jobs: { waiting, active, delayed, failed }, workers };
+    }),
+  );
+
+/** How long one process may take to read, before another one does. Milliseconds. */
+const READ_LIMIT = 30_000;
+
+/**
+ * Shares something that is expensive to read among all processes, through Redis: within `seconds`, one of them reads it, whichever asks
+ * first. While it reads, the others get what was read before.
+ *
+ * While Redis is unreachable, each process reads for itself, at most once in `seconds`.
+ * @param options.key of the value in Redis. It has to change with the shape of the value.
+ * @param options.read what is shared must survive JSON.
+ * @returns a function that gets the value, at most twice as old as `seconds`. It throws what `read` throws.
+ */
+export function shareReading<T>({
+  redis,
+  key,
+  seconds,
+  read,
+  clock = () => performance.now(),
+}: {
+  redis: Redis;
+  key: string;
+  seconds: number;
+  read: () => Promise<T>;
+  /** Milliseconds. Must never go back. */
+  clock?: () => number;
+}): () => Promise<T> {
+  let last: { value: T; at: number } | null = null;
+  let reading: Promise<T> | null = null;
+  const lockKey = `${key}:reading`;
+
+  async function readAndShare(): Promise<T> {
+    try {
+      const value = await read();
+      await redis.set(key, JSON.stringify(value), 'EX', seconds).catch(() => {});
+      return value;
+    } finally {
+      await redis.del(lockKey).catch(() => {});
+    }
+  }
+
+  async function find(): Promise<T> {
+    const shared = await redis.get(key).catch(() => null);
+    if (shared !== null) return JSON.parse(shared) as T;
+    const isMine = await redis.set(lockKey, '', 'PX', READ_LIMIT, 'NX').catch(() => 'OK');
+    // Without a value from before, this process reads too: an answer without it would look like an outage.
+    return isMine === null && last !== null ? last.value : readAndShare();
+  }
+
+  return async () => {
+    if (last !== null && clock() - last.at < seconds * 1_000) return last.value;
+    reading ??= find().finally(() => {
+      reading = null;
+    });
+    const value = await reading;
+    last = { value, at: clock() };
+    return value;
+  };
+}

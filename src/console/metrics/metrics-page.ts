@@ -1,0 +1,77 @@
+import { Hono } from 'hono';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { ApiEnv } from '../../api/environment.ts';
+import { probeServers } from '../../api/routes/health.ts';
+import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { createInstallationGauges } from './installation-metrics.ts';
+
+/**
+ * Gauges of this process: whether it reaches MySQL and Redis, its connections, and what prom-client knows of Node, such as the delay of
+ * the event loop.
+ * @returns what brings them up to date.
+ */
+export function createProcessGauges(
+  registry: Registry,
+  { database, redis }: Pick<Runtime, 'database' | 'redis'>,
+): () => Promise<void> {
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const dependency = new Gauge({
+    name: 'ledgerbell_dependency_up',
+    help: '1 if MySQL or Redis has answered this process within 2 s, else 0.',
+    labelNames: ['dependency'],
+    registers,
+  });
+  const connections = new Gauge({
+    name: 'ledgerbell_mysql_pool_connections',
+    help: 'Open connections to MySQL of this process, busy or idle.',
+    labelNames: ['state'],
+    registers,
+  });
+  const max = new Gauge({
+    name: 'ledgerbell_mysql_pool_connections_max',
+    help: 'The most connections to MySQL that this process opens.',
+    registers,
+  });
+  const waiters = new Gauge({
+    name: 'ledgerbell_mysql_pool_waiters',
+    help: 'Statements and transactions of this process that are waiting for a connection to MySQL.',
+    registers,
+  });
+  const waits = new Counter({
+    name: 'ledgerbell_mysql_pool_waits_total',
+    help: 'How often a statement or transaction of this process had to wait for a connection to MySQL.',
+    registers,
+  });
+  onPoolWait(database, () => waits.inc());
+
+  return async () => {
+    // Before the probes, which take a connection themselves.
+    const use = readPoolUse(database);
+    if (use !== null) {
+      connections.set({ state: 'busy' }, use.busy);
+      connections.set({ state: 'idle' }, use.idle);
+      max.set(use.max);
+      waiters.set(use.waiters);
+    }
+    const answers = await probeServers({ database, redis });
+    for (const [name, answer] of Object.entries(answers)) {
+      dependency.set({ dependency: name }, answer === 'ok' ? 1 : 0);
+    }
+  };
+}
+
+/**
+ * GET /metrics, in Prometheus' text format: what this process has counted, its own state, and the state of the installation. It answers
+ * without MySQL and Redis too.
+ */
+export function metricsPage(runtime: Runtime): Hono<ApiEnv> {
+  const gauges = new Registry();
+  const refreshes = [createProcessGauges(gauges, runtime), createInstallationGauges(gauges, runtime)];
+  return new Hono<ApiEnv>().get('/', async (c) => {
+    await Promise.all(refreshes.map((refresh) => refresh()));
+    const parts = await Promise.all([runtime.metrics.registry.metrics(), gauges.metrics()]);
+    return c.body(parts.join('\n'), 200, { 'Content-Type': gauges.contentType });
+  });
+}

@@ -1,0 +1,259 @@
+import { countRunning } from '../heartbeat.ts';
+import { countOf, formatDuration, timesInARow } from '../page/elements.tsx';
+import type { ConsoleSource } from '../sources/source-rows.ts';
+import type { WebhookRow } from '../webhooks/webhook-rows.ts';
+import type { Now, Work } from './now-reader.ts';
+
+/** The worst first. stopped: nothing works until somebody acts. failing: something does not work. attention: somebody should look. */
+const SEVERITIES = ['stopped', 'failing', 'attention'] as const;
+
+/** Something that is wrong, as one sentence for the person on duty. */
+export interface Concern {
+  severity: (typeof SEVERITIES)[number];
+  sentence: string;
+  /** Where to look, or what to press. */
+  link: { text: string; href: string } | null;
+}
+
+/** What is wrong now, the worst first. Empty: all is well. */
+export function findConcerns({ mysql, redis, work, at }: Now): Concern[] {
+  if (!mysql.reachable || work === null) {
+    return [
+      {
+        severity: 'stopped',
+        sentence:
+          'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
+        link: { text: 'What does not answer', href: '/readyz' },
+      },
+      ...(redis.reachable ? [] : [redisConcern]),
+    ];
+  }
+  const concerns = [
+    ...missingRoles(work),
+    ...(redis.reachable ? [] : [redisConcern]),
+    ...failingWebhooks(work, at),
+    ...stoppedWebhooks(work),
+    ...stuckImports(work),
+    ...failedImports(work),
+    ...sourceConcerns(work),
+    ...webhooksBehind(work, at),
+  ];
+  return SEVERITIES.flatMap((severity) => concerns.filter((it) => it.severity === severity));
+}
+
+const redisConcern: Concern = {
+  severity: 'stopped',
+  sentence:
+    'Redis cannot be reached. Imports are still accepted. What has no run yet waits until Redis is back, and nothing is lost.',
+  link: { text: 'What does not answer', href: '/readyz' },
+};
+
+/** What is missing while no process has a role. */
+const WITHOUT_ROLE = {
+  delivery: 'No delivery process is running',
+  api: 'No API process is running',
+  importer: 'No importer is running',
+  maintenance: 'No maintenance process is running',
+} as const;
+
+function missingRoles({ processes, totals }: Work): Concern[] {
+  const waiting = {
+    delivery: `${countOf(totals.pending, 'delivery', 'deliveries')} pending.`,
+    api: 'No request is answered.',
+    importer: `${countOf(totals.imports.queued + totals.imports.running, 'import')} waiting.`,
+    maintenance: 'What Redis forgets is not queued again.',
+  };
+  return (Object.keys(WITHOUT_ROLE) as (keyof typeof WITHOUT_ROLE)[])
+    .filter((role) => countRunning(processes, role) === 0)
+    .map((role) => ({
+      severity: 'stopped' as const,
+      sentence: `${WITHOUT_ROLE[role]}. ${waiting[role]}`,
+      link: { text: 'Processes', href: '/ops#processes' },
+    }));
+}
+
+/** The first failing webhooks are named. The others are counted. */
+const NAMED = 3;
+
+const isFailing = ({ status, failing_since }: WebhookRow) => status === 'active' && failing_since !== null;
+
+function failingWebhooks({ trouble, totals }: Work, at: Date): Concern[] {
+  const failing = trouble.filter(isFailing);
+  const named = failing.slice(0, NAMED).map(
+    (it): Concern => ({
+      severity: 'failing',
+      sentence: [
+        `${it.customer}: webhook ${it.id} “${it.title}” has been failing for ${formatDuration(
+          at.getTime() - (it.failing_since ?? at).getTime(),
+        )}, ${countOf(Number(it.pending), 'delivery', 'deliveries')} pending.`,
+        ...(it.last_error === null ? [] : [`Last error: ${it.last_error}.`.replace('..', '.')]),
+      ].join(' '),
+      link: { text: `Webhook ${it.id}`, href: `/ops/webhooks/${it.id}` },
+    }),
+  );
+  if (failing.length <= NAMED) return named;
+  const others = Math.max(totals.failing, failing.length) - NAMED;
+  return [
+    ...named,
+    {
+      severity: 'failing',
+      sentence: `${countOf(others, 'more webhook is', 'more webhooks are')} failing.`,
+      link: { text: 'Webhooks', href: '/ops/webhooks' },
+    },
+  ];
+}
+
+/** Webhooks that the service has quarantined or disabled. A single one is named. */
+function stoppedWebhooks({ trouble, totals }: Work): Concern[] {
+  const quarantined = trouble.filter(({ status }) => status === 'paused');
+  const disabled = trouble.filter(({ status }) => status === 'disabled');
+  return [
+    ...(totals.quarantined === 0
+      ? []
+      : [
+          {
+            severity: 'failing' as const,
+            sentence: `${nameOf(quarantined, totals.quarantined, 'was', 'were')} paused, because delivery runs kept crashing.`,
+            link: linkTo(quarantined),
+          },
+        ]),
+    ...(disabled.length === 0
+      ? []
+      : [
+          {
+            severity: 'attention' as const,
+            sentence: `${nameOf(disabled, disabled.length, 'is', 'are')} disabled, because the endpoint was gone or failed for five days.`,
+            link: linkTo(disabled),
+          },
+        ]),
+  ];
+}
+
+function nameOf(rows: readonly WebhookRow[], count: number, is: string, are: string): string {
+  const [only] = count === 1 ? rows : [];
+  return only === undefined
+    ? countOf(count, `webhook ${is}`, `webhooks ${are}`)
+    : `${only.customer}: webhook ${only.id} “${only.title}” ${is}`;
+}
+
+const linkTo = (rows: readonly WebhookRow[]) =>
+  rows.length === 1 && rows[0]
+    ? { text: `Webhook ${rows[0].id}`, href: `/ops/webhooks/${rows[0].id}` }
+    : { text: 'Webhooks', href: '/ops/webhooks' };
+
+/** A file that could not be read is its sender's matter after a day. */
+function failedImports({ totals: { importsFailedLately: number }, imports: listed }: Work): Concern[] {
+  if (number === 0) return [];
+  const failed = listed.filter(({ status }) => status === 'failed');
+  const [only] = number === 1 && failed.length === 1 ? failed : [];
+  return [
+    {
+      severity: 'failing',
+      sentence:
+        only === undefined
+          ? `${countOf(number, 'import has', 'imports have')} failed.`
+          : `Import ${only.id} of ${only.customer} has failed. ${only.error ?? ''}`.trimEnd(),
+      link:
+        only === undefined
+          ? { text: 'Failed imports', href: '/ops/imports?status=failed' }
+          : { text: `Import ${only.id}`, href: `/ops/imports/${only.id}` },
+    },
+  ];
+}
+
+/** Without an importer, that is said instead. */
+function stuckImports({ totals: { importsStuck }, processes }: Work): Concern[] {
+  if (importsStuck === 0 || countRunning(processes, 'importer') === 0) return [];
+  return [
+    {
+      severity: 'failing',
+      sentence: `${countOf(importsStuck, 'import has', 'imports have')} been waiting for more than 5 minutes, and nothing of the same customer is stored. A transaction in MySQL may hold a lock.`,
+      link: { text: 'Imports', href: '/ops/imports' },
+    },
+  ];
+}
+
+/** Webhooks whose endpoints answer, and whose backlogs nevertheless grow old. */
+function webhooksBehind({ trouble }: Work, at: Date): Concern[] {
+  const behind = trouble.filter(({ behindSince }) => behindSince !== undefined);
+  const named = behind.slice(0, NAMED).map(
+    (it): Concern => ({
+      severity: 'attention',
+      sentence: `${it.customer}: webhook ${it.id} “${it.title}” is behind. Its endpoint answers, but its oldest pending delivery has been waiting for ${formatDuration(
+        at.getTime() - (it.behindSince ?? at).getTime(),
+      )}, ${countOf(Number(it.pending), 'delivery', 'deliveries')} pending.`,
+      link: { text: `Webhook ${it.id}`, href: `/ops/webhooks/${it.id}` },
+    }),
+  );
+  if (behind.length <= NAMED) return named;
+  return [
+    ...named,
+    {
+      severity: 'attention',
+      sentence: 'More webhooks are behind.',
+      link: { text: 'Webhooks', href: '/ops/webhooks' },
+    },
+  ];
+}
+
+/** The sentence on top of the page Now. */
+export function headlineOf(concerns: readonly Concern[]): string {
+  const [first] = concerns;
+  if (first === undefined) return 'All is well.';
+  if (first.severity === 'stopped') return first.sentence;
+  const failing = concerns.filter(({ severity }) => severity === 'failing').length;
+  if (failing > 0)
+    return concerns.length === 1
+      ? first.sentence
+      : `${countOf(concerns.length, 'thing is', 'things are')} wrong.`;
+  return 'Everything works. Somebody should look at this:';
+}
+
+/** What is wrong with sources, for the sentence on top of the page Now. */
+
+/** The first failing sources are named. The others are counted. */
+const NAMED_SOURCES = 3;
+
+const linkToSource = (it: ConsoleSource) => ({ text: `Source ${it.id}`, href: `/ops/sources/${it.id}` });
+const LIST = { text: 'Sources', href: '/ops/sources' };
+
+/** Sources whose runs fail, and sources that brought a file which could not be imported. */
+export function sourceConcerns({
+  sources,
+  sourcesInTrouble,
+}: Pick<Work, 'sources' | 'sourcesInTrouble'>): Concern[] {
+  const { failing, withWrongFile } = sourcesInTrouble;
+  const named = sources.filter((it) => it.consecutive_failures > 0).slice(0, NAMED_SOURCES);
+  const others = failing - named.length;
+  const [wrong] = withWrongFile === 1 ? sources.filter((it) => it.consecutive_failures === 0) : [];
+  return [
+    ...named.map(
+      (it): Concern => ({
+        severity: 'failing',
+        sentence: `${it.customer}: source ${it.id} “${it.title}” has failed ${timesInARow(it.consecutive_failures)}. Last error: ${it.error}`,
+        link: linkToSource(it),
+      }),
+    ),
+    ...(others > 0
+      ? [
+          {
+            severity: 'failing' as const,
+            sentence: `${countOf(others, 'more source is', 'more sources are')} failing.`,
+            link: LIST,
+          },
+        ]
+      : []),
+    ...(withWrongFile === 0
+      ? []
+      : [
+          {
+            severity: 'attention' as const,
+            sentence:
+              wrong === undefined
+                ? `${countOf(withWrongFile, 'source has', 'sources have')} brought a file that could not be imported, or not all of it.`
+                : `${wrong.customer}: source ${wrong.id} “${wrong.title}” has brought a file that could not be imported, or not all of it. ${wrong.error}`,
+            link: wrong === undefined ? LIST : linkToSource(wrong),
+          },
+        ]),
+  ];
+}

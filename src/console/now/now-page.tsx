@@ -1,0 +1,173 @@
+import type { Child } from 'hono/jsx';
+import type { ProcessSeen } from '../heartbeat.ts';
+import { type Column, formatCount, formatDuration, Moment, Table, Tag } from '../page/elements.tsx';
+import { SourcesInTrouble } from '../sources/source-columns.tsx';
+import type { UnfinishedImport } from '../totals.ts';
+import { WebhooksInTrouble, webhookColumns } from '../webhooks/webhook-columns.tsx';
+import { type Concern, findConcerns, headlineOf } from './concerns.ts';
+import type { Now, ServerSeen } from './now-reader.ts';
+
+/** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
+const CHARTS = [
+  ['pending', 'Pending deliveries', ''],
+  ['oldest', 'Age of the oldest pending', ''],
+  ['deliveries', 'Deliveries', 'per second'],
+  ['imports', 'Imports', 'per second'],
+  ['success', 'Success rate', 'of sampled attempts'],
+  ['latency', 'Answer time', 'ms at p50, p95, p99'],
+] as const;
+
+/** The page /ops. Its parts with an id are replaced by public/ops/now.js as the installation changes. */
+export const NowPage = ({ now }: { now: Now }) => (
+  <>
+    <p id="now-announcement" class="hidden" role="status" />
+    <div id="now-headline">
+      <Headline now={now} />
+    </div>
+    <section class="charts" aria-label="The last minutes" data-live="/ops/now">
+      {CHARTS.map(([id, title, unit]) => (
+        <figure class="chart">
+          <figcaption>
+            {title} <small>{unit}</small>
+            <b id={`value-${id}`}>–</b>
+          </figcaption>
+          <div id={`chart-${id}`} class="plot" />
+        </figure>
+      ))}
+    </section>
+    <div id="now-rest">
+      <Rest now={now} />
+    </div>
+  </>
+);
+
+/** What is wrong, in large letters, with what to click. */
+export function Headline({ now }: { now: Now }) {
+  const concerns = findConcerns(now);
+  const severity = concerns[0]?.severity ?? 'well';
+  const headline = headlineOf(concerns);
+  const listed = concerns.length === 1 && concerns[0]?.sentence === headline ? [] : concerns;
+  const [only] = concerns;
+  return (
+    <section class={`headline ${severity}`}>
+      <h1>{headline}</h1>
+      {listed.length === 0 && only?.link ? (
+        <p>
+          <a class="button" href={only.link.href}>
+            {only.link.text}
+          </a>
+        </p>
+      ) : null}
+      {listed.length === 0 ? null : (
+        <ul>
+          {listed.map((concern) => (
+            <ConcernItem concern={concern} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+const ConcernItem = ({ concern: { severity, sentence, link } }: { concern: Concern }) => (
+  <li class={severity}>
+    <span>{sentence}</span>
+    {link === null ? null : (
+      <a class="button" href={link.href}>
+        {link.text}
+      </a>
+    )}
+  </li>
+);
+
+/** Everything below the charts. */
+export const Rest = ({ now: { at, mysql, redis, work } }: { now: Now }) => (
+  <>
+    {work === null ? null : (
+      <>
+        <section>
+          <h2>
+            <a href="/ops/webhooks">Webhooks in trouble</a>
+          </h2>
+          <WebhooksInTrouble rows={work.trouble} columns={webhookColumns(at)} />
+        </section>
+        <section>
+          <h2>
+            <a href="/ops/imports">Imports not done</a>
+          </h2>
+          <Table
+            caption="Imports not done"
+            columns={importColumns(at)}
+            rows={work.imports}
+            empty="None: every accepted import is stored."
+          />
+        </section>
+        <section>
+          <h2>
+            <a href="/ops/sources">Sources in trouble</a>
+          </h2>
+          <SourcesInTrouble rows={work.sources} now={at} />
+        </section>
+      </>
+    )}
+    <section id="processes">
+      <h2>Servers and processes</h2>
+      <ul class="servers">
+        <Server name="MySQL" seen={mysql} />
+        <Server name="Redis" seen={redis} />
+      </ul>
+      {work === null ? null : (
+        <Table
+          caption="Processes"
+          columns={processColumns(at)}
+          rows={work.processes}
+          empty="No process has been seen within the last hour."
+        />
+      )}
+    </section>
+  </>
+);
+
+const Server = ({ name, seen: { reachable, roundTrip } }: { name: string; seen: ServerSeen }) => (
+  <li>
+    <Tag tone={reachable ? 'good' : 'bad'}>{reachable ? 'answers' : 'cannot be reached'}</Tag> {name}
+    {roundTrip === null ? null : <span class="calm"> in {formatDuration(Math.max(1, roundTrip))}</span>}
+  </li>
+);
+
+const importColumns = (at: Date): Column<UnfinishedImport>[] => [
+  {
+    label: 'Import',
+    cell: ({ id }): Child => (
+      <a class="id" href={`/ops/imports/${id}`}>
+        {id}
+      </a>
+    ),
+  },
+  { label: 'Customer', cell: ({ customer }) => customer },
+  {
+    label: 'Status',
+    cell: ({ status }) => <Tag tone={status === 'failed' ? 'bad' : 'calm'}>{status}</Tag>,
+  },
+  { label: 'Rows stored', kind: 'number', cell: ({ checkpoint }) => formatCount(checkpoint) },
+  { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={at} /> },
+  { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
+];
+
+const processColumns = (at: Date): Column<ProcessSeen>[] => [
+  {
+    label: 'Roles',
+    cell: ({ roles, running }) => (
+      <>
+        <Tag tone={running ? 'good' : 'bad'}>{running ? 'running' : 'gone'}</Tag> {roles.join(', ')}
+      </>
+    ),
+  },
+  { label: 'Host', kind: 'wide', cell: ({ host, pid }) => `${host}, process ${pid}` },
+  { label: 'Version', cell: ({ version }) => version },
+  { label: 'Last seen', cell: ({ seenSecondsAgo }) => `${formatDuration(seenSecondsAgo * 1_000)} ago` },
+  { label: 'Running since', cell: ({ startedAt }) => <Moment at={startedAt} now={at} /> },
+  { label: 'CPU', kind: 'number', cell: ({ cpuPercent }) => `${cpuPercent} %` },
+  { label: 'Event loop', kind: 'number', cell: ({ loopDelayMs }) => `${loopDelayMs} ms` },
+  { label: 'Memory', kind: 'number', cell: ({ memoryMib }) => `${formatCount(memoryMib)} MiB` },
+];

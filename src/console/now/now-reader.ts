@@ -1,0 +1,301 @@
+import { isConnectionError, type Sql } from '../../platform/database/transaction.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
+import { type ProcessSeen, readProcesses } from '../heartbeat.ts';
+import {
+  type ConsoleSource,
+  countSourcesInTrouble,
+  findSourcesInTrouble,
+  type SourcesInTrouble,
+} from '../sources/source-rows.ts';
+import {
+  readOldestPending,
+  readTotals,
+  readUnfinishedImports,
+  type Totals,
+  type UnfinishedImport,
+} from '../totals.ts';
+import { readWebhooksInTrouble, type WebhookRow } from '../webhooks/webhook-rows.ts';
+
+/** How a server answered. */
+export interface ServerSeen {
+  reachable: boolean;
+  /** Milliseconds of a round trip; null: it did not answer. */
+  roundTrip: number | null;
+}
+
+/** What MySQL says of the work. */
+export interface Work {
+  totals: Totals;
+  oldestPending: Date | null;
+  processes: ProcessSeen[];
+  trouble: WebhookRow[];
+  imports: UnfinishedImport[];
+  /** The first of the sources in trouble, and how many there are. */
+  sources: ConsoleSource[];
+  sourcesInTrouble: SourcesInTrouble;
+}
+
+/** One point of the charts. null: not known. */
+export interface Sample {
+  /** Seconds since 1970. */
+  at: number;
+  pending: number | null;
+  oldestSeconds: number | null;
+  deliveriesPerSecond: number | null;
+  importsPerSecond: number | null;
+  successShare: number | null;
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+/** The installation at one moment. */
+export interface Now {
+  at: Date;
+  mysql: ServerSeen;
+  redis: ServerSeen;
+  /** null while MySQL cannot be reached. */
+  work: Work | null;
+  sample: Sample;
+}
+
+/** What is listed on the page Now. The page Webhooks has all. */
+const LISTED = 10;
+
+/** Latencies are taken from the last minute's attempts, of failing webhooks and those that were sent the most. */
+const SAMPLED_WEBHOOKS = 20;
+const SAMPLED_ATTEMPTS = 100;
+const SAMPLED_SECONDS = 60;
+
+/** A rate over a longer time would hide what happens now. Milliseconds. */
+const LONGEST_RATE = 30_000;
+
+interface Counters {
+  at: number;
+  finished: Map<string, number>;
+  newestImport: number;
+}
+
+/** One row per webhook. Index: the primary key. */
+const FINISHED = 'SELECT webhook_id, delivered_count + failed_count AS finished FROM webhook_cursors';
+
+/** One entry of the primary key. */
+const NEWEST_IMPORT = 'SELECT MAX(id) AS id FROM imports';
+
+/**
+ * Creates a function that reads the installation. Rates are differences to the call before, so the first call has none.
+ * If MySQL or Redis cannot be reached, the result says so.
+ */
+export function createNowReader({ database, redis }: Pick<Runtime, 'database' | 'redis'>) {
+  let previous: Counters | null = null;
+  return async function readNow(): Promise<Now> {
+    const at = new Date();
+    const [mysql, redisSeen] = await Promise.all([
+      ping(() => database.query('SELECT 1')),
+      ping(() => redis.ping()),
+    ]);
+    const work = mysql.reachable ? await unlessUnreachable(() => readWork(database)) : null;
+    const counters = work === null ? null : await unlessUnreachable(() => readCounters(database));
+    const sample = await readSample(database, { at, work, counters, previous });
+    previous = counters ?? previous;
+    return {
+      at,
+      mysql: work === null ? { ...mysql, reachable: false } : mysql,
+      redis: redisSeen,
+      work,
+      sample,
+    };
+  };
+}
+
+async function ping(ask: () => Promise<unknown>): Promise<ServerSeen> {
+  const started = performance.now();
+  try {
+    await ask();
+    return { reachable: true, roundTrip: performance.now() - started };
+  } catch {
+    return { reachable: false, roundTrip: null };
+  }
+}
+
+async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isConnectionError(error)) return null;
+    throw error;
+  }
+}
+
+async function readWork(sql: Sql): Promise<Work> {
+  const [totals, oldestPending, processes, trouble, imports, sources, sourcesInTrouble] = await Promise.all([
+    readTotals(sql),
+    readOldestPending(sql),
+    readProcesses(sql),
+    readWebhooksInTrouble(sql, LISTED),
+    readUnfinishedImports(sql),
+    findSourcesInTrouble(sql, LISTED),
+    countSourcesInTrouble(sql),
+  ]);
+  return {
+    totals,
+    oldestPending,
+    processes,
+    trouble,
+    imports: imports.slice(0, LISTED),
+    sources,
+    sourcesInTrouble,
+  };
+}
+
+async function readCounters(sql: Sql): Promise<Counters> {
+  const at = performance.now();
+  const [finished, [newest]] = await Promise.all([
+    sql.query<{ webhook_id: string; finished: string }[]>(FINISHED),
+    sql.query<{ id: string | null }[]>(NEWEST_IMPORT),
+  ]);
+  return {
+    at,
+    finished: new Map(finished.map((row) => [row.webhook_id, Number(row.finished)])),
+    newestImport: Number(newest?.id ?? 0),
+  };
+}
+
+async function readSample(
+  sql: Sql,
+  {
+    at,
+    work,
+    counters,
+    previous,
+  }: { at: Date; work: Work | null; counters: Counters | null; previous: Counters | null },
+): Promise<Sample> {
+  const rates = counters === null || previous === null ? null : compare(counters, previous);
+  const failing = work?.trouble.map(({ id }) => id) ?? [];
+  const recent = await unlessUnreachable(() =>
+    readRecentAttempts(sql, [...new Set([...(rates?.busiest ?? []), ...failing])], SAMPLED_ATTEMPTS),
+  );
+  const since = at.getTime() - SAMPLED_SECONDS * 1_000;
+  const summary = summarizeAttempts((recent ?? []).filter(({ started_at }) => started_at.getTime() >= since));
+  const { successShare, p50, p95, p99 } = summary;
+  return {
+    at: at.getTime() / 1_000,
+    pending: work?.totals.pending ?? null,
+    oldestSeconds:
+      work === null ? null : Math.max(0, (at.getTime() - (work.oldestPending ?? at).getTime()) / 1_000),
+    deliveriesPerSecond: rates?.deliveriesPerSecond ?? null,
+    importsPerSecond: rates?.importsPerSecond ?? null,
+    successShare,
+    p50,
+    p95,
+    p99,
+  };
+}
+
+function compare(counters: Counters, previous: Counters) {
+  const elapsed = counters.at - previous.at;
+  if (elapsed > LONGEST_RATE || elapsed <= 0) return null;
+  const perSecond = (difference: number) => Math.max(0, (difference * 1_000) / elapsed);
+  const finished = [...counters.finished].map(([id, count]) => ({
+    id,
+    count: count - (previous.finished.get(id) ?? count),
+  }));
+  return {
+    deliveriesPerSecond: perSecond(finished.reduce((sum, { count }) => sum + count, 0)),
+    importsPerSecond: perSecond(counters.newestImport - previous.newestImport),
+    busiest: finished
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => b.count - a.count)
+      .slice(0, SAMPLED_WEBHOOKS)
+      .map(({ id }) => id),
+  };
+}
+
+/** Reads something again and again while somebody looks at it. All who look share one reading. */
+export interface Poller<T> {
+  /** The newest reading, or a new one if that is too old. Concurrent callers share it. */
+  current(): Promise<T>;
+  /** The readings while somebody has been looking, the oldest first. */
+  readonly history: readonly T[];
+  /** Calls `listener` with each new reading. @returns a function that ends this. With the last one, reading ends. */
+  subscribe(listener: (reading: T) => void): () => void;
+  /** Ends all subscriptions. */
+  close(): void;
+  /** Aborted by `close`. */
+  readonly closed: AbortSignal;
+}
+
+/**
+ * @param read reads once. If it fails, the reading is left out, and `current` fails.
+ * @param every milliseconds between readings.
+ * @param kept readings in the history.
+ */
+export function createPoller<T>({
+  read,
+  every,
+  kept,
+}: {
+  read: () => Promise<T>;
+  every: number;
+  kept: number;
+}): Poller<T> {
+  const listeners = new Set<(reading: T) => void>();
+  const history: T[] = [];
+  const closing = new AbortController();
+  let reading: Promise<T> | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+
+  const readOnce = (): Promise<T> => {
+    reading ??= read()
+      .then((value) => {
+        // A gap would look like a straight line in a chart.
+        if (performance.now() - readAt > 3 * every) history.length = 0;
+        readAt = performance.now();
+        history.push(value);
+        if (history.length > kept) history.shift();
+        return value;
+      })
+      .finally(() => {
+        reading = undefined;
+      });
+    return reading;
+  };
+
+  const tell = () => {
+    readOnce().then(
+      (value) => {
+        for (const listener of listeners) listener(value);
+      },
+      () => {},
+    );
+  };
+
+  const stop = () => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  return {
+    history,
+    closed: closing.signal,
+    current: async () => {
+      const newest = history.at(-1);
+      return newest !== undefined && performance.now() - readAt < every ? newest : readOnce();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      timer ??= setInterval(tell, every);
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) stop();
+      };
+    },
+    close() {
+      listeners.clear();
+      stop();
+      closing.abort();
+    },
+  };
+}

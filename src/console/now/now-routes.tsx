@@ -1,0 +1,74 @@
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import type { ApiEnv } from '../../api/environment.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { sendPage } from '../page/layout.tsx';
+import { findConcerns, headlineOf } from './concerns.ts';
+import { Headline, NowPage, Rest } from './now-page.tsx';
+import { createNowReader, createPoller, type Now, type Poller } from './now-reader.ts';
+
+const READ_EVERY = 2_000;
+
+/** Ten minutes of readings. public/ops/now.js keeps as many. */
+const KEPT = 300;
+
+/** Reads the installation while somebody looks at the page Now: once for all who look, and not at all when nobody does. */
+export const watchInstallation = (runtime: Pick<Runtime, 'database' | 'redis'>): Poller<Now> =>
+  createPoller({ read: createNowReader(runtime), every: READ_EVERY, kept: KEPT });
+
+/** GET /ops, and the server-sent events that keep it up to date. */
+export const nowRoutes = (watched: Poller<Now>): Hono<ApiEnv> =>
+  new Hono<ApiEnv>()
+    .get('/', async (c) => {
+      const now = await watched.current();
+      return sendPage(
+        c,
+        {
+          title: titleOf(now),
+          section: 'Now',
+          scripts: ['uPlot.iife.min.js', 'now.js'],
+          styles: ['uPlot.min.css'],
+        },
+        <NowPage now={now} />,
+      );
+    })
+    .get('/now', (c) =>
+      streamSSE(c, async (stream) => {
+        const send = (event: object) => stream.writeSSE({ data: JSON.stringify(event) });
+        const first = await watched.current();
+        await send({ ...render(first), history: watched.history.map(({ sample }) => sample) });
+        if (watched.closed.aborted) return;
+        const unsubscribe = watched.subscribe((now) => void send({ ...render(now), sample: now.sample }));
+        await new Promise<void>((resolve) => {
+          stream.onAbort(resolve);
+          watched.closed.addEventListener('abort', () => resolve(), { once: true });
+        });
+        unsubscribe();
+      }),
+    );
+
+const rendered = new WeakMap<Now, ReturnType<typeof renderParts>>();
+
+/** The parts of the page that change, rendered once for all who look. */
+function render(now: Now) {
+  const known = rendered.get(now) ?? renderParts(now);
+  rendered.set(now, known);
+  return known;
+}
+
+function renderParts(now: Now) {
+  const concerns = findConcerns(now);
+  return {
+    headline: String(<Headline now={now} />),
+    rest: String(<Rest now={now} />),
+    severity: concerns[0]?.severity ?? 'well',
+    title: `${titleOf(now)} · Ledgerbell`,
+    announcement: headlineOf(concerns),
+  };
+}
+
+/** The title of the browser's tab, so that it says in the background too whether all is well. */
+function titleOf(now: Now): string {
+  const { length } = findConcerns(now);
+  return length === 0 ? 'All is well' : `(${length}) Not well`;
+}

@@ -1,0 +1,76 @@
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import type { ApiEnv } from '../../api/environment.ts';
+import { actFor, createOperatorApi } from '../../api/within-process.ts';
+import type { Caller, Operator } from '../../customers/caller.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import { notFound, Problem } from '../../platform/problems/problem.ts';
+import { PROBLEMS, type ProblemName } from '../../platform/problems/problem-types.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+
+/** What the console changes goes through the API's own routes, on behalf of the customer it belongs to. */
+
+export interface ConsoleContext {
+  runtime: Runtime;
+  callApi: ReturnType<typeof createOperatorApi>;
+}
+
+export const createConsoleContext = (runtime: Runtime): ConsoleContext => ({
+  runtime,
+  callApi: createOperatorApi(runtime),
+});
+
+/** Who is at the console: the name that was signed in with, or the machine itself where no password is set. */
+export function operatorOf(c: Context<ApiEnv>, { config }: Pick<Runtime, 'config'>): Operator {
+  const name = config.admin?.user ?? `${c.get('clientAddress') ?? 'this machine'}`;
+  return { source: 'console', name };
+}
+
+/** The caller for reading and changing what belongs to a customer. */
+export const callerFor = (c: Context<ApiEnv>, runtime: Runtime, customerId: string): Caller =>
+  actFor(customerId, operatorOf(c, runtime));
+
+/** Index of each: the primary key. */
+const OWNER = {
+  webhook: 'SELECT customer_id FROM webhooks WHERE id = ?',
+  import: 'SELECT customer_id FROM imports WHERE id = ?',
+  movement: 'SELECT customer_id FROM transactions WHERE id = ?',
+} as const;
+
+/** The customer whom something belongs to. @throws {Problem} 404 when it does not exist. */
+export async function findOwner(sql: Sql, kind: keyof typeof OWNER, id: string): Promise<string> {
+  const [row] = await sql.query<{ customer_id: string }[]>(OWNER[kind], [id]);
+  if (row === undefined) throw notFound(kind);
+  return row.customer_id;
+}
+
+/** Sends a request to the API within this process, for a customer. The answer may be a problem. */
+export function callApiFor(
+  c: Context<ApiEnv>,
+  { runtime, callApi }: ConsoleContext,
+  customerId: string,
+  { method, path, body }: { method: string; path: string; body?: object },
+): Promise<Response> {
+  return callApi({
+    customerId,
+    operator: operatorOf(c, runtime),
+    method,
+    path,
+    ...(body === undefined
+      ? {}
+      : { headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(body)) }),
+  });
+}
+
+const ProblemAnswer = v.object({ type: v.string(), detail: v.string() });
+
+/** @returns the body of a success. @throws {Problem} what the API has refused, with its own words. */
+export async function requireAnswer(response: Response): Promise<unknown> {
+  const body: unknown = await response.json();
+  if (response.ok) return body;
+  const { type, detail } = v.parse(ProblemAnswer, body);
+  const name = type.replace('/problems/', '');
+  throw new Problem(isProblemName(name) ? name : 'internal', detail);
+}
+
+const isProblemName = (name: string): name is ProblemName => name in PROBLEMS;

@@ -1,0 +1,68 @@
+import type { Hono } from 'hono';
+import { getProblem } from '../api/docs-pages.ts';
+import type { ApiEnv } from '../api/environment.ts';
+import { PortTakenError, startServer } from '../api/http-server.ts';
+import { answerUnrouted, createBaseApp } from '../api/middleware/base-app.ts';
+import { getHealth, getReadiness } from '../api/routes/health.ts';
+import type { Role, Runtime } from '../platform/runtime.ts';
+import { refuseForeignPages, requireOperator } from './access.ts';
+import { opsConsole } from './console.ts';
+import { DASHBOARD_PATH, queueDashboard } from './dashboard.ts';
+import { metricsPage } from './metrics/metrics-page.ts';
+import type { Now, Poller } from './now/now-reader.ts';
+import { watchInstallation } from './now/now-routes.tsx';
+
+const LAST_PORT = 65_535;
+
+/**
+ * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
+ * Without OPS_PORT it takes the port after PORT or, if that is taken by another process of the service, any free one.
+ * @throws {PortTakenError} when OPS_PORT is set and taken.
+ */
+export async function startOps(runtime: Runtime): Promise<Role & { url: string }> {
+  const { opsHost, opsPort, port } = runtime.config;
+  const watched = watchInstallation(runtime);
+  const { fetch } = createOpsApp(runtime, watched);
+  const listen = async (on: number) => {
+    const server = await startServer(fetch, { name: 'ops', variable: 'OPS_PORT', host: opsHost, port: on });
+    return {
+      ...server,
+      stop() {
+        // Pages that are being kept up to date would hold their connections open.
+        watched.close();
+        return server.stop();
+      },
+    };
+  };
+  if (opsPort !== undefined) return listen(opsPort);
+  if (port === 0 || port === LAST_PORT) return listen(0);
+  try {
+    return await listen(port + 1);
+  } catch (error) {
+    if (!(error instanceof PortTakenError)) throw error;
+    return listen(0);
+  }
+}
+
+/**
+ * Creates the app of the operators' listener. Only the health checks and the explanations of errors are open to everybody.
+ * @param watched reads the installation for the page Now.
+ */
+export function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
+  const app = createBaseApp(runtime);
+  app.get('/healthz', ...getHealth());
+  app.get('/readyz', ...getReadiness(runtime));
+  app.get('/problems/:name', ...getProblem());
+
+  // Hono runs middleware for the routes that are added after it: everything below is for operators only.
+  app.use(requireOperator(runtime), refuseForeignPages);
+  app.get('/', (c) => c.redirect('/ops'));
+  app.get('/ops/', (c) => c.redirect('/ops'));
+  app.get(`${DASHBOARD_PATH}/`, (c) => c.redirect(DASHBOARD_PATH));
+  app.route(DASHBOARD_PATH, queueDashboard(runtime));
+  app.route('/ops', opsConsole(runtime, watched));
+  app.route('/metrics', metricsPage(runtime));
+
+  answerUnrouted(app);
+  return app;
+}

@@ -1,0 +1,81 @@
+import { Hono } from 'hono';
+import * as v from 'valibot';
+import type { ApiEnv } from '../../api/environment.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+import { Id } from '../../platform/validation.ts';
+import { Choice, Field, More, Table } from '../page/elements.tsx';
+import { sendPage } from '../page/layout.tsx';
+import { pathWith, readFilters } from '../page/read-filters.ts';
+import { SourcesInTrouble, sourceColumns } from './source-columns.tsx';
+import { findSourcesInTrouble, listSources } from './source-rows.ts';
+
+const PER_PAGE = 50;
+
+const Query = v.object({
+  id: v.optional(Id),
+  customer: v.optional(Id),
+  account: v.optional(Id),
+  status: v.optional(v.picklist(['active', 'paused'])),
+  after: v.optional(Id),
+});
+
+/** GET /ops/sources: those in trouble first, then all. */
+export const sourcesPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv> =>
+  new Hono<ApiEnv>().get('/', async (c) => {
+    const { id, customer, account, status, after } = readFilters(c, Query);
+    if (id !== undefined) return c.redirect(`/ops/sources/${id}`);
+    const filters = {
+      status: status ?? null,
+      customerId: customer ?? null,
+      accountId: account ?? null,
+      after: after ?? '0',
+    };
+    const isFirst = [customer, account, status, after].every((it) => it === undefined);
+    const [trouble, { rows, next }] = await Promise.all([
+      isFirst ? findSourcesInTrouble(database, PER_PAGE) : [],
+      listSources(database, filters, PER_PAGE),
+    ]);
+    const now = new Date();
+    return sendPage(
+      c,
+      { title: 'Sources', section: 'Sources' },
+      <>
+        <h1>Sources</h1>
+        <form class="filters">
+          <Field label="Source id" name="id" value="" />
+          <Field label="Customer id" name="customer" value={customer} />
+          <Field label="Account id" name="account" value={account} />
+          <Choice
+            label="Status"
+            name="status"
+            value={status}
+            choices={[
+              ['', 'all'],
+              ['active', 'active'],
+              ['paused', 'paused'],
+            ]}
+          />
+          <button type="submit">Show</button>
+        </form>
+        {isFirst ? (
+          <section>
+            <h2>In trouble</h2>
+            <SourcesInTrouble rows={trouble} now={now} />
+          </section>
+        ) : null}
+        <section>
+          <h2>{isFirst ? 'All' : 'Found'}</h2>
+          <Table
+            caption="Sources"
+            columns={sourceColumns(now)}
+            rows={rows}
+            empty={next === null ? 'There are none.' : 'None among these. There may be newer ones.'}
+          />
+          <More
+            label="More sources"
+            href={next === null ? null : pathWith('/ops/sources', { ...c.req.query(), after: next })}
+          />
+        </section>
+      </>,
+    );
+  });

@@ -1,0 +1,140 @@
+import { readWaitingWebhooks } from '../deliveries/reconcile.ts';
+import { MAX_CRASHES, STUCK_IMPORTS } from '../imports/fail-import.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import { PENDING } from '../webhooks/webhook-view.ts';
+
+/** What is to be done, in all customers together. */
+export interface Totals {
+  /** Pending deliveries of active webhooks. */
+  pending: number;
+  /** Pending deliveries of paused and disabled webhooks. */
+  held: number;
+  circuitsOpen: number;
+  /** Active webhooks whose last attempts failed. */
+  failing: number;
+  /** Webhooks that are failing, paused or disabled. */
+  needingAttention: number;
+  /** Webhooks that the service has paused, because their delivery runs kept crashing. */
+  quarantined: number;
+  imports: { queued: number; running: number; failed: number };
+  /** Failed imports that kept crashing their process. The others have files that cannot be read, which is a matter of their senders. */
+  importsGivenUp: number;
+  /** Imports that failed within the last day, and those given up. */
+  importsFailedLately: number;
+  /** Imports that have been waiting for more than five minutes, while nothing of their customers was stored. */
+  importsStuck: number;
+}
+
+/** The table of webhooks is read once. A webhook that its owner has paused has no status_reason. */
+const WEBHOOKS = `
+  SELECT COALESCE(SUM(IF(w.status = 'active', ${PENDING}, 0)), 0) AS pending,
+    COALESCE(SUM(IF(w.status <> 'active', ${PENDING}, 0)), 0) AS held,
+    COALESCE(SUM(w.status = 'active' AND c.circuit_open_until > NOW(6)), 0) AS circuits_open,
+    COALESCE(SUM(w.status = 'active' AND c.failing_since IS NOT NULL), 0) AS failing,
+    COALESCE(SUM(w.status <> 'active' OR c.failing_since IS NOT NULL), 0) AS needing_attention,
+    COALESCE(SUM(w.status = 'paused' AND w.status_reason IS NOT NULL), 0) AS quarantined
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+  WHERE w.status <> 'deleted'`;
+
+/** Index: imports_status. */
+const IMPORTS = `
+  SELECT status, COUNT(*) AS number, COALESCE(SUM(crash_count >= ${MAX_CRASHES}), 0) AS crashing,
+    COALESCE(SUM(crash_count >= ${MAX_CRASHES} OR finished_at > NOW(6) - INTERVAL 1 DAY), 0) AS lately
+  FROM imports WHERE status IN ('queued', 'running', 'failed') GROUP BY status`;
+
+const STUCK = `SELECT COUNT(*) AS number FROM ${STUCK_IMPORTS}`;
+
+/** Reads the totals. Nothing is counted delivery by delivery. */
+export async function readTotals(sql: Sql): Promise<Totals> {
+  const [webhooks] = await sql.query<Record<string, string | null>[]>(WEBHOOKS);
+  const imports =
+    await sql.query<{ status: string; number: string; crashing: string; lately: string }[]>(IMPORTS);
+  const [stuck] = await sql.query<{ number: string }[]>(STUCK);
+  const of = (status: string) => imports.find((it) => it.status === status);
+  const count = (status: string) => Number(of(status)?.number ?? 0);
+  return {
+    pending: Number(webhooks?.pending),
+    held: Number(webhooks?.held),
+    circuitsOpen: Number(webhooks?.circuits_open),
+    failing: Number(webhooks?.failing),
+    needingAttention: Number(webhooks?.needing_attention),
+    quarantined: Number(webhooks?.quarantined),
+    imports: { queued: count('queued'), running: count('running'), failed: count('failed') },
+    importsGivenUp: Number(of('failed')?.crashing ?? 0),
+    importsFailedLately: Number(of('failed')?.lately ?? 0),
+    importsStuck: Number(stuck?.number ?? 0),
+  };
+}
+
+/**
+ * For each active webhook with pending deliveries, its oldest movement that is to be tried again. Indexes: retries_due, and the primary
+ * keys.
+ */
+const OLDEST_RETRY = `
+  SELECT MIN(t.date_readed) AS oldest FROM (
+    SELECT (SELECT MIN(r.transaction_id) FROM retries r FORCE INDEX (retries_due)
+      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL) AS id
+    FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+    WHERE w.status = 'active' AND w.event <> 'OPERATIONAL' AND ${PENDING} > 0) p
+  JOIN transactions t ON t.id = p.id`;
+
+/**
+ * When the oldest pending movement of an active webhook was stored; null when nothing is pending. What a webhook matched before its
+ * event or account were changed is not looked at.
+ */
+export async function readOldestPending(sql: Sql): Promise<Date | null> {
+  const [[healthy], [failing], [retry]] = await Promise.all([
+    readWaitingWebhooks(sql, { failing: false }),
+    readWaitingWebhooks(sql, { failing: true }),
+    sql.query<{ oldest: Date | null }[]>(OLDEST_RETRY),
+  ]);
+  const moments = [healthy?.since, failing?.since, retry?.oldest].filter((it) => it != null);
+  return moments.length === 0 ? null : new Date(Math.min(...moments.map((it) => it.getTime())));
+}
+
+/** How many webhooks, and how many imports, the console shows. */
+const SHOWN = 50;
+
+export interface WebhookNeedingAttention {
+  id: string;
+  title: string;
+  customer: string;
+  status: string;
+  status_reason: string | null;
+  consecutive_failures: number;
+  last_error: string | null;
+  /** Seconds for which the circuit stays open; null when it is not open. */
+  circuit_seconds: string | null;
+  failing_since: Date | null;
+  pending: string;
+}
+
+const WEBHOOKS_NEEDING_ATTENTION = `
+  SELECT w.id, w.title, u.name AS customer, w.status, w.status_reason, c.consecutive_failures, c.last_error, c.failing_since,
+    TIMESTAMPDIFF(SECOND, NOW(6), IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL)) AS circuit_seconds,
+    ${PENDING} AS pending
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+    JOIN customers u ON u.id = w.customer_id
+  WHERE w.status <> 'deleted' AND (w.status <> 'active' OR c.failing_since IS NOT NULL)
+  ORDER BY c.failing_since IS NULL, c.failing_since, w.id LIMIT ${SHOWN}`;
+
+/** Reads failing, paused and disabled webhooks of all customers: those that have been failing for the longest time first. */
+export const readWebhooksNeedingAttention = (sql: Sql): Promise<WebhookNeedingAttention[]> =>
+  sql.query(WEBHOOKS_NEEDING_ATTENTION);
+
+export interface UnfinishedImport {
+  id: string;
+  customer: string;
+  status: string;
+  checkpoint: number;
+  error: string | null;
+  received_at: Date;
+}
+
+const UNFINISHED_IMPORTS = `
+  SELECT i.id, c.name AS customer, i.status, i.checkpoint, i.error, i.received_at
+  FROM imports i JOIN customers c ON c.id = i.customer_id
+  WHERE i.status IN ('queued', 'running', 'failed') ORDER BY i.id DESC LIMIT ${SHOWN}`;
+
+/** Reads queued, running and failed imports of all customers, newest first. */
+export const readUnfinishedImports = (sql: Sql): Promise<UnfinishedImport[]> => sql.query(UNFINISHED_IMPORTS);

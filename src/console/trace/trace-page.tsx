@@ -1,0 +1,188 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import type { ApiEnv } from '../../api/environment.ts';
+import { viewDelivery } from '../../deliveries/delivery-view.ts';
+import { type FoundDelivery, findDeliveriesOf } from '../../deliveries/find-delivery.ts';
+import { notFound } from '../../platform/problems/problem.ts';
+import { Id } from '../../platform/validation.ts';
+import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';
+import { type Column, countOf, DeliveryLink, Facts, Moment, Table, WebhookLink } from '../page/elements.tsx';
+import { sendPage } from '../page/layout.tsx';
+import { type ConsoleContext, callerFor } from '../page/operator.ts';
+import { readFilters } from '../page/read-filters.ts';
+import { attemptColumns } from '../page/timeline.tsx';
+import { readWebhookRows, type WebhookRow } from '../webhooks/webhook-rows.ts';
+import {
+  type Hit,
+  readAttemptsOf,
+  readMovement,
+  search,
+  type TracedAttempt,
+  type TracedMovement,
+} from './trace-rows.ts';
+
+const Query = v.object({ q: v.optional(v.pipe(v.string(), v.maxLength(300))), movement: v.optional(Id) });
+
+/** Attempts of so many webhooks are shown for a movement. */
+const MOST_WEBHOOKS = 50;
+
+/** GET /ops/trace: finds what an id means, and shows what became of a movement. */
+export const tracePage = (context: ConsoleContext): Hono<ApiEnv> =>
+  new Hono<ApiEnv>().get('/', async (c) => {
+    const { q, movement } = readFilters(c, Query);
+    if (movement !== undefined) return showMovement(c, context, movement);
+    if (q === undefined) return showHits(c, '', []);
+    const hits = await search(context.runtime.database, q);
+    const [only] = hits;
+    return hits.length === 1 && only !== undefined ? c.redirect(only.href) : showHits(c, q, hits);
+  });
+
+const showHits = (c: Context, q: string, hits: readonly Hit[]) =>
+  sendPage(
+    c,
+    { title: 'Trace', section: 'Trace', query: q },
+    <>
+      <h1>Trace</h1>
+      <p>
+        Enter the id or unique_id of a movement, to see when it came in and who was told of it. The ids of
+        deliveries (17-4711 or msg_17-4711), webhooks, imports, sources and customers are found too, and the
+        beginning of a customer’s name.
+      </p>
+      <form class="filters">
+        <label>
+          <span>Id, unique_id or customer</span>
+          <input name="q" type="search" value={q} maxlength={300} autocomplete="off" autofocus />
+        </label>
+        <button type="submit" class="primary">
+          Find
+        </button>
+      </form>
+      {q === '' ? null : (
+        <>
+          <h2>{hits.length === 0 ? 'Nothing was found' : `“${q}” may be`}</h2>
+          <ul>
+            {hits.map(({ kind, id, text, href }) => (
+              <li>
+                <a href={href}>
+                  {kind} {id}
+                </a>{' '}
+                {text}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>,
+  );
+
+async function showMovement(c: Context<ApiEnv>, context: ConsoleContext, id: string) {
+  const { database } = context.runtime;
+  const movement = await readMovement(database, id);
+  if (movement === undefined) throw notFound('movement');
+  const caller = callerFor(c, context.runtime, movement.customer_id);
+  const deliveries = await findDeliveriesOf(database, caller, id);
+  const webhookIds = deliveries.slice(0, MOST_WEBHOOKS).map(({ webhook_id }) => webhook_id);
+  const [webhooks, attempts] = await Promise.all([
+    readWebhookRows(database, webhookIds),
+    readAttemptsOf(database, id, webhookIds),
+  ]);
+  return sendPage(
+    c,
+    { title: `Movement ${id}`, section: 'Trace', query: movement.unique_id },
+    <Trace movement={movement} deliveries={deliveries} webhooks={webhooks} attempts={attempts} />,
+  );
+}
+
+function Trace({
+  movement: it,
+  deliveries,
+  webhooks,
+  attempts,
+}: {
+  movement: TracedMovement;
+  deliveries: readonly FoundDelivery[];
+  webhooks: readonly WebhookRow[];
+  attempts: readonly TracedAttempt[];
+}) {
+  const now = new Date();
+  const titles = new Map(webhooks.map(({ id, title }) => [id, title]));
+  const told = deliveries.filter(({ status }) => status === 'delivered').length;
+  return (
+    <>
+      <h1>Movement {it.id}</h1>
+      <p class="lead">
+        It came in <Moment at={it.date_readed} now={now} /> with{' '}
+        <a href={`/ops/imports/${it.import_id}`}>import {it.import_id}</a>
+        <SentBy it={it} />. It concerns {countOf(deliveries.length, 'webhook')}, and{' '}
+        {told === 1 ? '1 has' : `${told} have`} been told.
+      </p>
+      <Facts
+        facts={[
+          ['Customer', it.customer],
+          ['Account', `${it.account_id}, ${it.account}, ${it.bank}`],
+          ['unique_id', <code>{it.unique_id}</code>],
+          ['Amount', `${it.dc} ${it.amount} ${it.currency}`],
+          ['Date', it.date_issue],
+          ['Stored', <Moment at={it.date_readed} now={now} />],
+          ['Import received', <Moment at={it.import_received_at} now={now} />],
+          ['Description', it.description ?? ''],
+        ]}
+      />
+      <h2>Whom it concerned</h2>
+      <Table
+        caption="Deliveries"
+        columns={deliveryColumns(now, titles)}
+        rows={deliveries}
+        empty="No webhook matched it when it was stored."
+      />
+      <h2>When each was told, and what it answered</h2>
+      <Table
+        caption="Attempts"
+        columns={tracedColumns(now, titles)}
+        rows={attempts}
+        empty="Nothing has been sent yet."
+      />
+    </>
+  );
+}
+
+const SentBy = ({ it: { api_key, source_id } }: { it: TracedMovement }) => {
+  if (source_id === null) return <>{api_key === null ? '' : `, sent with ${api_key}`}</>;
+  return (
+    <>
+      , collected from <a href={`/ops/sources/${source_id}`}>source {source_id}</a>
+    </>
+  );
+};
+
+const deliveryColumns = (now: Date, titles: ReadonlyMap<string, string>): Column<FoundDelivery>[] => [
+  {
+    label: 'Webhook',
+    kind: 'wide',
+    cell: ({ webhook_id }) => <WebhookLink id={webhook_id} title={titles.get(webhook_id) ?? ''} />,
+  },
+  {
+    label: 'Delivery',
+    cell: (it) => <DeliveryLink id={viewDelivery(it).id} />,
+  },
+  { label: 'Status', cell: (it) => <DeliveryStatus status={viewDelivery(it, it.webhook_status).status} /> },
+  { label: 'Attempts', kind: 'number', cell: ({ attempts }) => attempts ?? 0 },
+  {
+    label: 'Finished',
+    cell: (it) => {
+      const { finished_at } = viewDelivery(it, it.webhook_status);
+      return <Moment at={finished_at === null ? null : new Date(finished_at)} now={now} />;
+    },
+  },
+  { label: 'Last error', kind: 'wide', cell: (it) => viewDelivery(it).last_error ?? '' },
+];
+
+function tracedColumns(now: Date, titles: ReadonlyMap<string, string>): Column<TracedAttempt>[] {
+  const webhook: Column<TracedAttempt> = {
+    label: 'Webhook',
+    kind: 'wide',
+    cell: ({ webhook_id }) => <WebhookLink id={webhook_id} title={titles.get(webhook_id) ?? ''} />,
+  };
+  const [time, ...others] = attemptColumns(now);
+  return [...(time === undefined ? [] : [time]), webhook, ...others];
+}

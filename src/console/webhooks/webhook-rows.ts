@@ -1,0 +1,166 @@
+import { readWaitingWebhooks } from '../../deliveries/reconcile.ts';
+import { hasBacklog, type WebhookState as RunState } from '../../deliveries/webhook-state.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import { PENDING } from '../../webhooks/webhook-view.ts';
+import { countOf, formatDuration, timesInARow } from '../page/elements.tsx';
+
+/** Reads webhooks of all customers, as the console shows them. */
+
+export interface WebhookRow {
+  id: string;
+  title: string;
+  endpoint: string;
+  event: string;
+  customer_id: string;
+  customer: string;
+  status: 'active' | 'paused' | 'disabled' | 'deleted';
+  /** Why the service has paused or disabled it. A webhook that its owner has paused has none. */
+  status_reason: string | null;
+  failing_since: Date | null;
+  consecutive_failures: number;
+  circuit_openings: number;
+  /** Null when the circuit is not open. */
+  open_until: Date | null;
+  last_error: string | null;
+  delivered: string;
+  failed: string;
+  pending: string;
+  /** Set where the endpoint answers, and something has been pending for minutes: since when. */
+  behindSince?: Date;
+}
+
+/** Indexes: the primary keys. */
+const ROWS = `
+  SELECT w.id, w.title, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
+    c.consecutive_failures, c.circuit_openings, IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL) AS open_until,
+    c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+    JOIN customers u ON u.id = w.customer_id
+  WHERE w.id IN (?)`;
+
+/** Reads webhooks, in the order of the ids. */
+export async function readWebhookRows(sql: Sql, ids: readonly string[]): Promise<WebhookRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await sql.query<WebhookRow[]>(ROWS, [ids]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** Active webhooks whose last attempts failed, the longest failing first. Index: webhook_cursors_failing. */
+const FAILING = `
+  SELECT c.webhook_id AS id FROM webhook_cursors c FORCE INDEX (webhook_cursors_failing)
+    STRAIGHT_JOIN webhooks w ON w.id = c.webhook_id AND w.status = 'active'
+  WHERE c.failing_since IS NOT NULL ORDER BY c.failing_since LIMIT ?`;
+
+/** Webhooks that the service has disabled, or paused because their runs kept crashing. Index: webhooks_status. */
+const STOPPED = `
+  SELECT id FROM webhooks FORCE INDEX (webhooks_status)
+  WHERE status = ? AND status_reason IS NOT NULL ORDER BY id DESC LIMIT ?`;
+
+/** Ids of the webhooks in trouble: failing ones first, then those that the service has disabled or quarantined. */
+async function findWebhooksInTrouble(sql: Sql, most: number): Promise<string[]> {
+  const found: { id: string }[] = await sql.query(FAILING, [most]);
+  for (const status of ['paused', 'disabled']) {
+    if (found.length < most) {
+      found.push(...(await sql.query<{ id: string }[]>(STOPPED, [status, most - found.length])));
+    }
+  }
+  return found.map(({ id }) => id);
+}
+
+/** A backlog that grows this old although its endpoint answers needs somebody to look, as the alert does. Seconds. */
+const BEHIND_AFTER = 300;
+
+/** Webhooks in trouble: failing ones first, then those that were disabled or quarantined, then those that fall behind. */
+export async function readWebhooksInTrouble(sql: Sql, most: number): Promise<WebhookRow[]> {
+  const [ids, waiting] = await Promise.all([
+    findWebhooksInTrouble(sql, most),
+    readWaitingWebhooks(sql, { failing: false }),
+  ]);
+  const behind = new Map(
+    waiting.filter(({ seconds }) => seconds >= BEHIND_AFTER).map(({ id, since }) => [id, since]),
+  );
+  const rows = await readWebhookRows(sql, [...ids, ...behind.keys()].slice(0, most));
+  return rows.map((row) => {
+    const behindSince = ids.includes(row.id) ? undefined : behind.get(row.id);
+    return behindSince === undefined ? row : { ...row, behindSince };
+  });
+}
+
+/** Index: the primary key. */
+const ALL = `SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id > ? AND status <> 'deleted' ORDER BY id LIMIT ?`;
+
+/** Index: webhooks_customer. */
+const OF_CUSTOMER = `
+  SELECT id FROM webhooks FORCE INDEX (webhooks_customer)
+  WHERE customer_id = ? AND status <> 'deleted' AND id > ? ORDER BY id LIMIT ?`;
+
+/** Ids of webhooks, the oldest first. @param customerId null: of all customers. */
+export async function findWebhookIds(
+  sql: Sql,
+  { customerId, after, limit }: { customerId: string | null; after: string; limit: number },
+): Promise<string[]> {
+  const rows =
+    customerId === null
+      ? await sql.query<{ id: string }[]>(ALL, [after, limit])
+      : await sql.query<{ id: string }[]>(OF_CUSTOMER, [customerId, after, limit]);
+  return rows.map(({ id }) => id);
+}
+
+/** What the page of a webhook says about its state, and about what happens next. */
+
+/** @param run null: what is being sent now is not known. */
+export function explainWebhook(it: WebhookRow, run: RunState | null, now: Date): string {
+  const pending = countOf(Number(it.pending), 'delivery is', 'deliveries are');
+  const error = it.last_error === null ? '' : `The last error: ${endSentence(it.last_error)}`;
+  switch (it.status) {
+    case 'deleted':
+      return 'It was deleted. Nothing is sent to it. Its log stays until retention.';
+    case 'disabled':
+      return `It is disabled: ${endSentence(it.status_reason ?? 'no reason was given')} It matches nothing, and is sent nothing, until it is enabled. ${pending} pending.`;
+    case 'paused':
+      return it.status_reason === null
+        ? `Its owner has paused it. ${pending} pending, and sent when it is enabled.`
+        : `The service has paused it: ${endSentence(it.status_reason)} ${pending} pending. Find out why its runs crash before you enable it.`;
+    case 'active': {
+      const waiting = explainWaiting(it, run, now);
+      if (it.failing_since === null)
+        return join('Its endpoint answers.', `${pending} pending.`, waiting, error);
+      return join(
+        `Its endpoint has failed ${timesInARow(it.consecutive_failures)}, for ${formatDuration(now.getTime() - it.failing_since.getTime())}.`,
+        error,
+        `${pending} pending and none is lost.`,
+        waiting === '' ? 'The next notification is tried as soon as one is due.' : waiting,
+        'Once the endpoint answers, everything is sent.',
+      );
+    }
+  }
+}
+
+const endSentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
+
+const join = (...sentences: string[]): string => sentences.filter((it) => it !== '').join(' ');
+
+/** Why the pending deliveries of an active webhook have not been sent yet: what holds back all of them comes first. "": nothing waits. */
+function explainWaiting({ open_until, pending }: WebhookRow, run: RunState | null, now: Date): string {
+  if (open_until !== null)
+    return `Its circuit is open: nothing is sent until the next probe in ${formatDuration(open_until.getTime() - now.getTime())}.`;
+  if (run === null || Number(pending) === 0) return '';
+  const { settings, retryIn, leasedFor, replaying } = run;
+  const when = retryIn === null || retryIn <= 0 ? 'is due now' : `is due in ${formatDuration(retryIn)}`;
+  if (settings.ordered === 1 && retryIn !== null)
+    return `It is ordered: everything waits for the retry of its oldest delivery, which ${when}.`;
+  const hasMore = hasBacklog(run) || replaying;
+  if (!hasMore && retryIn !== null && retryIn > 0) return `They wait for retries. The next one ${when}.`;
+  if (leasedFor === null) return 'They are due, and wait for their turn in a delivery process.';
+  return `They are being sent now, ${describePace(run)}.`;
+}
+
+function describePace({ settings }: RunState): string {
+  if (settings.rate_limit !== null)
+    return `at most ${settings.rate_limit} per second, which is its rate limit`;
+  if (settings.ordered === 1) return 'one at a time, because it is ordered';
+  if (settings.recovery_successes !== null)
+    return 'few at a time, because its endpoint is new or has just recovered';
+  return `up to ${settings.max_in_flight} at a time`;
+}

@@ -1,0 +1,154 @@
+import * as v from 'valibot';
+import type { Account } from '../platform/database/entities/account.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
+import {
+  Count,
+  documented,
+  Id,
+  IdView,
+  maxCharacters,
+  Timestamp,
+  Title,
+  wellFormed,
+} from '../platform/validation.ts';
+import { isIban } from '../statements/values.ts';
+
+const CURRENCIES = Intl.supportedValuesOf('currency');
+
+/** An IBAN as people write it: with spaces, in upper or lower case. */
+const IBAN_SHAPE = /^ *(?:[A-Za-z] *){2}(?:[0-9] *){2}(?:[A-Za-z0-9] *){11,30}$/;
+
+const Iban = v.pipe(
+  v.string('must be a string or null'),
+  v.regex(IBAN_SHAPE, 'must be an IBAN, with or without spaces'),
+  v.transform((text) => text.replaceAll(' ', '').toUpperCase()),
+  v.check(isIban, 'must be an IBAN with correct check digits'),
+);
+
+const AccountNumber = v.pipe(
+  v.string('must be a string or null'),
+  ...maxCharacters(64),
+  v.regex(/\S/, 'must not be blank'),
+  documented({ minLength: 1 }),
+  wellFormed,
+  v.trim(),
+  v.description(
+    'The account number as the bank writes it. Statements that name no IBAN find the account by it.',
+  ),
+);
+
+/** The body of POST /v1/accounts. */
+export const NewAccount = v.pipe(
+  v.strictObject({
+    bank: v.optional(Title),
+    bank_id: v.optional(Id),
+    title: Title,
+    currency: v.picklist(CURRENCIES, 'must be a currency of ISO 4217, such as "TRY"'),
+    iban: v.nullish(Iban, null),
+    number: v.nullish(AccountNumber, null),
+  }),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (dataset.typed && (dataset.value.bank === undefined) === (dataset.value.bank_id === undefined)) {
+      addIssue({
+        message: 'must be given either by its name (bank) or by its id (bank_id), not both',
+        path: [{ type: 'object', origin: 'value', input: dataset.value, key: 'bank', value: undefined }],
+      });
+    }
+  }),
+  documented({ oneOf: [{ required: ['bank'] }, { required: ['bank_id'] }] }),
+);
+
+/** The body of PATCH /v1/accounts/:id. null removes an IBAN or a number. */
+export const AccountChange = v.pipe(
+  v.strictObject({
+    title: v.optional(Title),
+    iban: v.optional(v.nullable(Iban)),
+    number: v.optional(v.nullable(AccountNumber)),
+  }),
+  v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
+  documented({ minProperties: 1 }),
+);
+
+export type AccountChange = v.InferOutput<typeof AccountChange>;
+
+export const BankView = v.object({ id: IdView, name: v.string() });
+
+export const AccountView = v.object({
+  id: IdView,
+  bank: BankView,
+  title: v.string(),
+  balance: v.nullable(v.string()),
+  currency: v.string(),
+  iban: v.nullable(v.string()),
+  number: v.nullable(v.string()),
+  status: v.pipe(v.string(), v.description('active; or deleting, until all of its rows are deleted.')),
+  last_work: v.nullable(v.string()),
+  last_update: v.nullable(v.string()),
+  error: v.nullable(v.string()),
+  deletion: v.pipe(
+    v.optional(v.object({ requested_at: Timestamp, movements: v.nullable(Count), movements_deleted: Count })),
+    v.description(
+      'How far the deletion is, while the status is deleting. movements: how many there were when the work began; null: it has not begun.',
+    ),
+  ),
+});
+
+/** @param progress of its deletion, if it is being deleted. */
+export const viewAccount = (account: Account, zone: ZoneOffset, progress?: DeletionProgress) => ({
+  id: Number(account.id),
+  bank: { id: Number(account.bank.id), name: account.bank.name },
+  title: account.title,
+  balance: account.balance,
+  currency: account.currency,
+  iban: account.iban,
+  number: account.number,
+  status: account.status,
+  last_work: account.lastWork === null ? null : formatMoment(account.lastWork, zone),
+  last_update: account.lastUpdate === null ? null : formatMoment(account.lastUpdate, zone),
+  error: account.error,
+  ...(progress === undefined
+    ? {}
+    : {
+        deletion: {
+          requested_at: progress.requestedAt.toISOString(),
+          movements: progress.movements,
+          movements_deleted: progress.movementsDeleted,
+        },
+      }),
+});
+
+/** How far the deletion of an account is. */
+export interface DeletionProgress {
+  requestedAt: Date;
+  /** How many movements there were when the work began; null: it has not begun. */
+  movements: number | null;
+  movementsDeleted: number;
+}
+
+/** Index: the primary key. */
+const READ = `
+  SELECT account_id, requested_at, movements, movements_deleted FROM deletions WHERE customer_id = ? AND account_id IN (?)`;
+
+/** Reads how far the deletions of a customer's accounts are. @returns the progress by account; accounts that stay have none. */
+export async function readDeletionProgress(
+  sql: Sql,
+  customerId: string,
+  accounts: readonly { id: string; status: string }[],
+): Promise<Map<string, DeletionProgress>> {
+  const ids = accounts.filter(({ status }) => status === 'deleting').map(({ id }) => id);
+  if (ids.length === 0) return new Map();
+  const rows = await sql.query<
+    { account_id: string; requested_at: Date; movements: string | null; movements_deleted: string }[]
+  >(READ, [customerId, ids]);
+  return new Map(
+    rows.map((row) => [
+      row.account_id,
+      {
+        requestedAt: row.requested_at,
+        movements: row.movements === null ? null : Number(row.movements),
+        movementsDeleted: Number(row.movements_deleted),
+      },
+    ]),
+  );
+}

@@ -1,0 +1,39 @@
+import { Problem } from '../platform/problems/problem.ts';
+
+/**
+ * Who acts for a customer without an API key: the name that the person has on the command line or at the console, or the variable of the
+ * configuration.
+ */
+export interface Operator {
+  source: 'console' | 'command line' | 'configuration';
+  name: string;
+}
+
+/** The customer and the API key that a request is made with. */
+export interface Caller {
+  customerId: string;
+  apiKeyId: string;
+  /** The accounts that the key may see. */
+  accountIds: 'all' | readonly string[];
+  scopes: readonly Scope[];
+  /** Set where no API key is used. */
+  operator?: Operator;
+}
+
+/** Whether a caller's key may see an account of its customer. */
+export const maySee = ({ accountIds }: Caller, accountId: string): boolean =>
+  accountIds === 'all' || accountIds.includes(accountId);
+
+/** What an API key may be limited to: reading; sending movements; changing webhooks; accounts, API keys and the API secret. */
+export const SCOPES = ['read', 'import', 'webhooks', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** As `api_keys.scopes` has them: separated by commas. */
+export const parseScopes = (text: string): Scope[] =>
+  text.split(',').filter((scope): scope is Scope => (SCOPES as readonly string[]).includes(scope));
+
+/** @throws {Problem} 403 when the caller's API key lacks the scope. */
+export function requireScope({ scopes }: Caller, scope: Scope): void {
+  if (!scopes.includes(scope))
+    throw new Problem('missing-scope', `This API key lacks the scope "${scope}". Use a key that has it.`);
+}

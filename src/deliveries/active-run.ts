@@ -1,0 +1,242 @@
+import type { DataSource } from 'typeorm';
+import { formatDeliveryId } from './delivery-id.ts';
+import { expandReplay } from './expand-replay.ts';
+import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
+import { LEASE_SECONDS, type Lease } from './lease.ts';
+import type { LogRead, MovementLog } from './movement-log.ts';
+import type { AttemptTraces } from './posting/attempt-traces.ts';
+import { NOT_SENT, type Poster } from './posting/post.ts';
+import type { ResultWriter } from './result-writer.ts';
+import { readRetries, toNewDelivery, withoutDeleted } from './retries.ts';
+import { createRun, type Run } from './run/run.ts';
+import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from './run/types.ts';
+import type { Settings } from './settings.ts';
+import { hasBacklog, type WebhookState } from './webhook-state.ts';
+import { disableWebhook } from './webhook-status.ts';
+
+/** The I/O of a delivery run: carries out the commands of the state machine (run/run.ts) and reports to it what has happened. */
+
+/** What all runs of a process share. */
+export interface RunTools {
+  database: DataSource;
+  movementLog: MovementLog;
+  writer: ResultWriter;
+  poster: Poster;
+  /** `undefined`: traces are off. */
+  traces?: AttemptTraces | undefined;
+  fairDispatch: FairDispatch;
+  /** Milliseconds since 1970. Must never go back. */
+  clock: () => number;
+  /** In [0, 1), for jitter. */
+  random: () => number;
+  /** Called when a run starts or stops waiting for new movements. */
+  onIdle: (run: ActiveRun, isIdle: boolean) => void;
+}
+
+/** A delivery run with its I/O. */
+export interface ActiveRun {
+  /**
+   * Sends until nothing is left to send, the time slice is over, or something else ends the run.
+   * @param takenAt when taking the lease began, on the tools' clock.
+   * @returns why the run ended. By then its lease was given back, or lost.
+   * @throws what MySQL throws, after everything in flight has ended. What was not recorded is sent again later.
+   */
+  send(lease: Lease, takenAt: number): Promise<RunEnd>;
+  /** The lease was renewed at this moment, or recording results renewed it. */
+  renewed(at: number): void;
+  /** Tells the run to look for new movements, or (`reread`) to end so that its webhook is read again. May be called before `send`. */
+  notify(reread: boolean): void;
+  /** Ends the run as soon as its POSTs in flight have ended. */
+  stop(): void;
+}
+
+export interface RunOptions {
+  state: WebhookState;
+  settings: Settings;
+  revision: number;
+  delays: readonly number[];
+  sliceLength: number;
+  longestRun: number;
+  linger: number;
+}
+
+/** Starts a run and its first read of the log. Nothing is sent before the run has its lease. */
+export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
+  const { database, movementLog, writer, poster, traces, fairDispatch, clock, random, onIdle } = tools;
+  const { state, settings } = options;
+  const { id: webhookId } = state.settings;
+  const { customerId } = state;
+  const ofEvents = state.settings.event === 'OPERATIONAL';
+  const start = toRunStart(options);
+  const readLog = (after: number, highestRecordedId: number) =>
+    movementLog.read({ webhookId, customerId, filters: state.filters, after, highestRecordedId });
+  // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
+  let firstRead: Promise<LogRead> | null = start.hasBacklog
+    ? readLog(start.logFrom, start.cursor.highestRecordedId)
+    : null;
+  firstRead?.catch(() => {});
+
+  /** Null until the run has its lease. Events that come before that are kept in `earlyEvents`. */
+  let machine: Run | null = null;
+  const earlyEvents: RunEvent[] = [];
+  let lease: Lease;
+  /** Until then no other run can have the lease. A process that was frozen for longer must not send what it had ready. */
+  let heldUntil = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let sent = 0;
+  let failure: { error: unknown } | null = null;
+  let isLost = false;
+  let finish: (end: RunEnd) => void = () => {};
+
+  /** Reports an event to the state machine, and carries out its commands. */
+  function report(event: RunEvent): void {
+    isLost ||= event.type === 'lease lost';
+    if (machine === null) return void earlyEvents.push(event);
+    for (const command of machine.handle(event, { now: clock(), random })) carryOut(command);
+  }
+
+  /** Reports the event that `work` results in. */
+  function reportResult(work: Promise<RunEvent>, onFailure: RunEvent = { type: 'failed' }): void {
+    work.then(report, (error: unknown) => {
+      failure ??= { error };
+      report(onFailure);
+    });
+  }
+
+  function carryOut(command: RunCommand): void {
+    switch (command.type) {
+      case 'read log':
+        reportResult(readNext(command.after, command.highestRecordedId));
+        return;
+      case 'read retries':
+        reportResult(readDue(command.limit));
+        return;
+      case 'expand replay':
+        reportResult(
+          expandReplay(database, webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
+        );
+        return;
+      case 'send':
+        sent += 1;
+        if (sent <= SMALL_BACKLOG) post(command.delivery);
+        else fairDispatch.add(webhookId, () => post(command.delivery));
+        return;
+      case 'flush soon':
+        writer.flushSoon(() => report({ type: 'flush due' }));
+        return;
+      case 'record':
+        reportResult(record(command.record), { type: 'lease lost' });
+        return;
+      case 'set timer':
+        clearTimeout(timer);
+        timer = setTimeout(() => report({ type: 'timer' }), Math.max(1, command.at - clock()));
+        return;
+      case 'idle':
+        sent = 0;
+        onIdle(run, command.isIdle);
+        return;
+      case 'end':
+        clearTimeout(timer);
+        finish(command.reason);
+        return;
+    }
+  }
+
+  async function readNext(after: number, highestRecordedId: number): Promise<RunEvent> {
+    const reading = firstRead ?? readLog(after, highestRecordedId);
+    firstRead = null;
+    const { movements, through, complete, filtersVersion } = await reading;
+    const deliveries = withoutDeleted(movements.map(toNewDelivery), state.deletedAccounts);
+    await traces?.read(deliveries);
+    return { type: 'log read', deliveries, through, complete, filtersVersion };
+  }
+
+  async function readDue(limit: number): Promise<RunEvent> {
+    const read = await readRetries(database, webhookId, { ordered: start.ordered, limit, ofEvents });
+    const deliveries = withoutDeleted(read.deliveries, state.deletedAccounts);
+    await traces?.read(deliveries);
+    return { type: 'retries read', ...read, deliveries };
+  }
+
+  function post(delivery: Delivery): void {
+    const { movement } = delivery;
+    if (movement === null) throw new Error('a delivery without its movement cannot be sent');
+    const id = formatDeliveryId({ webhookId, transactionId: String(delivery.transactionId) });
+    const startedAt = Date.now();
+    const began = clock();
+    // The lease may have been lost while the delivery waited for fair dispatch. Then another run sends it.
+    if (isLost || began > heldUntil) {
+      report({ type: 'stop' });
+      report({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
+      return;
+    }
+    const request = settings.request(movement, id, Math.floor(startedAt / 1_000));
+    const answering = traces?.post(request, { webhookId, customerId, delivery }) ?? poster.post(request);
+    void answering.then((response) => {
+      const redacted = { ...response, body: settings.redact(response.body) };
+      const durationMs = clock() - began;
+      report({ type: 'answered', delivery, answer: redacted, startedAt, durationMs });
+    });
+  }
+
+  async function record(it: RunRecord): Promise<RunEvent> {
+    const began = clock();
+    const revision = await writer.write({ lease, customerId, record: it, now: began });
+    if (revision === null) return { type: 'lease lost' };
+    run.renewed(began);
+    lease = { ...lease, writes: lease.writes + 1 };
+    if (it.disable !== null) {
+      await disableWebhook(database, { id: webhookId, customerId, revision: it.revision }, it.disable);
+    }
+    return { type: 'recorded', revision };
+  }
+
+  const run: ActiveRun = {
+    async send(taken, takenAt) {
+      lease = taken;
+      run.renewed(takenAt);
+      machine = createRun(start, clock());
+      const ended = new Promise<RunEnd>((resolve) => {
+        finish = resolve;
+      });
+      report({ type: 'started' });
+      for (const event of earlyEvents) report(event);
+      const end = await ended;
+      if (failure !== null) throw failure.error;
+      return end;
+    },
+    renewed(at) {
+      heldUntil = at + LEASE_SECONDS * 1_000;
+    },
+    notify: (reread) => report({ type: 'woken', reread }),
+    stop: () => report({ type: 'stop' }),
+  };
+  return run;
+}
+
+/** What the state machine starts with. */
+export function toRunStart({ state, settings, ...options }: RunOptions): RunStart {
+  const { sentThrough, highestRecordedId, previousThrough, matchedAfter } = state;
+  const { ordered, maxInFlight, rateLimit, health } = settings;
+  // Nothing matches above previousThrough up to matchedAfter, so the log need not be read there.
+  const logFrom = sentThrough >= previousThrough ? Math.max(sentThrough, matchedAfter) : sentThrough;
+  return {
+    revision: options.revision,
+    ordered,
+    maxInFlight,
+    rateLimit,
+    rateWait: state.rateWait,
+    health,
+    lastError: state.settings.last_error,
+    cursor: { sentThrough, highestRecordedId },
+    logFrom,
+    hasBacklog: hasBacklog(state),
+    filtersVersion: state.filtersVersion,
+    retryIn: state.retryIn,
+    replaying: state.replaying,
+    retryDelays: options.delays,
+    sliceLength: options.sliceLength,
+    longestRun: options.longestRun,
+    linger: options.linger,
+  };
+}

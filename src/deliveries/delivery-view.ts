@@ -1,0 +1,123 @@
+import * as v from 'valibot';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { formatDeliveryId } from './delivery-id.ts';
+import { isEventId } from './events/operational-event.ts';
+
+/** The statuses that a listing can be limited to. */
+export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
+export type ListedStatus = (typeof LISTED_STATUSES)[number];
+
+export const DELIVERY_ID_PATTERN = /^[1-9][0-9]{0,15}-[1-9][0-9]{0,15}$/;
+
+export const DeliveryView = v.object({
+  id: v.pipe(
+    v.string(),
+    v.regex(DELIVERY_ID_PATTERN),
+    v.description('<webhook_id>-<transaction_id>, or <webhook_id>-<event_id>'),
+  ),
+  webhook_id: IdView,
+  transaction_id: v.pipe(
+    v.nullable(IdView),
+    v.description('null: the delivery of an operational event, to a webhook with the event OPERATIONAL.'),
+  ),
+  event_id: v.pipe(
+    v.nullable(IdView),
+    v.description('The id of the operational event. null: the delivery of a movement.'),
+  ),
+  status: v.pipe(
+    v.picklist([...LISTED_STATUSES, 'cancelled']),
+    v.description('cancelled: the webhook was deleted before the movement was delivered.'),
+  ),
+  attempts: Count,
+  due_at: v.nullable(Timestamp),
+  created_at: Timestamp,
+  finished_at: v.nullable(Timestamp),
+  last_error: v.nullable(v.string()),
+});
+
+export const AttemptView = v.object({
+  number: Count,
+  outcome: v.picklist(['delivered', 'failed', 'throttled', 'gone', 'refused']),
+  status_code: v.nullable(Count),
+  started_at: Timestamp,
+  duration_ms: Count,
+  error: v.nullable(v.string()),
+  response: v.nullable(v.string()),
+});
+
+/** The table of operational events with the columns that a delivery needs of a movement, in place of `transactions t`. */
+export const EVENTS_AS_MOVEMENTS = `(
+  SELECT id, customer_id, NULL AS account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
+
+/**
+ * The columns that `viewDelivery` needs, of `transactions t`, `deliveries d` and `retries r`. A delivery that was never attempted
+ * has no row in the last two.
+ */
+export const DELIVERY_COLUMNS = `t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
+  d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
+
+export interface DeliveryRow {
+  webhook_id: string;
+  transaction_id: string;
+  created_at: Date;
+  /** null, like the columns that follow: never attempted. */
+  status: ListedStatus | null;
+  attempts: number | null;
+  outcome: string | null;
+  status_code: number | null;
+  started_at: Date | null;
+  duration_ms: number | null;
+  error: string | null;
+  due_at: Date | null;
+}
+
+export const statusOf = ({ status }: DeliveryRow) => status ?? 'pending';
+
+/** @param webhookStatus if it is 'deleted', nothing is sent any more, and what was pending is shown as cancelled. */
+export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
+  const status = statusOf(row);
+  const cancelled = status === 'pending' && webhookStatus === 'deleted';
+  const pending = status === 'pending' && !cancelled;
+  const isEvent = isEventId(row.transaction_id);
+  return {
+    id: formatDeliveryId({ webhookId: row.webhook_id, transactionId: row.transaction_id }),
+    webhook_id: Number(row.webhook_id),
+    transaction_id: isEvent ? null : Number(row.transaction_id),
+    event_id: isEvent ? Number(row.transaction_id) : null,
+    status: cancelled ? ('cancelled' as const) : status,
+    attempts: row.attempts ?? 0,
+    due_at: pending ? (row.due_at ?? row.created_at).toISOString() : null,
+    created_at: row.created_at.toISOString(),
+    finished_at: status === 'pending' ? null : finishedAt(row),
+    last_error: lastError(row),
+  };
+}
+
+const finishedAt = ({ started_at, duration_ms }: DeliveryRow): string | null =>
+  started_at === null ? null : new Date(started_at.getTime() + (duration_ms ?? 0)).toISOString();
+
+/** What went wrong at the last attempt; null when it was delivered, or there was none. */
+function lastError({ outcome, error, status_code }: DeliveryRow): string | null {
+  if (outcome === null || outcome === 'delivered') return null;
+  return error ?? (status_code === null ? null : `answered ${status_code}`);
+}
+
+export interface AttemptRow {
+  number: number;
+  outcome: string;
+  status_code: number | null;
+  started_at: Date;
+  duration_ms: number;
+  error: string | null;
+  response: string | null;
+}
+
+export const viewAttempt = ({ started_at, ...row }: AttemptRow) => ({
+  number: row.number,
+  outcome: row.outcome,
+  status_code: row.status_code,
+  started_at: started_at.toISOString(),
+  duration_ms: row.duration_ms,
+  error: row.error,
+  response: row.response,
+});

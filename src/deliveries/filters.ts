@@ -1,0 +1,143 @@
+import type { Sql } from '../platform/database/transaction.ts';
+
+/** Stores what a webhook matches, and from which movement on. */
+
+/** What a webhook matches. */
+export interface Filter {
+  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+  /** null: every account of the customer. */
+  accountId: string | null;
+}
+
+/** While this row is locked, no movement of the customer is stored. */
+const LOCK = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ? FOR UPDATE';
+
+const CHANGE_VERSION = 'UPDATE import_locks SET filters_version = filters_version + 1 WHERE customer_id = ?';
+
+const ADD_FILTER = `
+  INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id) VALUES (?, ?, ?, ?, ?)
+  ON DUPLICATE KEY UPDATE event = VALUES(event), account_id = VALUES(account_id)`;
+
+const ADD_BACKLOG = `
+  INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, previous_through, matched_after)
+  VALUES (?, ?, ?, ?, ?)`;
+
+const ADD_CURSOR = `
+  INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id) VALUES (?, ?, ?, ?)`;
+
+/**
+ * Locks a customer's imports: no movement of the customer is stored until the transaction ends. Take this lock before locks on rows
+ * of `webhooks` and `webhook_cursors`. Every transaction follows this order, so they do not deadlock.
+ * @returns the id of the customer's newest movement; "0" when there is none.
+ */
+export async function lockImports(sql: Sql, customerId: string): Promise<string> {
+  const [lock] = await sql.query<{ last_transaction_id: string }[]>(LOCK, [customerId]);
+  if (lock === undefined) throw new Error(`customer ${customerId} has no row in import_locks`);
+  return lock.last_transaction_id;
+}
+
+/**
+ * Sets what a webhook matches among the movements stored from now on.
+ * @param sql a transaction. The caller changes the row in `webhooks` in the same transaction.
+ * @param filter null: nothing, for a webhook that is disabled or deleted.
+ */
+export async function setFilter(
+  sql: Sql,
+  { id, customerId }: { id: string; customerId: string },
+  filter: Filter | null,
+): Promise<void> {
+  const newest = await lockImports(sql, customerId);
+  await sql.query(CHANGE_VERSION, [customerId]);
+  await sql.query(ADD_FILTER, [id, newest, customerId, filter?.event ?? null, filter?.accountId ?? null]);
+}
+
+/** Adds the rows that a new webhook needs besides the one in `webhooks`. It matches what is stored from now on. @param filter null: nothing. */
+export async function createProgress(
+  sql: Sql,
+  webhook: { id: string; customerId: string },
+  filter: Filter | null,
+): Promise<void> {
+  const newest = await lockImports(sql, webhook.customerId);
+  const { id, customerId } = webhook;
+  await sql.query(ADD_BACKLOG, [id, customerId, newest, newest, newest]);
+  await sql.query(ADD_CURSOR, [id, customerId, newest, newest]);
+  await setFilter(sql, webhook, filter);
+}
+
+/** Reads what a webhook matches in ranges of movement ids. */
+
+/** A row of webhook_filters and where it ends: what a webhook matches among the movements fromId < id <= throughId. */
+export interface FilterRange {
+  fromId: string;
+  throughId: string;
+  /** null: nothing. */
+  filter: Filter | null;
+}
+
+interface FilterRow {
+  from_id: string;
+  event: Filter['event'] | null;
+  account_id: string | null;
+}
+
+/** Both bounds are a range of the primary key. The first row may begin before `after`. */
+const READ = `
+  SELECT from_id, event, account_id FROM webhook_filters
+  WHERE webhook_id = ? AND from_id < ? AND from_id >= COALESCE(
+    (SELECT MAX(f.from_id) FROM webhook_filters f WHERE f.webhook_id = ? AND f.from_id <= ?), 0)
+  ORDER BY from_id DESC LIMIT ?`;
+
+/** Most webhooks have a handful of rows. One whose filter changes between any two movements may have very many. */
+export const MOST_RANGES = 50;
+
+/**
+ * Reads what a webhook matches among the movements after < id <= through, the newest range first; at most 50 ranges.
+ * Index: the primary key of webhook_filters.
+ */
+export async function readFilterRanges(
+  sql: Sql,
+  webhookId: string,
+  { after, through }: { after: string; through: string },
+): Promise<FilterRange[]> {
+  const rows = await sql.query<FilterRow[]>(READ, [webhookId, through, webhookId, after, MOST_RANGES]);
+  return rows.map(({ from_id, event, account_id }, at) => ({
+    fromId: BigInt(from_id) > BigInt(after) ? from_id : after,
+    throughId: rows[at - 1]?.from_id ?? through,
+    filter: event === null ? null : { event, accountId: account_id },
+  }));
+}
+
+/** Index: the primary key of webhook_filters, once for the last row of each webhook and once for its columns. */
+const READ_AT = `
+  SELECT f.webhook_id, f.event, f.account_id
+  FROM (
+    SELECT webhook_id, MAX(from_id) AS from_id FROM webhook_filters
+    WHERE webhook_id IN (?) AND from_id < ? GROUP BY webhook_id
+  ) newest
+  JOIN webhook_filters f ON f.webhook_id = newest.webhook_id AND f.from_id = newest.from_id`;
+
+/** Reads what webhooks match at one movement's id. @returns the filters by webhook, without webhooks that match nothing. */
+export async function readFiltersAt(
+  sql: Sql,
+  webhookIds: readonly string[],
+  transactionId: string,
+): Promise<Map<string, Filter>> {
+  if (webhookIds.length === 0) return new Map();
+  const rows = await sql.query<(Omit<FilterRow, 'from_id'> & { webhook_id: string })[]>(READ_AT, [
+    webhookIds,
+    transactionId,
+  ]);
+  return new Map(
+    rows.flatMap(({ webhook_id, event, account_id }) =>
+      event === null ? [] : [[webhook_id, { event, accountId: account_id }] as const],
+    ),
+  );
+}
+
+export function matchesFilter(
+  { event, accountId }: Filter,
+  movement: { account_id: string; dc: 'Debit' | 'Credit' },
+): boolean {
+  if (accountId !== null && accountId !== movement.account_id) return false;
+  return event === 'NEW_TRANSACTION' || event === (movement.dc === 'Debit' ? 'NEW_DEBIT' : 'NEW_CREDIT');
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import type { Sql, WriteResult } from '../platform/database/transaction.ts';
+
+/** Takes and renews leases. A lease is the right of one delivery run to send for a webhook and to record results. */
+
+/**
+ * How long a lease lasts unless it is renewed. After that, another run can take the webhook over. BullMQ notices a crashed worker
+ * after 10 to 15 s, so its job usually finds the lease expired.
+ */
+export const LEASE_SECONDS = 12;
+
+/**
+ * A condition on `webhook_cursors k`: the lease was given back or has expired. A lease that ends later than a new one would was
+ * taken before the clock was set back. It counts as expired too, or the webhook would wait until the clock has caught up.
+ */
+export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
+    OR k.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
+
+/**
+ * Skips a webhook if its lease was taken, or results were recorded, since it was read: what was read is then out of date. The token
+ * alone does not show records: the holder of an expired lease may still have recorded and given the lease back. Recording sets
+ * crash_count back to 0.
+ */
+const TAKE = `
+  UPDATE webhook_cursors k SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
+    k.lease_writes = 0, k.crash_count = k.crash_count + 1
+  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token, k.lease_writes) IN (?) AND ${LEASE_IS_FREE}`;
+
+const TAKEN = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND lease_token = ?';
+
+const RENEW = `
+  UPDATE webhook_cursors SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND
+  WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL`;
+
+/** Only the holder of the lease can record results, so those of two runs never mix. */
+export interface Lease {
+  webhookId: string;
+  token: string;
+  /** Records written under this lease so far, so that a record whose COMMIT got no answer is not counted twice. */
+  writes: number;
+}
+
+const HELD = `
+  SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL`;
+
+/** A webhook with the token of its last lease and the number of records written under it, as they were read. */
+export interface LeaseRequest {
+  webhookId: string;
+  lastToken: string;
+  lastWrites: number;
+}
+
+/**
+ * Takes leases, in one statement.
+ * @returns a lease for each request; null when another run holds it, or has held it or recorded since the webhook was read.
+ */
+export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): Promise<(Lease | null)[]> {
+  const token = randomBytes(16).toString('base64url');
+  const ids = requests.map(({ webhookId }) => webhookId);
+  const last = requests.map(({ webhookId, lastToken, lastWrites }) => [webhookId, lastToken, lastWrites]);
+  const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, ids, last]);
+  const lease = (webhookId: string): Lease => ({ webhookId, token, writes: 0 });
+  if (affectedRows === ids.length) return ids.map(lease);
+  if (affectedRows === 0) return ids.map(() => null);
+  const rows = await sql.query<{ webhook_id: string }[]>(TAKEN, [ids, token]);
+  const taken = new Set(rows.map(({ webhook_id }) => webhook_id));
+  // Of two requests for the same webhook, the first gets the lease.
+  return ids.map((webhookId) => (taken.delete(webhookId) ? lease(webhookId) : null));
+}
+
+/**
+ * Renews leases that are still held. A lease that was lost stays lost.
+ * @returns the leases that are still held.
+ */
+export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<Lease[]> {
+  if (leases.length === 0) return [];
+  const values = [
+    leases.map(({ webhookId }) => webhookId),
+    leases.map(({ webhookId, token }) => [webhookId, token]),
+  ];
+  const { affectedRows } = await sql.query<WriteResult>(RENEW, values);
+  if (affectedRows === leases.length) return [...leases];
+  const rows = await sql.query<{ webhook_id: string }[]>(HELD, values);
+  const held = new Set(rows.map(({ webhook_id }) => webhook_id));
+  return leases.filter(({ webhookId }) => held.has(webhookId));
+}

@@ -1,0 +1,292 @@
+import { type Caller, maySee } from '../customers/caller.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import {
+  DELIVERY_COLUMNS,
+  type DeliveryRow,
+  EVENTS_AS_MOVEMENTS,
+  type ListedStatus,
+  statusOf,
+} from './delivery-view.ts';
+import { isEventId } from './events/operational-event.ts';
+import { MOST_RANGES, matchesFilter, readFilterRanges } from './filters.ts';
+
+export interface DeliveryPage {
+  /** The newest movement first. */
+  rows: DeliveryRow[];
+  /** The next page begins below this movement; null: there is none. */
+  next: string | null;
+}
+
+/**
+ * Reads a page of a webhook's deliveries, newest movement first. Deliveries that had an attempt have rows. The others are the
+ * matching movements beyond the webhook's cursor, and for an OPERATIONAL webhook the events with a row in `retries` alone. All are
+ * read in the order of an index and merged.
+ * @param range the movements that the page is taken from. It begins at the newest of them.
+ */
+export async function readPage(
+  sql: Sql,
+  caller: Caller,
+  range: DeliveryRange,
+  status: ListedStatus | null,
+): Promise<DeliveryPage> {
+  const found: Found[] = [];
+  // The log is read first: a delivery whose first attempt ends between the two reads is then found among the rows.
+  if (status === null || status === 'pending') found.push(await findUnattempted(sql, caller, range));
+  if (status === null && range.ofEvents)
+    found.push(await findAttempted(sql, caller, { ...range, status: 'pending' }));
+  found.push(await findAttempted(sql, caller, { ...range, status }));
+  // A source that stopped early may have more deliveries below the id it reached, so the page ends there.
+  const floor = found.reduce((most, { reached }) => (reached > most ? reached : most), 0n);
+  const ids = [...new Set(found.flatMap((it) => it.ids))]
+    .map(BigInt)
+    .filter((id) => id >= floor)
+    .sort((a, b) => (a < b ? 1 : -1));
+  const page = ids.slice(0, range.perPage);
+  const last = page.at(-1);
+  const next = ids.length > range.perPage && last !== undefined ? last : floor > 0n ? floor : null;
+  const rows = await readRows(sql, range.webhookId, page.map(String));
+  return {
+    rows: rows.filter((row) => status === null || statusOf(row) === status),
+    next: next === null ? null : String(next),
+  };
+}
+
+/** Indexes: the primary keys. */
+const ROWS = (content: string) => `
+  SELECT ? AS webhook_id, ${DELIVERY_COLUMNS} FROM ${content}
+  LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = t.id
+  LEFT JOIN retries r ON r.webhook_id = ? AND r.transaction_id = t.id
+  WHERE t.id IN (?) ORDER BY t.id DESC`;
+
+async function readRows(sql: Sql, webhookId: string, ids: readonly string[]): Promise<DeliveryRow[]> {
+  const [first] = ids;
+  if (first === undefined) return [];
+  const content = isEventId(first) ? EVENTS_AS_MOVEMENTS : 'transactions t';
+  return sql.query<DeliveryRow[]>(ROWS(content), [webhookId, webhookId, webhookId, ids]);
+}
+
+interface Entry {
+  id: string;
+  /** Read only if the caller may not see all accounts. */
+  account_id: string | null;
+  kept: number | string;
+}
+
+const WITH_ACCOUNT = (limited: boolean, entries: string) =>
+  limited
+    ? `SELECT it.id, t.account_id, it.kept FROM (${entries}) it LEFT JOIN transactions t ON t.id = it.id ORDER BY it.id DESC`
+    : entries;
+
+/** Index: the primary key. */
+const DELIVERIES = `
+  SELECT transaction_id AS id, NULL AS account_id, (? IS NULL OR status = ?) AS kept
+  FROM deliveries FORCE INDEX (PRIMARY)
+  WHERE webhook_id = ? AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
+
+/** Index: retries_due, which has the dead letters in the order of their movements. */
+const DEAD_LETTERS = `
+  SELECT transaction_id AS id, NULL AS account_id, 1 AS kept FROM retries FORCE INDEX (retries_due)
+  WHERE webhook_id = ? AND due_at IS NULL AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
+
+/** Index: the primary key. */
+const RETRIES = `
+  SELECT transaction_id AS id, NULL AS account_id, due_at IS NOT NULL AS kept FROM retries FORCE INDEX (PRIMARY)
+  WHERE webhook_id = ? AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
+
+/** Finds deliveries that had an attempt, in the tables that have a row for each of them. @param status null: all. */
+export function findAttempted(
+  sql: Sql,
+  caller: Caller,
+  { webhookId, status, after, before, perPage }: DeliveryRange & { status: ListedStatus | null },
+): Promise<Found> {
+  const limited = caller.accountIds !== 'all';
+  const [statement, values] = sourceOf(status);
+  const read = (from: string, limit: number) =>
+    sql.query<Entry[]>(WITH_ACCOUNT(limited, statement), [...values, webhookId, after, from, limit]);
+  return scan({ before, perPage, budget: { entries: MOST_LOOKED_AT } }, read, (entries) =>
+    entries.filter(
+      ({ account_id, kept }) =>
+        Number(kept) === 1 && (!limited || (account_id !== null && maySee(caller, account_id))),
+    ),
+  );
+}
+
+function sourceOf(status: ListedStatus | null): [statement: string, values: unknown[]] {
+  switch (status) {
+    case null:
+    case 'delivered':
+      return [DELIVERIES, [status, status]];
+    case 'failed':
+      return [DEAD_LETTERS, []];
+    case 'pending':
+      return [RETRIES, []];
+  }
+}
+
+interface Cursor {
+  customer_id: string;
+  sent_through: string;
+  highest_recorded_id: string;
+  matched_through: string;
+}
+
+/** Indexes: the primary keys. */
+const CURSOR = `
+  SELECT c.customer_id, c.sent_through, c.highest_recorded_id, b.matched_through
+  FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id = ?`;
+
+/** The log of a customer, or of one of its accounts. Both indexes cover all columns that are read. */
+const LOG_OF = {
+  customer: `
+    SELECT id, account_id, dc FROM transactions FORCE INDEX (transactions_customer_page)
+    WHERE customer_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?`,
+  account: `
+    SELECT id, account_id, dc FROM transactions FORCE INDEX (transactions_account_page)
+    WHERE account_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?`,
+};
+
+/** Index: the primary key. */
+const HAVE_ROWS =
+  'SELECT transaction_id AS id FROM deliveries WHERE webhook_id = ? AND transaction_id IN (?)';
+
+/** Finds deliveries without an attempt: matching movements beyond the webhook's cursor that have no row in `deliveries`. */
+export async function findUnattempted(
+  sql: Sql,
+  caller: Caller,
+  { webhookId, after, before, perPage }: DeliveryRange,
+): Promise<Found> {
+  const [cursor] = await sql.query<Cursor[]>(CURSOR, [webhookId]);
+  if (cursor === undefined) return { ids: [], reached: 0n };
+  const { customer_id, sent_through, highest_recorded_id, matched_through } = cursor;
+  const last = BigInt(before) - 1n;
+  const through = last < BigInt(matched_through) ? last : BigInt(matched_through);
+  const start = BigInt(after) > BigInt(sent_through) ? after : sent_through;
+  if (through <= BigInt(start)) return { ids: [], reached: 0n };
+  const ranges = await readFilterRanges(sql, webhookId, { after: start, through: String(through) });
+
+  const budget = { entries: MOST_LOOKED_AT };
+  const ids: string[] = [];
+  for (const { fromId, throughId, filter } of ranges) {
+    if (filter === null || (filter.accountId !== null && !maySee(caller, filter.accountId))) continue;
+    const read = (from: string, limit: number) =>
+      filter.accountId === null
+        ? sql.query<LogEntry[]>(LOG_OF.customer, [customer_id, fromId, from, limit])
+        : sql.query<LogEntry[]>(LOG_OF.account, [filter.accountId, fromId, from, limit]);
+    const keep = async (entries: LogEntry[]) => {
+      const matching = entries.filter((it) => matchesFilter(filter, it) && maySee(caller, it.account_id));
+      return withoutRows(sql, webhookId, highest_recorded_id, matching);
+    };
+    const found = await scan({ before: String(BigInt(throughId) + 1n), perPage, budget }, read, keep);
+    ids.push(...found.ids);
+    if (found.reached > 0n) return { ids, reached: found.reached };
+    if (ids.length > perPage) return { ids, reached: BigInt(fromId) + 1n };
+  }
+  const oldest = ranges.at(-1);
+  const more = ranges.length === MOST_RANGES && oldest !== undefined && oldest.fromId !== start;
+  return { ids, reached: more ? BigInt(oldest.fromId) + 1n : 0n };
+}
+
+interface LogEntry {
+  id: string;
+  account_id: string;
+  dc: 'Debit' | 'Credit';
+}
+
+/** After a crash, some movements beyond the cursor have a row; none beyond highest_recorded_id has one. */
+async function withoutRows(
+  sql: Sql,
+  webhookId: string,
+  highestRecordedId: string,
+  entries: LogEntry[],
+): Promise<LogEntry[]> {
+  const doubtful = entries.filter(({ id }) => BigInt(id) <= BigInt(highestRecordedId)).map(({ id }) => id);
+  if (doubtful.length === 0) return entries;
+  const rows = await sql.query<{ id: string }[]>(HAVE_ROWS, [webhookId, doubtful]);
+  const known = new Set(rows.map(({ id }) => id));
+  return entries.filter(({ id }) => !known.has(id));
+}
+
+/** Index entries read per statement. The first statement reads a page, because most listings leave out few entries. */
+const WINDOW = 1_000;
+
+/** Entries read for one page at most, so that a search for rare matches ends. */
+export const MOST_LOOKED_AT = 10_000;
+
+/** Deliveries of a webhook, of the movements after < id < before. More than `perPage` of them end a scan. */
+export interface DeliveryRange {
+  webhookId: string;
+  after: string;
+  before: string;
+  perPage: number;
+  /** The webhook is an OPERATIONAL one: its deliveries are of events, and not of movements. */
+  ofEvents?: boolean;
+}
+
+/** The movements that one source has for a page, newest first. */
+export interface Found {
+  ids: string[];
+  /** All movements from this one on have been read; 0: all there are. */
+  reached: bigint;
+}
+
+/** What is left of MOST_LOOKED_AT. Several scans for one page share it. */
+export interface Budget {
+  entries: number;
+}
+
+/**
+ * Reads an index downward from `before`, until more than a page is found or the budget is used up.
+ * @param before the first entry is below this movement.
+ * @param read returns entries below a movement, in descending order.
+ * @param keep returns those that belong to the listing.
+ */
+export async function scan<T extends { id: string }>(
+  { before, perPage, budget }: { before: string; perPage: number; budget: Budget },
+  read: (before: string, limit: number) => Promise<T[]>,
+  keep: (entries: T[]) => Promise<T[]> | T[],
+): Promise<Found> {
+  const ids: string[] = [];
+  for (let from = before, limit = perPage + 1; ; limit = WINDOW) {
+    const entries = await read(from, limit);
+    for (const { id } of await keep(entries)) ids.push(id);
+    budget.entries -= entries.length;
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < limit) return { ids, reached: 0n };
+    if (ids.length > perPage || budget.entries <= 0) return { ids, reached: BigInt(last.id) };
+    from = last.id;
+  }
+}
+
+/** Ids and date_readed grow together per customer, so a bound is one entry of the index transactions_readed. */
+const NEWEST_BEFORE = `
+  SELECT id FROM transactions FORCE INDEX (transactions_readed)
+  WHERE customer_id = ? AND date_readed < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND
+  ORDER BY date_readed DESC, id DESC LIMIT 1`;
+
+/** Of all customers: the operator is sent the events of all of them. Index: operational_events_created. */
+const NEWEST_EVENT_BEFORE = `
+  SELECT id FROM operational_events FORCE INDEX (operational_events_created)
+  WHERE created_at < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND ORDER BY created_at DESC, id DESC LIMIT 1`;
+
+/** What the deliveries of a webhook are of: the movements of a customer, or operational events. */
+export interface Contents {
+  customerId: string;
+  ofEvents: boolean;
+}
+
+/**
+ * The id of the newest movement or event that was stored before a moment; "0" when there is none.
+ * @param options.inclusive also in the second that begins with the moment, since date_readed is shown in whole seconds.
+ */
+export async function newestBefore(
+  sql: Sql,
+  { customerId, ofEvents }: Contents,
+  moment: Date | string,
+  { inclusive }: { inclusive: boolean },
+): Promise<string> {
+  const bound = [moment, inclusive ? 1 : 0];
+  const [row] = ofEvents
+    ? await sql.query<{ id: string }[]>(NEWEST_EVENT_BEFORE, bound)
+    : await sql.query<{ id: string }[]>(NEWEST_BEFORE, [customerId, ...bound]);
+  return row?.id ?? '0';
+}

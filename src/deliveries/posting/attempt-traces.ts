@@ -1,0 +1,102 @@
+import type { Sql } from '../../platform/database/transaction.ts';
+import type { SpanAttributes, SpanError, Tracing } from '../../platform/tracing/tracing.ts';
+import { formatDeliveryId } from '../delivery-id.ts';
+import type { Delivery } from '../run/types.ts';
+import type { Answer, Poster, PostRequest } from './post.ts';
+
+/** The traces of attempts. Each attempt is a span below the one that its movement was imported with, also hours later. */
+
+/** Indexes: the primary keys. */
+const READ = `
+  SELECT t.id, t.import_id, i.traceparent FROM transactions t LEFT JOIN imports i ON i.id = t.import_id WHERE t.id IN (?)`;
+
+interface Origin {
+  id: string;
+  import_id: string;
+  /** NULL: traces were off when the import was accepted. */
+  traceparent: string | null;
+}
+
+export interface AttemptTraces {
+  /** Reads which traces the attempts of these deliveries belong to. Those for which that fails begin traces of their own. Never rejects. */
+  read(deliveries: readonly Delivery[]): Promise<void>;
+  post(
+    request: PostRequest,
+    attempt: { webhookId: string; customerId: string; delivery: Delivery },
+  ): Promise<Answer>;
+}
+
+export function createAttemptTraces(database: Sql, poster: Poster, tracing: Tracing): AttemptTraces {
+  /** By movement, because webhooks with the same filter share movements that were read. */
+  const origins = new WeakMap<NonNullable<Delivery['movement']>, Origin>();
+
+  return {
+    async read(deliveries) {
+      const unknown = deliveries.flatMap(({ movement, transactionId }) =>
+        movement === null || origins.has(movement) ? [] : [{ movement, id: String(transactionId) }],
+      );
+      if (unknown.length === 0) return;
+      const ids = unknown.map(({ id }) => id);
+      // If MySQL is unreachable, the run itself finds out and reports it.
+      const rows = await database.query<Origin[]>(READ, [ids]).catch(() => []);
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      for (const { movement, id } of unknown) {
+        const origin = byId.get(id);
+        if (origin !== undefined) origins.set(movement, origin);
+      }
+    },
+    post(request, { webhookId, customerId, delivery }) {
+      const { movement, transactionId, attempts } = delivery;
+      const origin = movement === null ? undefined : origins.get(movement);
+      return postTraced(tracing, poster, request, {
+        parent: origin?.traceparent,
+        attributes: {
+          'ledgerbell.customer.id': Number(customerId),
+          'ledgerbell.webhook.id': Number(webhookId),
+          'ledgerbell.delivery.id': formatDeliveryId({ webhookId, transactionId: String(transactionId) }),
+          'ledgerbell.delivery.attempt': attempts + 1,
+          ...(attempts === 0 ? {} : { 'http.request.resend_count': attempts }),
+          ...(origin === undefined ? {} : { 'ledgerbell.import.id': Number(origin.import_id) }),
+        },
+      });
+    },
+  };
+}
+
+/**
+ * Sends one POST as a span of its own, which the header `traceparent` names to the receiver. The URL is left out except for its host
+ * and port, because its path and query may hold credentials.
+ */
+export async function postTraced(
+  tracing: Tracing,
+  poster: Poster,
+  request: PostRequest,
+  { parent, attributes }: { parent: string | null | undefined; attributes: SpanAttributes },
+): Promise<Answer> {
+  const { protocol, hostname, port } = new URL(request.origin);
+  const span = tracing.begin({
+    name: 'POST',
+    kind: 'client',
+    parent,
+    attributes: {
+      'http.request.method': 'POST',
+      'url.scheme': protocol.slice(0, -1),
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+      ...attributes,
+    },
+  });
+  const headers = { ...request.headers, traceparent: span.traceparent };
+  const answer = await poster.post({ ...request, headers });
+  if (answer.status !== null) span.set({ 'http.response.status_code': answer.status });
+  span.end(errorOf(answer));
+  return answer;
+}
+
+/** What counts as a failed attempt: everything but a 2xx. */
+function errorOf({ status, error, refused, aborted }: Answer): SpanError | undefined {
+  if (status !== null) return status >= 200 && status < 300 ? undefined : { type: String(status) };
+  const [, code] = /^([A-Z][A-Z0-9_]+): /.exec(error ?? '') ?? [];
+  const type = refused ? 'address_not_allowed' : aborted ? 'aborted' : (code ?? '_OTHER');
+  return { type, message: error ?? undefined };
+}

@@ -1,0 +1,239 @@
+import type { DataSource } from 'typeorm';
+import {
+  derivedRows,
+  inTransaction,
+  type Sql,
+  tryTransaction,
+  type WriteResult,
+} from '../platform/database/transaction.ts';
+import { LEASE_SECONDS, type Lease } from './lease.ts';
+import type { EndpointHealth } from './run/endpoint-health.ts';
+import type { AttemptResult, RunRecord } from './run/types.ts';
+
+/** Records the results of many runs in one transaction. */
+
+/** What one run records, and the lease it records it under. */
+export interface LeasedRecord {
+  lease: Lease;
+  customerId: string;
+  record: RunRecord;
+  /** The moment that the record's times refer to, in milliseconds since 1970. */
+  now: number;
+}
+
+/** Another run has taken over one of the webhooks. It sends again what this one could not record. */
+export class LeaseLostError extends Error {
+  override name = 'LeaseLostError';
+}
+
+const CURSOR_COLUMNS = [
+  'webhook_id',
+  'sent',
+  'recorded',
+  'delivered',
+  'failed',
+  'unreported',
+  'rate_wait',
+  'release_lease',
+];
+
+/** Only the holder of the lease can record. `lease_writes` shows whether a record is repeated because its COMMIT got no answer. */
+const MOVE_CURSORS = (webhooks: number) => `
+  UPDATE webhook_cursors k JOIN (${derivedRows(CURSOR_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
+  SET k.lease_until = IF(r.release_lease = 1, NULL, NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND),
+    k.lease_writes = k.lease_writes + 1, k.crash_count = 0,
+    k.sent_through = GREATEST(k.sent_through, r.sent), k.highest_recorded_id = GREATEST(k.highest_recorded_id, r.recorded),
+    k.delivered_count = k.delivered_count + r.delivered, k.failed_count = k.failed_count + r.failed,
+    k.unreported_failures = k.unreported_failures + r.unreported,
+    k.progressed_at = IF(r.delivered + r.failed > 0, NOW(6), k.progressed_at),
+    k.rate_next_at = NOW(6) + INTERVAL r.rate_wait MICROSECOND
+  WHERE (k.webhook_id, k.lease_token, k.lease_writes) IN (?) AND k.lease_until IS NOT NULL`;
+
+const HEALTH_COLUMNS = [
+  'webhook_id',
+  'revision',
+  'consecutive_failures',
+  'failing_since',
+  'failing_days',
+  'circuit_openings',
+  'open_for',
+  'recovery_successes',
+  'last_error',
+];
+
+/** Skips a webhook whose health the API has reset since this run read it: what the run knows is about the time before. */
+const WRITE_HEALTH = (webhooks: number) => `
+  UPDATE webhook_cursors k JOIN (${derivedRows(HEALTH_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
+  SET k.consecutive_failures = r.consecutive_failures, k.failing_since = r.failing_since, k.failing_days = r.failing_days,
+    k.circuit_openings = r.circuit_openings, k.circuit_open_until = NOW(6) + INTERVAL r.open_for MICROSECOND,
+    k.recovery_successes = r.recovery_successes, k.last_error = r.last_error
+  WHERE k.health_revision <= r.revision`;
+
+const ADD_DELIVERIES = `
+  INSERT INTO deliveries
+    (webhook_id, transaction_id, customer_id, status, attempts, outcome, status_code, started_at, duration_ms, error, response)
+  VALUES ?
+  ON DUPLICATE KEY UPDATE status = VALUES(status), attempts = VALUES(attempts), outcome = VALUES(outcome),
+    status_code = VALUES(status_code), started_at = VALUES(started_at), duration_ms = VALUES(duration_ms), error = VALUES(error),
+    response = VALUES(response)`;
+
+/** Failed attempts only: a success is the last attempt, which the row in `deliveries` holds. */
+const ADD_ATTEMPTS = `
+  INSERT INTO attempts
+    (webhook_id, transaction_id, customer_id, number, outcome, status_code, started_at, duration_ms, error, response)
+  VALUES ? ON DUPLICATE KEY UPDATE number = VALUES(number)`;
+
+const RETRY_COLUMNS = ['webhook_id', 'transaction_id', 'customer_id', 'retry_in', 'attempts', 'failures'];
+
+/** due_at NULL: the delivery has failed for good. */
+const SCHEDULE_RETRIES = (rows: number) => `
+  INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
+  SELECT webhook_id, transaction_id, customer_id, NOW(6) + INTERVAL retry_in MICROSECOND, attempts, failures
+  FROM (${derivedRows(RETRY_COLUMNS, rows)}) r
+  ON DUPLICATE KEY UPDATE due_at = VALUES(due_at), attempts = VALUES(attempts), failures = VALUES(failures)`;
+
+const DELETE_RETRIES = 'DELETE FROM retries WHERE webhook_id = ? AND transaction_id IN (?)';
+
+const REVISIONS = 'SELECT id, revision FROM webhooks WHERE id IN (?)';
+
+/** Whether this record was written before and only the answer was lost. */
+const WRITTEN = 'SELECT 1 FROM webhook_cursors WHERE webhook_id = ? AND lease_token = ? AND lease_writes = ?';
+
+/**
+ * Records the results of these runs in one transaction, with how far each has got and the health of its endpoint. It renews their
+ * leases, or gives them back at the end of a run. A delivery counts as delivered only when this resolves.
+ * @returns the current revision of each webhook.
+ * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written for any of them.
+ */
+export async function recordResults(
+  database: DataSource,
+  records: readonly LeasedRecord[],
+): Promise<number[]> {
+  // In the order of the primary key, as leases are renewed. Two transactions that lock in opposite orders would deadlock.
+  const inOrder = records.toSorted((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
+  // A row that another transaction locks must not delay the other records again and again: the group is not repeated, and each
+  // record is then written alone.
+  const transact = records.length > 1 ? tryTransaction : inTransaction;
+  const revisions = await transact(database, (sql) => write(sql, inOrder));
+  return records.map(({ lease, record }) => revisions.get(lease.webhookId) ?? record.revision + 1);
+}
+
+async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<string, number>> {
+  if (await moveCursors(sql, records)) {
+    await writeHealth(sql, records);
+    const results = records.flatMap(({ lease, customerId, record }) =>
+      record.results.map((result) => ({ webhookId: lease.webhookId, customerId, result })),
+    );
+    await addResults(sql, results);
+  }
+  const ids = records.map(({ lease }) => lease.webhookId);
+  const rows = await sql.query<{ id: string; revision: number }[]>(REVISIONS, [ids]);
+  return new Map(rows.map(({ id, revision }) => [id, revision]));
+}
+
+/** @returns false when the record was written before. */
+async function moveCursors(sql: Sql, records: readonly LeasedRecord[]): Promise<boolean> {
+  const { affectedRows } = await sql.query<WriteResult>(MOVE_CURSORS(records.length), [
+    ...records.flatMap(({ lease, record: { results, cursor, rateWait, release } }) => {
+      const failed = results.filter(({ status }) => status === 'failed');
+      return [
+        lease.webhookId,
+        cursor.sentThrough,
+        cursor.highestRecordedId,
+        results.filter(({ status }) => status === 'delivered').length,
+        failed.length,
+        // What was deleted before it could be sent is not a failure.
+        failed.filter(({ storedAt }) => storedAt !== null).length,
+        rateWait === null ? null : Math.round(rateWait * 1_000),
+        release ? 1 : 0,
+      ];
+    }),
+    records.map(({ lease }) => [lease.webhookId, lease.token, lease.writes]),
+  ]);
+  if (affectedRows === records.length) return true;
+  const [only] = records;
+  if (records.length === 1 && only !== undefined) {
+    const { webhookId, token, writes } = only.lease;
+    const written = await sql.query<unknown[]>(WRITTEN, [webhookId, token, writes + 1]);
+    if (written.length > 0) return false;
+  }
+  throw new LeaseLostError();
+}
+
+async function writeHealth(sql: Sql, records: readonly LeasedRecord[]): Promise<void> {
+  const changed = records.flatMap(({ lease, record, now }) =>
+    record.health === null ? [] : [healthRow(lease.webhookId, record, record.health, now)],
+  );
+  if (changed.length > 0) await sql.query(WRITE_HEALTH(changed.length), changed.flat());
+}
+
+const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth, now: number) => [
+  webhookId,
+  record.revision,
+  health.consecutiveFailures,
+  health.failingSince === null ? null : new Date(health.failingSince),
+  health.failingDays,
+  health.circuitOpenings,
+  health.openUntil === null || health.openUntil <= now ? null : Math.round((health.openUntil - now) * 1_000),
+  health.recoverySuccesses,
+  record.lastError,
+];
+
+interface OwnedResult {
+  webhookId: string;
+  customerId: string;
+  result: AttemptResult;
+}
+
+async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> {
+  if (all.length > 0) await sql.query(ADD_DELIVERIES, [all.map(deliveryRow)]);
+  const unsuccessful = all.filter(({ result }) => result.status !== 'delivered');
+  if (unsuccessful.length > 0) {
+    await sql.query(ADD_ATTEMPTS, [unsuccessful.map(attemptRow)]);
+    await sql.query(SCHEDULE_RETRIES(unsuccessful.length), unsuccessful.flatMap(retryRow));
+  }
+  const ended = all.filter(({ result }) => result.status === 'delivered' && result.source === 'retries');
+  for (const webhookId of new Set(ended.map((it) => it.webhookId))) {
+    const ids = ended.filter((it) => it.webhookId === webhookId).map(({ result }) => result.transactionId);
+    await sql.query(DELETE_RETRIES, [webhookId, ids]);
+  }
+}
+
+const attemptValues = (result: AttemptResult) => [
+  result.outcome,
+  result.statusCode,
+  toDateTime(result.startedAt),
+  result.durationMs,
+  result.error,
+  result.response === '' ? null : result.response,
+];
+
+const deliveryRow = ({ webhookId, customerId, result }: OwnedResult) => [
+  webhookId,
+  result.transactionId,
+  customerId,
+  result.status,
+  result.number,
+  ...attemptValues(result),
+];
+
+const attemptRow = ({ webhookId, customerId, result }: OwnedResult) => [
+  webhookId,
+  result.transactionId,
+  customerId,
+  result.number,
+  ...attemptValues(result),
+];
+
+const retryRow = ({ webhookId, customerId, result }: OwnedResult) => [
+  webhookId,
+  result.transactionId,
+  customerId,
+  result.retryIn === null ? null : result.retryIn * 1_000,
+  result.number,
+  result.failures,
+];
+
+/** Milliseconds since 1970 as a DATETIME in UTC. The driver would format a Date again for each row. */
+const toDateTime = (milliseconds: number): string =>
+  new Date(milliseconds).toISOString().slice(0, -1).replace('T', ' ');

@@ -1,0 +1,136 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { Problem } from '../platform/problems/problem.ts';
+import type { DeliveryKey } from './delivery-id.ts';
+
+/** Makes deliveries that have ended pending again, for a redelivery or a replay. */
+
+const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE';
+
+/** Not those of an account that is being deleted. Index of this statement and the following ones: the primary keys. */
+const READ_ENDED = `
+  SELECT d.transaction_id, d.status FROM deliveries d
+  LEFT JOIN transactions t ON t.id = d.transaction_id LEFT JOIN accounts a ON a.id = t.account_id
+  WHERE d.webhook_id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
+    AND (a.status IS NULL OR a.status <> 'deleting')`;
+
+/** Changes nothing for a failed attempt, which already has its row. */
+const KEEP_LAST_ATTEMPT = `
+  INSERT INTO attempts
+    (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, error, response)
+  SELECT d.webhook_id, d.transaction_id, d.attempts, d.customer_id, d.outcome, d.status_code, d.started_at, d.duration_ms,
+    d.error, d.response
+  FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id IN (?)
+  ON DUPLICATE KEY UPDATE number = VALUES(number)`;
+
+const MAKE_PENDING = `UPDATE deliveries SET status = 'pending' WHERE webhook_id = ? AND transaction_id IN (?)`;
+
+const MAKE_DUE = `
+  INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
+  SELECT d.webhook_id, d.transaction_id, d.customer_id, NOW(6), d.attempts, 0
+  FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id IN (?)
+  ON DUPLICATE KEY UPDATE due_at = VALUES(due_at), attempts = VALUES(attempts), failures = 0`;
+
+const COUNT_PENDING = `
+  UPDATE webhook_cursors SET delivered_count = delivered_count - ?, failed_count = failed_count - ?
+  WHERE webhook_id = ?`;
+
+/**
+ * Makes delivered and failed deliveries pending again: due now, with the whole schedule before them. Deliveries in another state
+ * are left as they are. The last attempt is kept in `attempts`.
+ * @param sql a transaction that has locked the webhook's row in webhook_cursors.
+ * @returns how many deliveries became pending.
+ */
+export async function makePendingAgain(
+  sql: Sql,
+  webhookId: string,
+  transactionIds: readonly string[],
+): Promise<number> {
+  if (transactionIds.length === 0) return 0;
+  const ended = await sql.query<{ transaction_id: string; status: string }[]>(READ_ENDED, [
+    webhookId,
+    transactionIds,
+  ]);
+  if (ended.length === 0) return 0;
+  const ids = ended.map(({ transaction_id }) => transaction_id);
+  const delivered = ended.filter(({ status }) => status === 'delivered').length;
+  await sql.query(KEEP_LAST_ATTEMPT, [webhookId, ids]);
+  await sql.query(MAKE_PENDING, [webhookId, ids]);
+  await sql.query(MAKE_DUE, [webhookId, ids]);
+  await sql.query(COUNT_PENDING, [delivered, ended.length - delivered, webhookId]);
+  return ended.length;
+}
+
+/** Locks the webhook's cursor: until the transaction ends, no delivery run records results of the webhook. */
+export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(LOCK_CURSOR, [webhookId]);
+}
+
+/** A shared lock: requests for other deliveries can read the status too, and it does not change until the transaction ends. */
+const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
+
+const BRING_FORWARD = `
+  UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND transaction_id = ? AND due_at > NOW(6)`;
+
+/** Whether anything can be sent for a webhook with this status. A paused webhook sends when it is active again. */
+export type Sendable = 'accepted' | 'disabled' | 'deleted';
+
+/**
+ * Locks a webhook's status until the transaction ends.
+ * @param sql a transaction.
+ * @returns 'accepted', or why deliveries of the webhook cannot be requested again.
+ */
+export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendable> {
+  const [webhook] = await sql.query<{ status: string }[]>(READ_STATUS, [webhookId]);
+  if (webhook === undefined || webhook.status === 'deleted') return 'deleted';
+  return webhook.status === 'disabled' ? 'disabled' : 'accepted';
+}
+
+/** Indexes: the primary keys. */
+const IS_DELETING = `
+  SELECT 1 FROM transactions t JOIN accounts a ON a.id = t.account_id WHERE t.id = ? AND a.status = 'deleting'`;
+
+/**
+ * Requests that a delivery is sent again. A delivered or failed one becomes pending, one that waits for its next attempt is due
+ * now, and one that was never attempted is due already. The caller wakes the webhook afterwards.
+ * @param record runs in the same transaction, if the delivery can be sent again.
+ * @returns 'account deleting' for a movement of an account that is being deleted: nothing of it is sent any more.
+ */
+export function redeliver(
+  database: DataSource,
+  { webhookId, transactionId }: DeliveryKey,
+  record: (sql: Sql) => Promise<void>,
+): Promise<Sendable | 'account deleting'> {
+  return inTransaction(database, async (sql) => {
+    const sendable = await lockSendable(sql, webhookId);
+    if (sendable !== 'accepted') return sendable;
+    const deleting = await sql.query<unknown[]>(IS_DELETING, [transactionId]);
+    if (deleting.length > 0) return 'account deleting';
+    await lockCursor(sql, webhookId);
+    const again = await makePendingAgain(sql, webhookId, [transactionId]);
+    if (again === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
+    await record(sql);
+    return sendable;
+  });
+}
+
+/** The 409 for a webhook whose deliveries cannot be requested again. */
+export function notSendable(status: Exclude<Sendable, 'accepted'> | 'account deleting'): Problem {
+  switch (status) {
+    case 'disabled':
+      return new Problem(
+        'webhook-disabled',
+        'The webhook is disabled. Set its status to "active" with PATCH /v1/webhooks/{id} first.',
+      );
+    case 'account deleting':
+      return new Problem(
+        'account-deleting',
+        'The account of this movement is being deleted. Nothing of it is sent any more.',
+      );
+    case 'deleted':
+      return new Problem(
+        'webhook-deleted',
+        'The webhook was deleted. Create a new one, and read past movements with GET /v1/transactions.',
+      );
+  }
+}

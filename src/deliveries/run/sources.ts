@@ -1,0 +1,197 @@
+import type { AttemptResult, Delivery, RunCommand, RunStart } from './types.ts';
+
+/** Decides which delivery a run sends next: a new movement from the log, or a retry. Replays become retries, some at a time. */
+
+/** The log is read further when fewer than this many of the movements read are still to be sent. */
+const READ_AHEAD = 150;
+
+/** Retries read at a time, in addition to those in hand, which the read may return again. */
+const RETRIES_PER_READ = 100;
+
+/** While both are waiting, one send in this many is a retry, so that neither source holds up the other. */
+const RETRY_SHARE = 4;
+
+export interface Sources {
+  addMovements(read: { deliveries: Delivery[]; through: number; complete: boolean }): void;
+  addRetries(read: { deliveries: Delivery[]; nextIn: number | null }, now: number): void;
+  replayExpanded(expanded: { added: number; replaying: boolean }, now: number): void;
+  /** There may be new movements. */
+  expectMore(): void;
+  /** Takes the delivery to send next; undefined: none is ready. */
+  next(): Delivery | undefined;
+  hasReady(): boolean;
+  /** When the next retry that has not been read is due, in milliseconds since 1970; null: none is known. */
+  nextRetryAt(): number | null;
+  /** The commands for what has to be read now. */
+  read(now: number): RunCommand[];
+  isReading(): boolean;
+  /** An attempt has ended. */
+  ended(delivery: Delivery): void;
+  /** These results are committed. */
+  recorded(results: readonly AttemptResult[], now: number): void;
+  /** How far the log is done, counting all attempts that have ended. */
+  cursor(): { sentThrough: number; highestRecordedId: number };
+}
+
+export function createSources(start: RunStart, now: number): Sources {
+  const { ordered } = start;
+  const window = createLogWindow(start.logFrom);
+  const fresh: Delivery[] = [];
+  const due: Delivery[] = [];
+  /** Ids of deliveries that were read and are not recorded yet. A read of the retries may return them again. */
+  const inHand = new Set<number>();
+  const state = {
+    reading: { log: false, retries: false, replay: false },
+    logComplete: false,
+    /** The first read began before the lease was taken. Nothing wakes the run for what was stored in between, so it reads again. */
+    readBeforeLease: start.hasBacklog,
+    replaying: start.replaying,
+    retryAt: start.retryIn === null ? null : now + start.retryIn,
+    highestRecordedId: start.cursor.highestRecordedId,
+    /** Ids recorded while the retries were being read. That read may have seen their retries as they were before. */
+    recordedMeanwhile: [] as number[],
+    sends: 0,
+  };
+
+  const expectRetry = (at: number) => {
+    state.retryAt = state.retryAt === null ? at : Math.min(state.retryAt, at);
+  };
+
+  function mayReadRetries(at: number): boolean {
+    if (state.reading.retries || state.retryAt === null || state.retryAt > at) return false;
+    // An ordered webhook reads its retries one at a time, each after the one before is recorded.
+    return ordered ? inHand.size === fresh.length : due.length < RETRIES_PER_READ / 2;
+  }
+
+  return {
+    addMovements({ deliveries, through, complete }) {
+      state.reading.log = false;
+      if (!complete || state.readBeforeLease) state.logComplete = false;
+      state.readBeforeLease = false;
+      window.read(
+        deliveries.map(({ transactionId }) => transactionId),
+        through,
+      );
+      for (const delivery of deliveries) {
+        inHand.add(delivery.transactionId);
+        fresh.push(delivery);
+      }
+    },
+    addRetries({ deliveries, nextIn }, at) {
+      state.reading.retries = false;
+      for (const delivery of deliveries) {
+        if (inHand.has(delivery.transactionId)) continue;
+        inHand.add(delivery.transactionId);
+        due.push(delivery);
+      }
+      for (const id of state.recordedMeanwhile) inHand.delete(id);
+      state.recordedMeanwhile = [];
+      if (nextIn !== null) expectRetry(at + nextIn);
+    },
+    replayExpanded({ added, replaying }, at) {
+      state.reading.replay = false;
+      state.replaying = replaying;
+      if (added > 0) expectRetry(at);
+    },
+    expectMore() {
+      state.logComplete = false;
+    },
+    next() {
+      const retryFirst = ordered || fresh.length === 0 || state.sends % RETRY_SHARE === 0;
+      if (due.length > 0 && retryFirst) {
+        state.sends += 1;
+        return due.shift();
+      }
+      // In an ordered webhook, nothing new overtakes a retry.
+      if (ordered && (state.retryAt !== null || state.reading.retries)) return undefined;
+      state.sends += 1;
+      return fresh.shift();
+    },
+    hasReady: () => fresh.length > 0 || due.length > 0,
+    nextRetryAt: () => state.retryAt,
+    read(at) {
+      const commands: RunCommand[] = [];
+      if (!state.reading.log && !state.logComplete && fresh.length < READ_AHEAD) {
+        state.reading.log = true;
+        // For movements that arrive during the read, `expectMore` sets this to false again.
+        state.logComplete = true;
+        const { highestRecordedId } = start.cursor;
+        commands.push({ type: 'read log', after: window.readThrough(), highestRecordedId });
+      }
+      if (mayReadRetries(at)) {
+        state.reading.retries = true;
+        state.retryAt = null;
+        commands.push({ type: 'read retries', limit: ordered ? 1 : RETRIES_PER_READ + inHand.size });
+      }
+      const nothingDue = due.length === 0 && !state.reading.retries && (state.retryAt ?? at + 1) > at;
+      if (state.replaying && !state.reading.replay && nothingDue) {
+        state.reading.replay = true;
+        commands.push({ type: 'expand replay' });
+      }
+      return commands;
+    },
+    isReading: () => state.reading.log || state.reading.retries || state.reading.replay,
+    ended({ source, transactionId }) {
+      if (source === 'retries') return;
+      window.addResult(transactionId);
+      state.highestRecordedId = Math.max(state.highestRecordedId, transactionId);
+    },
+    recorded(results, at) {
+      for (const { transactionId, retryIn } of results) {
+        if (state.reading.retries) state.recordedMeanwhile.push(transactionId);
+        else inHand.delete(transactionId);
+        if (retryIn !== null) expectRetry(at + retryIn);
+      }
+    },
+    cursor() {
+      const sentThrough = window.sentThrough();
+      state.highestRecordedId = Math.max(state.highestRecordedId, sentThrough);
+      return { sentThrough, highestRecordedId: state.highestRecordedId };
+    },
+  };
+}
+
+/**
+ * What a run has read from the movement log, and which of it has a result. Attempts end in any order, but the cursor may pass a
+ * movement only when that movement and all before it have a result. A result counts here before it is recorded in MySQL.
+ */
+export interface LogWindow {
+  /** Adds the ids that were read next, in ascending order. @param through nothing that matches is left at or before it. */
+  read(ids: readonly number[], through: number): void;
+  /** Notes that an id has a result. @returns whether the id was read from the log. */
+  addResult(id: number): boolean;
+  /** Every matching movement up to this id has a result. */
+  sentThrough(): number;
+  /** Where reading the log continues: after this id. */
+  readThrough(): number;
+}
+
+/** @param from reading begins after this id. */
+export function createLogWindow(from: number): LogWindow {
+  let ids: number[] = [];
+  let first = 0;
+  let readThrough = from;
+  const ended = new Set<number>();
+  let newest = from;
+
+  return {
+    read(more, through) {
+      ids = first === 0 ? ids.concat(more) : ids.slice(first).concat(more);
+      first = 0;
+      newest = more.at(-1) ?? newest;
+      readThrough = through;
+    },
+    addResult(id) {
+      const head = ids[first];
+      if (head === undefined || id < head || id > newest) return false;
+      ended.add(id);
+      return true;
+    },
+    sentThrough() {
+      for (let head = ids[first]; head !== undefined && ended.delete(head); head = ids[first]) first += 1;
+      const head = ids[first];
+      return head === undefined ? readThrough : head - 1;
+    },
+    readThrough: () => readThrough,
+  };
+}

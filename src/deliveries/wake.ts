@@ -1,0 +1,79 @@
+import type { Redis } from 'ioredis';
+import type { Sql } from '../platform/database/transaction.ts';
+import { addDeliveryJobs, type Queues } from '../platform/queues/queues.ts';
+import { LEASE_IS_FREE } from './lease.ts';
+
+/** Wakes webhooks: a run that is active is notified through Redis; for a webhook without one, a job is added. */
+
+/** What waking needs. Every `Runtime` has it. */
+export interface WakeContext {
+  database: Sql;
+  queues: Queues;
+  redis: Redis;
+  prefix: string;
+}
+
+/**
+ * Must run after the commit. A webhook whose lease is held needs no job: a run that is just ending reads the webhook's state once
+ * more after it has given its lease back, and finds the movement then. While the circuit is open, a run could not send anything.
+ * Indexes: the primary keys.
+ */
+const READ = `
+  SELECT k.webhook_id, w.status, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
+    TIMESTAMPDIFF(MICROSECOND, NOW(6), k.circuit_open_until) / 1000 AS open_for
+  FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
+  WHERE k.webhook_id IN (?)`;
+
+/** The Redis channel that the delivery processes listen to. */
+const channelOf = (prefix: string): string => `${prefix}:wake-ups`;
+
+/**
+ * Wakes webhooks that may have something to send. Call it after the commit.
+ * @param options.reread the webhooks themselves have changed, or some of their deliveries are due again; else new movements match.
+ * @throws when MySQL or Redis is unreachable. Nothing is lost then: a run reads the webhook's state once more before it ends, and
+ * the reconciler finds the rest.
+ */
+export async function wakeWebhooks(
+  { database, queues, redis, prefix }: WakeContext,
+  webhookIds: readonly string[],
+  { reread = false } = {},
+): Promise<void> {
+  if (webhookIds.length === 0) return;
+  const publish = (kind: 'new' | 'reread', ids: readonly string[]) =>
+    ids.length === 0 ? undefined : redis.publish(channelOf(prefix), `${kind} ${ids.join()}`);
+  // New movements are published to all webhooks before it is known which of them have a run: that saves active runs a round trip.
+  // A run that began too late for the message reads the log after it has taken its lease, and finds the movements there.
+  const published = reread ? undefined : publish('new', webhookIds);
+  published?.catch(() => {});
+  const rows = await database.query<
+    { webhook_id: string; status: string; leased: string | number; open_for: string | null }[]
+  >(READ, [webhookIds]);
+  const running: string[] = [];
+  const withoutRun: string[] = [];
+  const delayed: { id: string; delay: number }[] = [];
+  for (const { webhook_id: id, status, leased, open_for } of rows) {
+    // Also for a webhook that was paused or deleted, so that its run ends.
+    if (Number(leased) === 1) running.push(id);
+    else if (status !== 'active') continue;
+    else if (Number(open_for ?? 0) > 0) delayed.push({ id, delay: Math.ceil(Number(open_for)) });
+    else withoutRun.push(id);
+  }
+  await Promise.all([
+    reread ? publish('reread', running) : published,
+    withoutRun.length === 0 ? undefined : addDeliveryJobs(queues, withoutRun),
+    ...delayed.map(({ id, delay }) => addDeliveryJobs(queues, [id], delay)),
+  ]);
+}
+
+/** Receives what `wakeWebhooks` publishes. @param connection one of its own: once it is subscribed it can do nothing else. */
+export function listenForWakeUps(
+  { connection, prefix }: { connection: Redis; prefix: string },
+  onWakeUp: (webhookIds: readonly string[], reread: boolean) => void,
+): void {
+  connection.on('message', (_channel, message: string) => {
+    const [kind, ids = ''] = message.split(' ');
+    onWakeUp(ids.split(','), kind === 'reread');
+  });
+  // While Redis is unreachable this waits. After each outage the connection subscribes again by itself.
+  connection.subscribe(channelOf(prefix)).catch(() => {});
+}

@@ -1,0 +1,83 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { recordEvent } from './events/operational-event.ts';
+import { readSubject } from './events/webhook-events.ts';
+import { lockImports, setFilter } from './filters.ts';
+
+/** Disables a webhook when a run decides so: after a 410, or after five days of failures. */
+
+/** Only if the webhook is still as the run read it: what its owner has changed since then is a new beginning. */
+const DISABLE = `
+  UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1
+  WHERE id = ? AND status = 'active' AND revision = ?`;
+
+/** Disables a webhook. From now on it matches nothing, and its pending deliveries are kept but not sent. */
+export async function disableWebhook(
+  database: DataSource,
+  webhook: { id: string; customerId: string; revision: number },
+  reason: string,
+): Promise<void> {
+  const { id, customerId, revision } = webhook;
+  await inTransaction(database, async (sql) => {
+    await lockImports(sql, customerId);
+    const { affectedRows } = await sql.query<WriteResult>(DISABLE, [reason, id, revision]);
+    if (affectedRows !== 1) return;
+    await setFilter(sql, webhook, null);
+    await recordEvent(sql, {
+      type: 'webhook.disabled',
+      customerId,
+      webhookId: id,
+      data: { customer_id: Number(customerId), webhook: await readSubject(sql, id), reason },
+    });
+  });
+}
+
+/** Pauses a webhook whose delivery runs keep ending their process. */
+
+/** Runs in a row that took the lease and neither recorded anything nor gave it back. Most likely the webhook ends its process. */
+export const MAX_CRASHES = 10;
+
+const REASON = `Its delivery runs have ended without a result ${MAX_CRASHES} times in a row. Its deliveries are kept.`;
+
+const PAUSE = `
+  UPDATE webhooks SET status = 'paused', revision = revision + 1, status_reason = ? WHERE id = ? AND status = 'active'`;
+
+/**
+ * Pauses a webhook and says why. It keeps matching new movements, and its owner or an operator can make it active again.
+ * @returns false when it is not active any more.
+ */
+export function quarantineWebhook(
+  database: DataSource,
+  { id, customerId }: { id: string; customerId: string },
+): Promise<boolean> {
+  return inTransaction(database, async (sql) => {
+    const { affectedRows } = await sql.query<WriteResult>(PAUSE, [REASON, id]);
+    if (affectedRows !== 1) return false;
+    await recordEvent(sql, {
+      type: 'webhook.quarantined',
+      customerId,
+      webhookId: id,
+      data: { customer_id: Number(customerId), webhook: await readSubject(sql, id), reason: REASON },
+    });
+    return true;
+  });
+}
+
+/** Resets the health of an endpoint when its webhook becomes active, or gets another endpoint or headers. */
+
+/** The health of a new webhook. progressed_at: a backlog from before is not stalled yet. health_revision keeps runs that read an earlier revision from writing theirs over it. */
+const RESET = `
+  UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
+    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, last_error = NULL, progressed_at = NOW(6),
+    health_revision = ?
+  WHERE webhook_id = ?`;
+
+/**
+ * Forgets how a webhook's endpoint has been answering. With the old failing_since, a webhook that was disabled after five days of
+ * failures would be disabled again at its first failure.
+ * @param sql the transaction that changes the webhook.
+ * @param revision the webhook's revision after the change.
+ */
+export async function resetHealth(sql: Sql, webhookId: string, revision: number): Promise<void> {
+  await sql.query(RESET, [revision, webhookId]);
+}

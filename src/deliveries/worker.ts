@@ -1,0 +1,44 @@
+import { createAddressGuard } from '../platform/addresses/address-guard.ts';
+import { addDeliveryJobs, type DeliveryJob } from '../platform/queues/queues.ts';
+import { startWorker } from '../platform/queues/worker.ts';
+import type { Role, Runtime } from '../platform/runtime.ts';
+import { createAttemptTraces } from './posting/attempt-traces.ts';
+import { createPoster } from './posting/post.ts';
+import { createRunner, type RunnerOptions } from './runner.ts';
+import { listenForWakeUps } from './wake.ts';
+
+/** The role `delivery`: a worker on the queue `deliveries`, a poster for all its runs, and a listener for wake-ups. */
+
+/** How long a shutdown waits for POSTs in flight. Those that it cuts short after that do not count as attempts. Milliseconds. */
+const SHUTDOWN_GRACE = 4_000;
+
+/**
+ * Starts taking webhooks from their queue and running their deliveries.
+ * @param tuning the runner's schedule, time slice and the like, for tests that cannot wait for three days.
+ */
+export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOptions> = {}): Role {
+  const { config, database, secrets, queues, connectWorker, prefix, log, metrics, tracing } = runtime;
+  const poster = createPoster({ guard: createAddressGuard({ allow: config.allowPrivateEndpoints }) });
+  const runner = createRunner({
+    database,
+    secrets,
+    poster,
+    addJob: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay),
+    log,
+    metrics: metrics.deliveries,
+    traces: tracing === undefined ? undefined : createAttemptTraces(database, poster, tracing),
+    ...tuning,
+  });
+  listenForWakeUps({ connection: connectWorker(), prefix }, runner.notify);
+  const worker = startWorker<DeliveryJob>(runtime, 'deliveries', (job) => runner.runJob(job.data.webhookId));
+  return {
+    name: 'delivery',
+    async stop() {
+      runner.stop();
+      const cut = setTimeout(() => poster.abort(), SHUTDOWN_GRACE);
+      await worker.close();
+      clearTimeout(cut);
+      await poster.close();
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import * as v from 'valibot';
+import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
+import type { DemoCustomer } from './demo-customer.ts';
+import type { Screen } from './screen.ts';
+
+const Accounts = v.array(
+  v.object({ ref: v.string(), bank: v.string(), title: v.string(), currency: v.string(), iban: v.string() }),
+);
+const Movement = v.looseObject({ account_id: v.string(), dc: v.string(), date_issue: v.string() });
+
+export type ExampleAccount = v.InferOutput<typeof Accounts>[number];
+/** A row of the file, with all its fields. `account_id` is the `ref` of an account of the example. */
+export type ExampleMovement = v.InferOutput<typeof Movement>;
+
+export interface Statement {
+  accounts: ExampleAccount[];
+  movements: ExampleMovement[];
+}
+
+/** Reads the bank statement in examples/. */
+export async function readStatement(): Promise<Statement> {
+  const directory = findExamples(import.meta.dirname);
+  const [accounts, rows] = await Promise.all([
+    readFile(join(directory, 'accounts.json'), 'utf8'),
+    readFile(join(directory, 'movements.ndjson'), 'utf8'),
+  ]);
+  return {
+    accounts: v.parse(Accounts, JSON.parse(accounts)),
+    movements: rows
+      .trimEnd()
+      .split('\n')
+      .map((row) => v.parse(Movement, JSON.parse(row))),
+  };
+}
+
+/** The earliest day of a statement, `YYYY-MM-DD`. */
+export const firstDate = ({ movements }: Statement): string =>
+  movements.map(({ date_issue }) => date_issue).sort()[0] ?? '';
+
+/** Searches upwards: examples/ is beside src/ and dist/, and this file is deeper in dist/. */
+export function findExamples(from: string): string {
+  const here = join(from, 'examples');
+  if (existsSync(join(here, 'accounts.json'))) return here;
+  if (dirname(from) === from) throw new Error('The folder examples is missing from this installation.');
+  return findExamples(dirname(from));
+}
+
+/** Renders the rows as NDJSON, on accounts that exist. `ids` maps each `ref` to the id of its account. */
+export function renderNdjson(
+  movements: readonly ExampleMovement[],
+  ids: ReadonlyMap<string, string>,
+): Buffer {
+  const lines = movements.map((movement) =>
+    JSON.stringify({ ...movement, account_id: ids.get(movement.account_id) ?? movement.account_id }),
+  );
+  return Buffer.from(`${lines.join('\n')}\n`);
+}
+
+/** A month of one account, as the bank writes it in two formats. */
+export interface BankMonth {
+  /** The entries, in the order of the files. Their account is in the files too. */
+  movements: readonly ExampleMovement[];
+  mt940: Buffer;
+  camt: Buffer;
+}
+
+/** Reads the bank's files in examples/. */
+export async function readBankMonth(): Promise<BankMonth> {
+  const directory = join(findExamples(import.meta.dirname), 'bank-files');
+  const [mt940, camt] = await Promise.all(
+    ['november.sta', 'november.xml'].map((name) => readFile(join(directory, name))),
+  );
+  if (mt940 === undefined || camt === undefined) throw new Error('The bank’s files are missing.');
+  return { movements: countEntries(mt940.toString()), mt940, camt };
+}
+
+/** Of :61: the value date and the direction. RC and RD are reversals: of a credit, which is a debit, and of a debit. */
+const ENTRY = /^:61:(\d\d)(\d\d)(\d\d)(?:\d{4})?(RC|RD|C|D)/gm;
+
+/** Finds the entries without the product's code, which is what the demo checks. */
+const countEntries = (text: string): ExampleMovement[] =>
+  [...text.matchAll(ENTRY)].map(([, year, month, day, mark = '']) => ({
+    account_id: 'bank-files',
+    dc: ['C', 'RD'].includes(mark) ? 'Credit' : 'Debit',
+    date_issue: `20${year}-${month}-${day}`,
+  }));
+
+/**
+ * Imports the month as MT940, and then as CAMT.
+ * @returns what went wrong, one sentence each.
+ */
+export async function importBankMonth(
+  { api }: DemoCustomer,
+  { movements, mt940, camt }: BankMonth,
+  { screen, signal }: { screen: Screen; signal: AbortSignal },
+): Promise<string[]> {
+  const send = async (body: Buffer): Promise<ImportState> => {
+    const upload = { type: 'application/octet-stream', bytes: body.length, body };
+    const accepted = await api.upload('/v1/imports?create_accounts=true', upload, ImportAnswer);
+    return followImport(api, accepted.import, { onState: () => {}, signal });
+  };
+  const first = await send(mt940);
+  screen.done(
+    `A month of another account as MT940: ${first.inserted} stored, on the account that the file names`,
+  );
+  const second = await send(camt);
+  screen.done(`The same month as CAMT: ${second.inserted} new, ${second.duplicates} known already`);
+  const count = movements.length;
+  return [
+    ...(first.inserted === count
+      ? []
+      : [`The MT940 file has ${count} entries, ${first.inserted} were stored.`]),
+    ...(second.inserted === 0 ? [] : [`The CAMT file stored ${second.inserted} movements again.`]),
+    ...(second.duplicates === count
+      ? []
+      : [`The CAMT file has ${count} entries, ${second.duplicates} were known.`]),
+  ];
+}

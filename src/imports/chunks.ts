@@ -1,0 +1,180 @@
+import { setImmediate as nextPass } from 'node:timers/promises';
+import * as v from 'valibot';
+import { toValidationIssue, type ValidationIssue } from '../platform/validation.ts';
+import { UnreadableFileError } from '../statements/unreadable.ts';
+import { isCertainlyValid } from './certainly-valid.ts';
+import { isOfRemovedTime, Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
+import type { Row } from './rows.ts';
+import type { Chunk } from './store-chunk.ts';
+import { createOrdinals, createUniqueIds } from './unique-ids.ts';
+
+/** Validates the rows of an import and cuts them into chunks. */
+
+/** Rows per transaction: many enough to be fast, few enough that other imports of the customer do not wait long. */
+const CHUNK_ROWS = 1_000;
+
+/**
+ * Rows read in one pass of the event loop. At the same time, the chunk before is stored, in several statements. Each can only be sent
+ * when the answer to the one before it has been handled, which happens between two passes.
+ */
+const ROWS_PER_PASS = 20;
+
+/** Most issues, and most warnings, that are listed for one import. `rejected` and `warnings` count all. */
+const MAX_LISTED = 10_000;
+
+export interface ChunkedImport {
+  id: string;
+  customerId: string;
+  /** Rows that are stored already. They are read again, because the ids of later rows depend on them, and left out. */
+  checkpoint: number;
+  /** The accounts that rows may have; null: the rows are of a statement, whose accounts were found by the reader. */
+  accounts: ReadonlySet<string> | null;
+  /** Whether a statement file may go back to any day. See createOrdinals. */
+  isUnordered?: boolean;
+  removedTime: RemovedTime;
+}
+
+/**
+ * Yields the chunks of an import. The last chunk may be empty.
+ * @throws {UnreadableFileError} what the reader throws, after a chunk with the rows before it.
+ * @throws {UnorderedFileError} unless `isUnordered`.
+ */
+export async function* cutIntoChunks(
+  rows: AsyncIterable<Row[]>,
+  options: ChunkedImport,
+): AsyncGenerator<Chunk, void> {
+  const builder = createChunkBuilder(options);
+  let read = 0;
+  try {
+    for await (const group of rows) {
+      for (const row of group) {
+        read += 1;
+        if (read % ROWS_PER_PASS === 0) await nextPass();
+        // A full chunk is yielded only when another row follows: until then it may be the last one.
+        if (isEntry(row) && builder.isFull()) yield builder.take();
+        if (isEntry(row)) builder.add(row);
+        else builder.note(row);
+      }
+    }
+  } catch (error) {
+    if (error instanceof UnreadableFileError && !builder.isEmpty()) yield builder.take();
+    throw error;
+  }
+  yield { ...builder.take(), last: true };
+}
+
+type MovementRow = Extract<Row, { value: unknown } | { movement: Movement }>;
+type EntryRow = MovementRow | Extract<Row, { issue: string | null }>;
+
+const isEntry = (row: Row): row is EntryRow => 'movement' in row || 'value' in row || 'issue' in row;
+
+type OpenChunk = { -readonly [K in keyof Chunk]: Chunk[K] extends readonly (infer T)[] ? T[] : Chunk[K] };
+
+/** Collects rows until they are taken as a chunk. */
+function createChunkBuilder({
+  id,
+  customerId,
+  checkpoint,
+  accounts,
+  isUnordered = false,
+  removedTime,
+}: ChunkedImport) {
+  const uniqueIdOf = createUniqueIds();
+  const ordinalOf = createOrdinals({ keepAll: isUnordered });
+  let position = 0;
+  let listedIssues = 0;
+  let listedWarnings = 0;
+  const start = (from: number): OpenChunk => ({
+    customerId,
+    importId: id,
+    from,
+    to: from,
+    last: false,
+    movements: [],
+    entries: [],
+    issues: [],
+    warnings: [],
+    warned: 0,
+    rejected: 0,
+    statements: 0,
+    format: null,
+    removals: removedTime.removals,
+  });
+  let chunk = start(checkpoint);
+
+  function reject(line: number, issues: readonly ValidationIssue[], isStored: boolean): void {
+    listedIssues += issues.length;
+    if (isStored) return;
+    chunk.rejected += 1;
+    if (listedIssues <= MAX_LISTED) chunk.issues.push(...issues.map((issue) => ({ ...issue, line })));
+  }
+
+  return {
+    isFull: () => chunk.to - chunk.from >= CHUNK_ROWS,
+    isEmpty: () => chunk.to === chunk.from,
+    take(): Chunk {
+      const taken = chunk;
+      chunk = start(position);
+      return taken;
+    },
+    add(row: EntryRow): void {
+      position += 1;
+      const isStored = position <= checkpoint;
+      if (!isStored) chunk.to = position;
+      const checked = checkRow(row, accounts, removedTime);
+      if ('issues' in checked) {
+        reject(row.line, checked.issues, isStored);
+        return;
+      }
+      const { movement } = checked;
+      if ('movement' in row) {
+        const ordinal = ordinalOf(movement);
+        if (!isStored) chunk.entries.push({ line: row.line, movement, reference: row.reference, ordinal });
+      } else {
+        const uniqueId = uniqueIdOf(movement);
+        if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
+      }
+    },
+    /** What comes before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
+    note(row: Exclude<Row, EntryRow>): void {
+      if ('totals' in row) return;
+      const isStored = checkpoint > 0 && position <= checkpoint;
+      if ('warning' in row) listedWarnings += 1;
+      if (isStored) return;
+      if ('statement' in row) {
+        chunk.statements += 1;
+        chunk.format ??= row.statement.format;
+      } else {
+        chunk.warned += 1;
+        if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line: row.line, message: row.warning });
+      }
+    },
+  };
+}
+
+type CheckedRow = { movement: Movement } | { issues: ValidationIssue[] };
+
+function checkRow(row: EntryRow, accounts: ReadonlySet<string> | null, removedTime: RemovedTime): CheckedRow {
+  if ('issue' in row) {
+    return { issues: row.issue === null ? [] : [{ path: row.path ?? '', message: row.issue }] };
+  }
+  const checked = validate(row);
+  if ('issues' in checked) return checked;
+  const { movement } = checked;
+  if (accounts !== null && !accounts.has(movement.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
+  if (isOfRemovedTime(movement, removedTime)) return { issues: [removedTimeIssue(removedTime)] };
+  return { movement };
+}
+
+function validate(row: MovementRow): CheckedRow {
+  if ('movement' in row && isCertainlyValid(row.movement)) return { movement: row.movement };
+  const value = 'movement' in row ? row.movement : row.value;
+  const result = v.safeParse(Movement, value, { abortPipeEarly: true });
+  return result.success ? { movement: result.output } : { issues: result.issues.map(toValidationIssue) };
+}
+
+/** The issue is the same for another customer's account and for one that does not exist. */
+export const UNKNOWN_ACCOUNT: ValidationIssue = {
+  path: 'account_id',
+  message: 'is not one of your accounts',
+};

@@ -1,0 +1,131 @@
+import type { NewAccount } from '../customers/accounts.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import type { AccountReference } from '../statements/statement.ts';
+import { ADVICE } from '../statements/unreadable.ts';
+import type { FoundAccount } from './rows.ts';
+import type { FindAccount } from './statement-rows.ts';
+
+/**
+ * The accounts that an import may have movements of: those that its API key sees. An import that a source has collected may have
+ * movements of the source's account, or of all accounts of the customer if the source has none. Accounts that are being deleted are left
+ * out. Follows the columns of a SELECT, with the import's id as its value. Indexes: the primary keys, and the customer's of accounts.
+ */
+export const VISIBLE_TO_IMPORT = `
+  FROM imports i
+  JOIN import_locks l ON l.customer_id = i.customer_id
+  JOIN accounts a ON a.customer_id = i.customer_id AND a.status <> 'deleting'
+  LEFT JOIN api_keys k ON k.id = i.api_key_id
+  LEFT JOIN api_key_accounts s ON s.api_key_id = k.id AND s.account_id = a.id
+  WHERE i.id = ? AND (k.all_accounts = 1 OR s.account_id IS NOT NULL
+    OR (i.source_id IS NOT NULL AND (i.account_id IS NULL OR i.account_id = a.id)))`;
+
+/** Finds the account that a statement is about. */
+
+/** What the sender of a file has said about its accounts, and which ones there are. */
+export interface AccountOptions {
+  customerId: string;
+  /** All statements of the file are about this account; null: each says which. */
+  accountId: string | null;
+  /** Whether an account that the customer does not have is created. */
+  createAccounts: boolean;
+  /** Those that the sender can see. */
+  accounts: readonly KnownAccount[];
+  /** Creates an account. */
+  addAccount: (account: NewAccount) => Promise<{ id: string } | null>;
+}
+
+export interface KnownAccount {
+  id: string;
+  currency: string;
+  iban: string | null;
+  number: string | null;
+}
+
+const VISIBLE = `
+  SELECT a.id, a.currency, a.iban, a.number, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
+
+/** A shorter number may be the end of many IBANs. */
+const SHORTEST_NUMBER = 6;
+
+export function createAccountFinder(options: AccountOptions): FindAccount {
+  const accounts = [...options.accounts];
+  return async (reference) => {
+    if (options.accountId !== null) return accountById(accounts, options.accountId);
+    const found =
+      accounts.find((account) => isSame(account, reference)) ?? accountByNumber(accounts, reference);
+    if (found !== undefined) return checkCurrency(found, reference);
+    if (!options.createAccounts) return unknown(reference);
+    const created = await create(reference, options);
+    if (!('problem' in created)) accounts.push(created);
+    return created;
+  };
+}
+
+/** The accounts that the API key of an import can see, and the `removals` at which they were read; see RemovedTime. */
+export const readAccountsOfImport = (sql: Sql, importId: string) =>
+  sql.query<(KnownAccount & { removals: number })[]>(VISIBLE, [importId]);
+
+function accountById(accounts: readonly KnownAccount[], id: string): FoundAccount {
+  return accounts.find((account) => account.id === id) ?? { problem: 'is not one of your accounts' };
+}
+
+const plain = (text: string | null): string => (text ?? '').replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
+
+function isSame(account: KnownAccount, { iban, number, currency }: AccountReference): boolean {
+  if (currency !== null && currency !== account.currency) return false;
+  if (plain(iban) !== '' && plain(iban) === plain(account.iban)) return true;
+  return plain(number) !== '' && [plain(account.number), plain(account.iban)].includes(plain(number));
+}
+
+/** An IBAN ends with the account's number. The account must be the only one whose IBAN does. */
+function accountByNumber(accounts: readonly KnownAccount[], { number, currency }: AccountReference) {
+  const digits = plain(number).replace(/^0+/, '');
+  if (digits.length < SHORTEST_NUMBER) return undefined;
+  const matching = accounts.filter(
+    (account) => plain(account.iban).endsWith(digits) && (currency === null || currency === account.currency),
+  );
+  return matching.length === 1 ? matching[0] : undefined;
+}
+
+function checkCurrency(account: KnownAccount, { currency }: AccountReference): FoundAccount {
+  if (currency === null || currency === account.currency) return account;
+  return { problem: `the statement is in ${currency}, and the account is kept in ${account.currency}` };
+}
+
+const nameOf = ({ iban, number }: AccountReference): string | null =>
+  plain(iban) || (number ?? '').trim() || null;
+
+function unknown(reference: AccountReference): FoundAccount {
+  const name = nameOf(reference);
+  if (name === null) {
+    return { problem: `the statement does not say which account it is about: ${ADVICE.account}` };
+  }
+  return {
+    problem: `${name.slice(0, 40)} is not one of your accounts: create it, ${ADVICE.account}, or ${ADVICE.newAccounts}`,
+  };
+}
+
+async function create(
+  reference: AccountReference,
+  { customerId, addAccount }: AccountOptions,
+): Promise<KnownAccount | { problem: string }> {
+  const name = nameOf(reference);
+  const { currency, bank, iban, number } = reference;
+  if (name === null || currency === null || !/^[A-Z]{3}$/.test(currency)) {
+    return {
+      problem: 'the statement does not say the account’s number and currency, which a new account needs',
+    };
+  }
+  const names = {
+    currency,
+    iban: plain(iban).slice(0, 34) || null,
+    number: (number ?? '').trim().slice(0, 64) || null,
+  };
+  const added = await addAccount({
+    customerId,
+    bank: { name: (bank ?? '').trim().slice(0, 200) || 'Unknown bank' },
+    title: name.slice(0, 200),
+    ...names,
+  });
+  return added === null ? { problem: 'the account could not be created' } : { id: added.id, ...names };
+}

@@ -1,0 +1,276 @@
+import { createHash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { createBatcher } from '../platform/batcher.ts';
+import {
+  isConnectionError,
+  isRetryableLockError,
+  type Sql,
+  tryTransaction,
+  type WriteResult,
+} from '../platform/database/transaction.ts';
+import type { Log } from '../platform/log.ts';
+import type { ImportMetrics } from '../platform/metrics.ts';
+import { type ImportLock, lockCustomers } from './import-locks.ts';
+import { createMatcher, type Matches } from './matching.ts';
+import type { Movement } from './movement.ts';
+import { findReplay, type Replay, type Upload } from './stage.ts';
+import { type Batch, countAll, type Stored, storeBatches } from './store.ts';
+import { createUniqueIds } from './unique-ids.ts';
+
+/** An import of more movements is staged, because other imports would wait for it too long. */
+export const MAX_INLINE = 100;
+
+/** Most movements of a customer that may wait to be stored. Imports beyond that are staged. */
+const MAX_WAITING = 500;
+
+/** Most imports in one transaction, and most movements of all of them. */
+const MAX_IMPORTS = 500;
+const MAX_MOVEMENTS = 1_000;
+
+/**
+ * Stores a small import without staging it first, and wakes the webhooks that match.
+ * @returns null when that is not possible now. Nothing was stored, and the caller stages the import.
+ * @throws when MySQL is unreachable. If the response to COMMIT was lost, the import may have been stored. Sending it again does not
+ * store its movements twice.
+ */
+export type StoreInline = (
+  upload: InlineUpload,
+) => Promise<({ outcome: 'stored' } & InlineImport) | Replay | null>;
+
+const ADD_IMPORTS = `
+  INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
+    inserted, deliveries, received_at, started_at, finished_at) VALUES ?`;
+
+/** MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). */
+const ID_STEP = 'SELECT @@auto_increment_increment AS step';
+
+/** For an import some of whose movements were known. */
+const CORRECT_IMPORT = 'UPDATE imports SET inserted = ?, duplicates = ?, deliveries = ? WHERE id = ?';
+
+/**
+ * Stores imports that arrive at the same time in one transaction, for all customers. A customer whose lock is held elsewhere, for
+ * example by the importer with a large file, is left out: its imports wait in a group of their own.
+ */
+export function createInlineImports(options: {
+  database: DataSource;
+  /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
+  wake: (webhookIds: readonly string[]) => Promise<void>;
+  log: Log;
+  metrics?: ImportMetrics;
+}): StoreInline {
+  const { database, wake, log, metrics } = options;
+  const matcher = createMatcher();
+  const waiting = new Map<string, number>();
+  let step: Promise<number> | null = null;
+
+  const readStep = () => {
+    step ??= database.query<{ step: string }[]>(ID_STEP).then(([row]) => Number(row?.step ?? 1));
+    step.catch(() => {
+      step = null;
+    });
+    return step;
+  };
+
+  function count(stored: Iterable<InlineImport>): void {
+    const rows = { stored: 0, duplicate: 0, rejected: 0 };
+    let imports = 0;
+    for (const { inserted, duplicates } of stored) {
+      rows.stored += inserted;
+      rows.duplicate += duplicates;
+      imports += 1;
+    }
+    metrics?.rows(rows);
+    metrics?.ended('json', 'done', imports);
+  }
+
+  /** @returns one result per upload, in order. null: the customer is locked elsewhere, or the upload has to be checked again. */
+  async function store(
+    uploads: readonly InlineUpload[],
+    { skipLocked }: { skipLocked: boolean },
+  ): Promise<(InlineImport | null)[]> {
+    const idStep = await readStep();
+    const { imports, webhookIds } = await tryTransaction(database, async (sql) => {
+      const customerIds = [...new Set(uploads.map(({ customerId }) => customerId))];
+      const locks = await lockCustomers(sql, customerIds, { skipLocked });
+      const locked = uploads.filter(
+        ({ customerId, removals }) => locks.get(customerId)?.removals === removals,
+      );
+      return storeLocked(sql, locks, locked, idStep);
+    });
+    count(imports.values());
+    // Not awaited: the movements are committed, and are delivered even if the wake-up is lost.
+    wake(webhookIds).catch((err: unknown) => log.warn({ err }, 'webhooks not woken'));
+    return uploads.map((upload) => imports.get(upload) ?? null);
+  }
+
+  async function storeLocked(
+    sql: Sql,
+    locks: ReadonlyMap<string, ImportLock>,
+    uploads: readonly InlineUpload[],
+    idStep: number,
+  ): Promise<{ imports: Map<InlineUpload, InlineImport>; webhookIds: string[] }> {
+    const imports = new Map<InlineUpload, InlineImport>();
+    if (uploads.length === 0) return { imports, webhookIds: [] };
+    // Webhooks are matched first, as if all movements were new, so that the row of an import is written only once.
+    const provisional = uploads.map((upload, index) => toBatch(upload, String(index)));
+    const expected = await matcher.match(sql, locks, countAll(provisional));
+    const rows = uploads.map((upload, index) => toRow(upload, locks, expected.deliveries.get(String(index))));
+    const { insertId } = await sql.query<WriteResult>(ADD_IMPORTS, [rows]);
+    const ids = uploads.map((_, index) => String(Number(insertId) + index * idStep));
+    const batches = provisional.map((batch, index) => ({ ...batch, importId: ids[index] ?? '' }));
+    const renamed: Matches = {
+      webhooks: expected.webhooks,
+      deliveries: new Map(ids.map((id, index) => [id, expected.deliveries.get(String(index)) ?? 0])),
+    };
+    const stored = await storeBatches(sql, matcher, locks, batches, renamed);
+    for (const [index, upload] of uploads.entries()) {
+      const it = viewStored(upload, ids[index] ?? '', stored, locks);
+      if (it.duplicates > 0) {
+        await sql.query(CORRECT_IMPORT, [it.inserted, it.duplicates, it.deliveries, it.importId]);
+      }
+      imports.set(upload, it);
+    }
+    return { imports, webhookIds: stored.webhookIds };
+  }
+
+  const limits = {
+    maxItems: MAX_IMPORTS,
+    maxWeight: MAX_MOVEMENTS,
+    weigh: ({ movements }: InlineUpload) => movements.length,
+    // Not after a lock timeout: retried alone, each import would wait as long again.
+    retryAlone: (error: unknown) => !isConnectionError(error) && !isRetryableLockError(error),
+  };
+  const storeShared = createBatcher(
+    (uploads: readonly InlineUpload[]) => store(uploads, { skipLocked: true }),
+    limits,
+  );
+  /** For customers whose lock is held elsewhere. Each batcher exists while an upload waits for it. */
+  const customerBatchers = new Map<string, (upload: InlineUpload) => Promise<InlineImport | null>>();
+
+  async function storeByCustomer(upload: InlineUpload): Promise<InlineImport | null> {
+    const { customerId } = upload;
+    const batcher =
+      customerBatchers.get(customerId) ??
+      createBatcher((uploads: readonly InlineUpload[]) => store(uploads, { skipLocked: false }), limits);
+    customerBatchers.set(customerId, batcher);
+    try {
+      return await batcher(upload);
+    } finally {
+      if ((waiting.get(customerId) ?? 0) <= weightOf(upload)) customerBatchers.delete(customerId);
+    }
+  }
+
+  async function storeWithinLimit(upload: InlineUpload): Promise<InlineImport | null> {
+    const { customerId } = upload;
+    const weight = weightOf(upload);
+    const before = waiting.get(customerId) ?? 0;
+    if (before + weight > MAX_WAITING) return null;
+    waiting.set(customerId, before + weight);
+    try {
+      const stored = customerBatchers.has(customerId) ? null : await storeShared(upload);
+      return stored ?? (await storeByCustomer(upload));
+    } finally {
+      const left = (waiting.get(customerId) ?? 0) - weight;
+      if (left > 0) waiting.set(customerId, left);
+      else waiting.delete(customerId);
+    }
+  }
+
+  return async function storeInline(upload) {
+    const replay = await findReplay(database, upload);
+    if (replay !== null) return replay;
+    try {
+      const stored = await storeWithinLimit(upload);
+      if (stored === null) return null;
+      log.info({ importId: stored.importId, rows: upload.movements.length }, 'import done');
+      return { outcome: 'stored', ...stored };
+    } catch (err) {
+      if (isConnectionError(err)) throw err;
+      // A lock timeout, or a value that MySQL refuses. Once staged, the import is retried, and is `failed` if the error persists.
+      log.info({ err }, 'import not stored inline');
+      return null;
+    }
+  };
+}
+
+/** An import without movements counts as one, because its row has to be stored too. */
+const weightOf = ({ movements }: InlineUpload): number => Math.max(1, movements.length);
+
+function toBatch({ customerId, movements }: InlineUpload, importId: string): Batch {
+  const uniqueIdOf = createUniqueIds();
+  return {
+    customerId,
+    importId,
+    movements: movements.map((movement) => ({ uniqueId: uniqueIdOf(movement), movement })),
+  };
+}
+
+/** A small import that the api stores itself: what comes in, its row, and what it says once its movements are stored. */
+
+/** An upload whose body is complete, with its movements validated. */
+export interface InlineUpload extends Upload {
+  body: readonly Uint8Array[];
+  movements: readonly Movement[];
+  /** What the movements were checked against; see RemovedTime. */
+  removals: number;
+}
+
+/** A stored import, with the values of its row. */
+export interface InlineImport {
+  importId: string;
+  received: number;
+  inserted: number;
+  duplicates: number;
+  deliveries: number;
+  storedAt: Date;
+}
+
+/** The values of a row of `imports`: done already, with its counts as if all movements were new. */
+export function toRow(
+  { customerId, apiKeyId, format, idempotencyKey, traceparent, body, movements }: InlineUpload,
+  locks: ReadonlyMap<string, ImportLock>,
+  deliveries = 0,
+): unknown[] {
+  const count = movements.length;
+  const at = locks.get(customerId)?.dateReaded;
+  const counts = [count, count, count, deliveries];
+  return [
+    customerId,
+    apiKeyId,
+    format,
+    'done',
+    idempotencyKey,
+    traceparent ?? null,
+    hashOf(idempotencyKey, body),
+    ...counts,
+    at,
+    at,
+    at,
+  ];
+}
+
+/** The hash is only compared with that of a request with the same key, so without a key there is none. */
+function hashOf(idempotencyKey: string | null, body: readonly Uint8Array[]): Buffer | null {
+  if (idempotencyKey === null) return null;
+  const hash = createHash('sha256');
+  for (const part of body) hash.update(part);
+  return hash.digest();
+}
+
+/** An inline import after its movements were stored. */
+export function viewStored(
+  { customerId, movements }: InlineUpload,
+  importId: string,
+  stored: Stored,
+  locks: ReadonlyMap<string, ImportLock>,
+): InlineImport {
+  const inserted = stored.inserted.get(importId) ?? 0;
+  return {
+    importId,
+    received: movements.length,
+    inserted,
+    duplicates: movements.length - inserted,
+    deliveries: stored.deliveries.get(importId) ?? 0,
+    storedAt: new Date(`${locks.get(customerId)?.dateReaded.replace(' ', 'T').slice(0, 23)}Z`),
+  };
+}

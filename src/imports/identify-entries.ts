@@ -1,0 +1,173 @@
+import type { Sql } from '../platform/database/transaction.ts';
+import { type Evidence, matchEntries } from './match-entries.ts';
+import type { Movement } from './movement.ts';
+import {
+  type AccountDay,
+  createStoredDays,
+  dayKey,
+  formatStatementId,
+  groupKey,
+  type StoredGroup,
+  shortenReference,
+} from './stored-days.ts';
+
+/** A valid entry of a statement, in the order of the file. */
+export interface StatementEntry {
+  line: number;
+  /** Its amount and its balance have two decimals. */
+  movement: Movement;
+  /** What the bank calls it. */
+  reference: string | null;
+  /** Its number among the entries of this file with the same account, date, direction and amount, from 1. */
+  ordinal: number;
+}
+
+/** The new entries of a file that is not stored: how many there were so far, by what never changes of an entry. */
+export interface UnstoredEntries {
+  count(key: string): number;
+  add(key: string): void;
+}
+
+/**
+ * Gives each entry of a chunk its unique id.
+ * @param sql a transaction that holds the customer's import lock, unless nothing is to be stored.
+ * @param newest the id of the customer's newest movement, as the lock says.
+ * @returns for each entry its unique id; null: it is stored already.
+ */
+export type IdentifyEntries = (
+  sql: Sql,
+  newest: string,
+  entries: readonly StatementEntry[],
+) => Promise<(string | null)[]>;
+
+/** The entries of a chunk with the same account, date, direction and amount. */
+interface Group {
+  key: string;
+  day: string;
+  entries: StatementEntry[];
+  /** Their positions in the chunk. */
+  positions: number[];
+}
+
+const NOTHING: StoredGroup = { others: [], own: 0, highest: 0 };
+
+/**
+ * Identifies the entries of one import, chunk by chunk. It remembers what was stored on the days of earlier chunks.
+ * @param unstored what earlier calls found of a file of which nothing is stored: a dry run.
+ */
+export function createEntryIdentifier(importId: string, unstored?: UnstoredEntries): IdentifyEntries {
+  const storedDays = createStoredDays(importId);
+
+  return async (sql, newest, entries) => {
+    if (entries.length === 0) return [];
+    const days = new Map<string, AccountDay>();
+    const dayOf = entries.map(createDayNames(days));
+    const groupsOf = await storedDays.read(sql, newest, [...days.values()]);
+    // Most days are stored for the first time. Of their entries, each is the one of this file that its ordinal says.
+    const isUnknown = (position: number) => groupsOf(dayOf[position] as string).size === 0;
+    const ids: (string | null)[] = entries.map((entry, position) =>
+      isUnknown(position) ? idOf(entry, entry.ordinal) : null,
+    );
+    const groups = groupEntries(entries, dayOf, (position) => !isUnknown(position) || unstored !== undefined);
+    const storedOf = ({ day, key }: Group) => groupsOf(day).get(key) ?? NOTHING;
+    const changedDays = findDaysWithNewReferences(groups, storedOf);
+    for (const group of groups) {
+      const stored = storedOf(group);
+      const own = unstored?.count(group.key) ?? stored.own;
+      const numbered = identifyGroup(group, { ...stored, own }, changedDays.has(group.day));
+      for (const [index, position] of group.positions.entries()) {
+        const id = numbered[index] ?? null;
+        ids[position] = id;
+        if (id !== null) unstored?.add(group.key);
+      }
+    }
+    return ids;
+  };
+}
+
+/** Creates a function that names the day of each entry, and adds it to `days`. Entries of the same day follow each other. */
+function createDayNames(days: Map<string, AccountDay>): (entry: StatementEntry) => string {
+  let last: AccountDay = { accountId: '', date: '' };
+  let name = '';
+  return ({ movement: { account_id: accountId, date_issue: date } }) => {
+    if (accountId === last.accountId && date === last.date) return name;
+    last = { accountId, date };
+    name = dayKey(last);
+    days.set(name, last);
+    return name;
+  };
+}
+
+function groupEntries(
+  entries: readonly StatementEntry[],
+  dayOf: readonly string[],
+  isWanted: (position: number) => boolean,
+): Group[] {
+  const groups = new Map<string, Group>();
+  for (const [position, entry] of entries.entries()) {
+    if (!isWanted(position)) continue;
+    const day = dayOf[position] as string;
+    const key = groupKey(day, entry.movement.dc, entry.movement.amount);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { key, day, entries: [entry], positions: [position] });
+    else {
+      group.entries.push(entry);
+      group.positions.push(position);
+    }
+  }
+  return [...groups.values()];
+}
+
+const idOf = ({ movement, reference }: StatementEntry, number: number): string =>
+  formatStatementId(movement, { number, reference });
+
+function identifyGroup(
+  { entries }: Group,
+  { others, own, highest }: StoredGroup,
+  referencesChanged: boolean,
+): (string | null)[] {
+  const before = (entries[0]?.ordinal ?? 1) - 1;
+  // If nobody else has stored such a movement, this import has stored all the entries before.
+  if (others.length === 0) return entries.map((entry, index) => idOf(entry, before + index + 1));
+  const matches = matchEntries(entries.map(evidenceOf), others, {
+    matchedBefore: Math.max(0, before - own),
+    referencesChanged,
+  });
+  let last = Math.max(others.length + own, highest);
+  return entries.map((entry, index) => {
+    if (matches[index] !== null) return null;
+    last += 1;
+    return idOf(entry, last);
+  });
+}
+
+/**
+ * Days whose entries are all stored, by their count, while no reference is known: the bank has given them new references. A day
+ * with a single entry does not show that.
+ */
+function findDaysWithNewReferences(
+  groups: readonly Group[],
+  storedOf: (group: Group) => StoredGroup,
+): Set<string> {
+  const days = new Map<string, { entries: number; isChanged: boolean }>();
+  for (const group of groups) {
+    const day = days.get(group.day) ?? { entries: 0, isChanged: true };
+    day.entries += group.entries.length;
+    day.isChanged &&= hasNewReferences(group.entries, storedOf(group).others);
+    days.set(group.day, day);
+  }
+  return new Set(
+    [...days].filter(([, { entries, isChanged }]) => isChanged && entries > 1).map(([day]) => day),
+  );
+}
+
+function hasNewReferences(entries: readonly StatementEntry[], others: readonly Evidence[]): boolean {
+  if (others.length < entries.length) return false;
+  const known = new Set(others.map(({ reference }) => reference));
+  return entries.every((entry) => !known.has(evidenceOf(entry).reference));
+}
+
+const evidenceOf = ({ movement, reference }: StatementEntry): Evidence => ({
+  reference: shortenReference(reference),
+  balance: movement.balance,
+});

@@ -1,0 +1,217 @@
+import type { DataSource } from 'typeorm';
+import { createAccount } from '../customers/accounts.ts';
+import { createBatcher } from '../platform/batcher.ts';
+import { isConnectionError, isRetryableLockError } from '../platform/database/transaction.ts';
+import type { Log } from '../platform/log.ts';
+import type { ImportMetrics } from '../platform/metrics.ts';
+import { type Span, type Tracing, toSpanError } from '../platform/tracing/tracing.ts';
+import { isStatementFormat, type StatementFormats } from '../statements/formats.ts';
+import { UnreadableFileError } from '../statements/unreadable.ts';
+import { cutIntoChunks } from './chunks.ts';
+import { failUnreadable, giveUp, MAX_CRASHES } from './fail-import.ts';
+import { createAccountFinder, type KnownAccount, readAccountsOfImport } from './find-account.ts';
+import { createEntryIdentifier } from './identify-entries.ts';
+import { createMatcher } from './matching.ts';
+import { readPart, readParts } from './parts.ts';
+import { readStatementFile } from './read-file.ts';
+import { FORMATS, isFormatName } from './rows.ts';
+import {
+  type Chunk,
+  countRows,
+  createSourceAccounts,
+  ImportTakenOverError,
+  RemovalsChangedError,
+  storeChunk,
+} from './store-chunk.ts';
+import { UnorderedFileError } from './unique-ids.ts';
+
+export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
+
+/** Stores staged imports. Several may run at the same time, in any number of processes. */
+export interface Importer {
+  /**
+   * Stores the rest of the import, chunk by chunk.
+   * @param signal when aborted, the import is given back after the current chunk.
+   * @param again an earlier run of the same job did not end: this import may have crashed its process.
+   * @throws whatever MySQL throws. The import stays as it is and can be run again.
+   */
+  run(importId: string, signal: AbortSignal, again?: boolean): Promise<ImportOutcome>;
+}
+
+interface Unfinished {
+  id: string;
+  customer_id: string;
+  source_id: string | null;
+  format: string;
+  traceparent: string | null;
+  account_id: string | null;
+  profile: string | null;
+  create_accounts: number;
+  checkpoint: number;
+  crash_count: number;
+  removals: number;
+  removed_before: string | null;
+}
+
+const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
+const LOAD = `
+  SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.checkpoint,
+    i.crash_count, l.removals, l.removed_before
+  FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
+
+export function createImporter(options: {
+  database: DataSource;
+  formats: StatementFormats;
+  /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
+  wake: (webhookIds: readonly string[]) => Promise<void>;
+  log: Log;
+  metrics?: ImportMetrics;
+  tracing?: Tracing | undefined;
+}): Importer {
+  const { database, formats, wake, log, metrics, tracing } = options;
+  const matcher = createMatcher();
+
+  /** @throws {UnreadableFileError} when the file cannot be read. */
+  function readStatements(
+    { id, customer_id, format, account_id, profile, create_accounts }: Unfinished,
+    parts: AsyncIterable<Buffer>,
+    accounts: readonly KnownAccount[],
+  ) {
+    if (format !== 'auto' && !isStatementFormat(format)) {
+      throw new Error(`import ${id} has the unknown format ${format}`);
+    }
+    const findAccount = createAccountFinder({
+      customerId: customer_id,
+      accountId: account_id,
+      createAccounts: create_accounts === 1,
+      accounts,
+      addAccount: (account) => createAccount(database, account),
+    });
+    return readStatementFile(parts, { formats, format, profile, findAccount });
+  }
+
+  async function storeChunks(
+    { id: importId, format, source_id: sourceId }: Unfinished,
+    chunks: AsyncGenerator<Chunk, void>,
+    signal: AbortSignal,
+    started: number,
+  ): Promise<ImportOutcome> {
+    // Chunks are stored faster than a thousand webhooks are woken. Those that wait are woken together, each webhook once.
+    const wakeMatched = createBatcher(async (matched: readonly (readonly string[])[]) => {
+      await wake([...new Set(matched.flat())]).catch((err: unknown) =>
+        log.warn({ err, importId }, 'webhooks not woken'),
+      );
+      return [...matched];
+    });
+    const noteAccounts = createSourceAccounts(database, sourceId);
+    const storing = { database, matcher, identify: createEntryIdentifier(importId) };
+    // The next chunk is read and validated while MySQL stores this one.
+    for (let next = chunks.next(); ; ) {
+      const { value: chunk, done } = await next;
+      if (done) return 'done';
+      next = chunks.next();
+      // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
+      next.catch(() => {});
+      await noteAccounts(chunk);
+      const stored = await storeChunk(storing, chunk, performance.now() - started);
+      const woken = wakeMatched(stored.webhookIds);
+      metrics?.rows(countRows(chunk, stored));
+      if (chunk.last) {
+        metrics?.ended(format, 'done');
+        log.info({ importId, rows: chunk.to }, 'import done');
+      }
+      if (chunk.last || signal.aborted) await woken;
+      if (signal.aborted && !chunk.last) return 'given back';
+    }
+  }
+
+  /** @throws the error, unless it ends the import. */
+  async function endFailed({ id: importId, format }: Unfinished, error: unknown): Promise<ImportOutcome> {
+    if (error instanceof ImportTakenOverError) return 'nothing to do';
+    if (error instanceof UnreadableFileError) {
+      await failUnreadable(database, importId, error.message);
+      metrics?.ended(format, 'unreadable');
+      log.info({ importId }, 'import failed: its file cannot be read');
+      return 'done';
+    }
+    // Connection errors and lock errors are not caused by the import, and do not count as crashes.
+    if (!isConnectionError(error) && !isRetryableLockError(error))
+      await database.query(COUNT_CRASH, [importId]).catch(() => {});
+    throw error;
+  }
+
+  async function storeRest(
+    importId: string,
+    signal: AbortSignal,
+    { isUnordered }: { isUnordered: boolean },
+  ): Promise<ImportOutcome> {
+    const started = performance.now();
+    // In parallel: an import of one movement mostly waits for round trips to MySQL.
+    const [[unfinished], accounts, first] = await Promise.all([
+      database.query<Unfinished[]>(LOAD, [importId]),
+      readAccountsOfImport(database, importId),
+      readPart(database, importId, 0),
+    ]);
+    if (unfinished === undefined) return 'nothing to do';
+    if (unfinished.crash_count >= MAX_CRASHES) {
+      await giveUp(database, importId);
+      metrics?.ended(unfinished.format, 'given_up');
+      log.error({ importId }, 'import given up: it keeps failing at the same row');
+      return 'nothing to do';
+    }
+    const parts = readParts(database, importId, first);
+    const { format } = unfinished;
+    const rows = isFormatName(format) ? FORMATS[format](parts) : readStatements(unfinished, parts, accounts);
+    const chunks = cutIntoChunks(rows, {
+      id: importId,
+      customerId: unfinished.customer_id,
+      checkpoint: unfinished.checkpoint,
+      accounts: isFormatName(format) ? new Set(accounts.map(({ id }) => id)) : null,
+      isUnordered,
+      removedTime: {
+        // Of what was read at the same time, the oldest counts.
+        removals: Math.min(unfinished.removals, ...accounts.map(({ removals }) => removals)),
+        removedBefore: unfinished.removed_before,
+      },
+    });
+
+    const span = beginSpan(unfinished);
+    try {
+      const outcome = await storeChunks(unfinished, chunks, signal, started);
+      span?.end();
+      return outcome;
+    } catch (error) {
+      const isRepeated = error instanceof UnorderedFileError || error instanceof RemovalsChangedError;
+      span?.end(isRepeated ? undefined : toSpanError(error));
+      // The chunks before are stored. The rest is read with all counts kept.
+      if (error instanceof UnorderedFileError) return storeRest(importId, signal, { isUnordered: true });
+      // What was read of accounts and of stored movements is out of date. The rest is read and checked again.
+      if (error instanceof RemovalsChangedError) return storeRest(importId, signal, { isUnordered });
+      return await endFailed(unfinished, error);
+    }
+  }
+
+  /** The span of this run in the trace of the request, or of the collected file, that has brought the import. */
+  const beginSpan = ({ id, customer_id, format, traceparent }: Unfinished): Span | undefined =>
+    tracing?.begin({
+      name: 'process imports',
+      kind: 'consumer',
+      parent: traceparent,
+      attributes: {
+        'messaging.system': 'bullmq',
+        'messaging.destination.name': 'imports',
+        'messaging.operation.name': 'process',
+        'messaging.operation.type': 'process',
+        'ledgerbell.customer.id': Number(customer_id),
+        'ledgerbell.import.id': Number(id),
+        'ledgerbell.import.format': format,
+      },
+    });
+
+  return {
+    async run(importId, signal, again = false) {
+      if (again) await database.query(COUNT_CRASH, [importId]);
+      return storeRest(importId, signal, { isUnordered: false });
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { type Filter, matchesFilter } from '../deliveries/filters.ts';
+import { derivedRows, type Sql } from '../platform/database/transaction.ts';
+import type { ImportLock } from './import-locks.ts';
+
+/** Customers whose filters a process caches. */
+const CACHED_CUSTOMERS = 10_000;
+
+/** Number of movements of one import with the same account and direction. */
+export interface MovementCount {
+  customerId: string;
+  importId: string;
+  accountId: string;
+  dc: 'Debit' | 'Credit';
+  movements: number;
+}
+
+interface WebhookFilter extends Filter {
+  webhookId: string;
+}
+
+/** The deliveries and webhooks that counted movements match. */
+export interface Matches {
+  /** Number of deliveries by import. */
+  deliveries: ReadonlyMap<string, number>;
+  /** Number of matched movements by webhook, with the webhook's customer. */
+  webhooks: ReadonlyMap<string, { customerId: string; movements: number }>;
+}
+
+/** Finds the webhooks that new movements match. */
+export interface Matcher {
+  /** @param locks of the customers. They keep the filters from changing until the transaction ends. */
+  match(sql: Sql, locks: ReadonlyMap<string, ImportLock>, counts: readonly MovementCount[]): Promise<Matches>;
+}
+
+/** A paused webhook matches too: its deliveries are pending until it is active again. OPERATIONAL ones match no movement. Index: webhooks_customer. */
+const READ_FILTERS = `
+  SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
+  WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event <> 'OPERATIONAL' ORDER BY id`;
+
+/**
+ * One statement for many webhooks, however many movements matched: an import pays no more than this for deliveries. import_locks is
+ * updated before. previous_through takes the old value of matched_through. MySQL and MariaDB assign in this order, but do not promise
+ * it for an UPDATE of several tables. In the other order only a shortcut would be lost: a run would search the gap that
+ * previous_through lets it skip.
+ */
+const ADVANCE_BACKLOGS = (webhooks: number) => `
+  UPDATE webhook_backlogs b
+  JOIN (${derivedRows(['webhook_id', 'matched', 'matched_after'], webhooks)}) r ON r.webhook_id = b.webhook_id
+  JOIN import_locks l ON l.customer_id = b.customer_id
+  SET b.previous_through = b.matched_through, b.matched_after = r.matched_after, b.matched_through = l.last_transaction_id,
+    b.matched_count = b.matched_count + r.matched`;
+
+const BACKLOGS_PER_STATEMENT = 500;
+
+/** Caches filters per process. `filters_version`, read with the lock, shows whether they are still current. */
+export function createMatcher(): Matcher {
+  const cache = new Map<string, { version: number; filters: readonly WebhookFilter[] }>();
+
+  async function readFilters(sql: Sql, locks: ReadonlyMap<string, ImportLock>): Promise<void> {
+    const stale = [...locks].filter(([id, { filtersVersion }]) => cache.get(id)?.version !== filtersVersion);
+    if (stale.length === 0) return;
+    const customerIds = stale.map(([id]) => id);
+    const rows = await sql.query<(WebhookFilter & { customer_id: string })[]>(READ_FILTERS, [customerIds]);
+    for (const [id, { filtersVersion: version }] of stale) {
+      cache.delete(id);
+      cache.set(id, { version, filters: rows.filter(({ customer_id }) => customer_id === id) });
+    }
+    for (const oldest of cache.keys()) {
+      if (cache.size <= CACHED_CUSTOMERS) return;
+      if (!locks.has(oldest)) cache.delete(oldest);
+    }
+  }
+
+  return {
+    async match(sql, locks, counts) {
+      await readFilters(sql, locks);
+      const deliveries = new Map<string, number>();
+      const webhooks = new Map<string, { customerId: string; movements: number }>();
+      for (const { customerId, importId, accountId, dc, movements } of counts) {
+        for (const filter of cache.get(customerId)?.filters ?? []) {
+          if (!matchesFilter(filter, { account_id: accountId, dc })) continue;
+          deliveries.set(importId, (deliveries.get(importId) ?? 0) + movements);
+          const matched = webhooks.get(filter.webhookId)?.movements ?? 0;
+          webhooks.set(filter.webhookId, { customerId, movements: matched + movements });
+        }
+      }
+      return { deliveries, webhooks };
+    },
+  };
+}
+
+/** Adds matched movements to the backlogs of their webhooks, in the transaction that stores them. */
+export async function advanceBacklogs(
+  sql: Sql,
+  locks: ReadonlyMap<string, ImportLock>,
+  { webhooks }: Matches,
+): Promise<void> {
+  // In primary key order, like every statement that locks these rows.
+  const rows = [...webhooks]
+    .map(([webhookId, { customerId, movements }]) => [webhookId, movements, locks.get(customerId)?.newest])
+    .sort(([one], [other]) => Number(one) - Number(other));
+  for (let start = 0; start < rows.length; start += BACKLOGS_PER_STATEMENT) {
+    const part = rows.slice(start, start + BACKLOGS_PER_STATEMENT);
+    await sql.query(ADVANCE_BACKLOGS(part.length), part.flat());
+  }
+}

@@ -1,0 +1,126 @@
+import { isUtf8 } from 'node:buffer';
+import type { AccountReference, MinorUnits } from '../statements/statement.ts';
+import type { Movement } from './movement.ts';
+
+/** A statement that begins: what it says about its account, and the account that was found, or why there is none. */
+export interface BegunStatement {
+  format: string;
+  /** The name of its file within a zip; null: it did not come in a zip. */
+  file: string | null;
+  reference: AccountReference;
+  account: FoundAccount;
+}
+
+/** An account of the customer that a statement is about; or why there is none, as a sentence for the sender. */
+export type FoundAccount = { id: string; currency: string } | { problem: string };
+
+/** The balances of a statement as the file has them, and the sums of its booked entries. */
+export interface StatementTotals {
+  opening: MinorUnits | null;
+  credits: MinorUnits;
+  debits: MinorUnits;
+  closing: MinorUnits | null;
+  /** By how much the closing balance is more than the opening balance and the entries give; null if one of them is missing. */
+  difference: MinorUnits | null;
+}
+
+/**
+ * What a line of an import gives. `value` is a movement that is parsed and not validated yet. `movement` is one of a statement, with
+ * its account and its amounts in their form and its texts cut to their lengths, and `reference` is what the bank calls it. `issue` says
+ * why a row could not be read; null: an earlier issue says it for this row too. A `warning`, the beginning of a `statement` and its
+ * `totals` at its end are no rows.
+ */
+export type Row =
+  | { line: number; value: unknown }
+  | { line: number; movement: Movement; reference: string | null }
+  | { line: number; issue: string | null; path?: string }
+  | { line: number; warning: string }
+  | { line: number; statement: BegunStatement }
+  | { line: number; totals: StatementTotals };
+
+/** Reads staged bytes part by part and yields their rows. */
+export type Reader = (parts: AsyncIterable<Buffer>) => AsyncIterable<Row[]>;
+
+/** A movement takes a few hundred bytes. The limit keeps a line without an end from filling the memory. */
+const MAX_LINE_BYTES = 64 * 1024;
+/** Rows yielded at a time. The rows of a whole part would live long enough to fill the heap's old space with garbage. */
+const ROWS_AT_A_TIME = 250;
+const NEWLINE = 0x0a;
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
+/**
+ * Reads newline-delimited JSON (https://github.com/ndjson/ndjson-spec): one value per line. Blank lines are skipped. A line that is
+ * not JSON, not UTF-8 or longer than 64 KiB yields an issue, and the other lines are still read.
+ */
+export async function* readNdjson(parts: AsyncIterable<Buffer>): AsyncGenerator<Row[]> {
+  let line = 0;
+  let carried: Buffer[] = [];
+  let carriedBytes = 0;
+
+  const carry = (part: Buffer) => {
+    // Beyond the limit only the length is kept, since the line is rejected anyway.
+    if (carriedBytes <= MAX_LINE_BYTES) carried.push(part);
+    carriedBytes += part.length;
+  };
+  const endLine = (rows: Row[]) => {
+    line += 1;
+    const row =
+      carriedBytes > MAX_LINE_BYTES
+        ? { line, issue: `the line is longer than ${MAX_LINE_BYTES / 1024} KiB` }
+        : parseLine(line, carried.length === 1 && carried[0] ? carried[0] : Buffer.concat(carried));
+    if (row !== null) rows.push(row);
+    carried = [];
+    carriedBytes = 0;
+  };
+
+  for await (const part of parts) {
+    let rows: Row[] = [];
+    let start = 0;
+    for (;;) {
+      const end = part.indexOf(NEWLINE, start);
+      if (end === -1) break;
+      carry(part.subarray(start, end));
+      endLine(rows);
+      start = end + 1;
+      if (rows.length >= ROWS_AT_A_TIME) {
+        yield rows;
+        rows = [];
+      }
+    }
+    if (start < part.length) carry(part.subarray(start));
+    yield rows;
+  }
+  if (carriedBytes > 0) {
+    const rows: Row[] = [];
+    endLine(rows);
+    yield rows;
+  }
+}
+
+function parseLine(line: number, bytes: Buffer): Row | null {
+  if (!isUtf8(bytes)) return { line, issue: 'the line is not valid UTF-8' };
+  const text = line === 1 ? bytes.toString('utf8').replace(BYTE_ORDER_MARK, '') : bytes.toString('utf8');
+  if (text.trim() === '') return null;
+  try {
+    return { line, value: JSON.parse(text) };
+  } catch {
+    return { line, issue: 'the line is not valid JSON' };
+  }
+}
+
+/** Reads `{ "transactions": [ … ] }`, which was validated before it was accepted. `line` is the position in the array, from 1. */
+export async function* readJson(parts: AsyncIterable<Buffer>): AsyncGenerator<Row[]> {
+  const bytes: Buffer[] = [];
+  for await (const part of parts) bytes.push(part);
+  // TextDecoder removes a byte order mark, as it did when the body was validated.
+  const text = new TextDecoder().decode(Buffer.concat(bytes));
+  const { transactions } = JSON.parse(text) as { transactions: unknown[] };
+  yield transactions.map((value, index) => ({ line: index + 1, value }));
+}
+
+/** The formats of imports, by the name that is stored in `imports.format`. */
+export const FORMATS = { json: readJson, ndjson: readNdjson } satisfies Record<string, Reader>;
+
+export type FormatName = keyof typeof FORMATS;
+
+export const isFormatName = (name: string): name is FormatName => Object.hasOwn(FORMATS, name);

@@ -1,0 +1,160 @@
+import type {
+  AccountReference,
+  Balance,
+  Entry,
+  MinorUnits,
+  StatementEvent,
+} from '../statements/statement.ts';
+import { formatAmount } from '../statements/values.ts';
+import type { Movement } from './movement.ts';
+import type { BegunStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
+
+/** Turns what a statement file says into the rows of an import: finds the accounts, works out balances, and checks them. */
+
+/** Finds the account that a statement names. */
+export type FindAccount = (reference: AccountReference) => Promise<FoundAccount>;
+
+/** The lengths that a movement's texts may have. */
+const LIMITS = { code: 64, description: 4_000, name: 255, opponent_id: 64, opponent_iban: 64 } as const;
+
+interface OpenStatement {
+  line: number;
+  account: FoundAccount;
+  opening: Balance | null;
+  /** The balance after the entries so far; null if the opening balance is not known. */
+  balance: MinorUnits | null;
+  credits: MinorUnits;
+  debits: MinorUnits;
+  /** Entries that could not be read. What they would change is not in `balance`. */
+  unread: number;
+  entries: number;
+}
+
+/** Yields the rows of a file, in its order. Every entry gives one row; pending entries give none. */
+export async function* readStatementRows(
+  events: AsyncIterable<StatementEvent[]>,
+  findAccount: FindAccount,
+  { format, file }: Pick<BegunStatement, 'format' | 'file'>,
+): AsyncGenerator<Row[]> {
+  let statement: OpenStatement | null = null;
+  for await (const group of events) {
+    const rows: Row[] = [];
+    for (const event of group) {
+      switch (event.type) {
+        case 'statement': {
+          statement = await openStatement(event, findAccount);
+          const { line, account: reference } = event;
+          rows.push({ line, statement: { format, file, reference, account: statement.account } });
+          break;
+        }
+        case 'entry':
+          readEntry(event.entry, statement, rows);
+          break;
+        case 'issue':
+          if (statement !== null) statement.unread += 1;
+          rows.push({ line: event.line, path: event.path, issue: event.message });
+          break;
+        case 'warning':
+          rows.push({ line: event.line, warning: event.message });
+          break;
+        case 'end':
+          if (statement !== null) rows.push(...endStatement(statement, event));
+          statement = null;
+      }
+    }
+    yield rows;
+  }
+}
+
+async function openStatement(
+  { line, account, opening }: Extract<StatementEvent, { type: 'statement' }>,
+  findAccount: FindAccount,
+): Promise<OpenStatement> {
+  const found = await findAccount(account);
+  const balance = opening?.amount ?? null;
+  return { line, account: found, opening, balance, credits: 0n, debits: 0n, unread: 0, entries: 0 };
+}
+
+/** Adds the rows of an entry to `rows`. */
+function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): void {
+  if (entry.status === 'pending') return;
+  const { line } = entry;
+  if (statement === null) {
+    rows.push({ line, path: 'account', issue: 'the entry belongs to no statement' });
+    return;
+  }
+  statement.entries += 1;
+  if (entry.dc === 'Credit') statement.credits += entry.amount;
+  else statement.debits += entry.amount;
+  if (statement.balance !== null) {
+    statement.balance += entry.dc === 'Credit' ? entry.amount : -entry.amount;
+  }
+  const { account } = statement;
+  if ('problem' in account) {
+    // One message is enough for all entries of the statement.
+    rows.push({ line, path: 'account', issue: statement.entries === 1 ? account.problem : null });
+    return;
+  }
+  if (entry.currency !== null && entry.currency !== account.currency) {
+    const issue = `is ${entry.currency}, and the account is kept in ${account.currency}`;
+    rows.push({ line, path: 'currency', issue });
+    return;
+  }
+  const balance = entry.balance ?? statement.balance;
+  const movement: Movement = {
+    account_id: account.id,
+    dc: entry.dc,
+    amount: formatAmount(entry.amount),
+    balance: balance === null ? null : formatAmount(balance),
+    date_issue: entry.date,
+    unique_id: null,
+    code: fitText('code', entry.code, line, rows),
+    description: fitText('description', entry.description, line, rows),
+    name: fitText('name', entry.name, line, rows),
+    opponent_id: fitText('opponent_id', entry.opponentId, line, rows),
+    opponent_iban: fitText('opponent_iban', entry.opponentIban, line, rows),
+  };
+  rows.push({ line, movement, reference: entry.reference });
+}
+
+type TextName = keyof typeof LIMITS;
+
+/** A movement must not be lost because a bank writes long texts: they are cut, with a warning. Blank ones are left out. */
+function fitText(name: TextName, text: string | null, line: number, rows: Row[]): string | null {
+  if (text === null) return null;
+  const whole = text.trim();
+  if (whole === '') return null;
+  if (whole.length <= LIMITS[name]) return whole;
+  const warning = `${name} is longer than ${LIMITS[name]} characters. The rest of it is not stored.`;
+  rows.push({ line, warning });
+  return whole.slice(0, LIMITS[name]).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+function endStatement(
+  statement: OpenStatement,
+  { line, closing }: Extract<StatementEvent, { type: 'end' }>,
+): Row[] {
+  const { opening, balance, credits, debits } = statement;
+  const difference = balance === null || closing === null ? null : closing.amount - balance;
+  const totals = {
+    opening: opening?.amount ?? null,
+    credits,
+    debits,
+    closing: closing?.amount ?? null,
+    difference,
+  };
+  return [...warnOfDifference(statement, totals), { line, totals }];
+}
+
+/** A difference costs no movement, but somebody should look at it. */
+function warnOfDifference(
+  { line, balance, unread }: OpenStatement,
+  { opening, closing, difference }: StatementTotals,
+): Row[] {
+  if (opening === null || balance === null || closing === null || !difference) return [];
+  const because = unread === 0 ? '' : ` ${unread} of its entries could not be read.`;
+  const warning =
+    `The closing balance is ${formatAmount(closing)}, but the opening balance ${formatAmount(opening)} ` +
+    `and the entries give ${formatAmount(balance)}: a difference of ${formatAmount(difference)}.${because}`;
+  return [{ line, warning }];
+}

@@ -1,0 +1,180 @@
+import { type Caller, maySee } from '../customers/caller.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import type { ZoneOffset } from '../platform/moment.ts';
+import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
+import { conditions, type Listing, NEAR_PAGES } from './listing.ts';
+import { type Place, seek } from './segments.ts';
+
+/** A movement and its account, as they are read. */
+export interface ListedTransaction {
+  id: string;
+  account_id: string;
+  name: string | null;
+  dc: 'Debit' | 'Credit';
+  code: string | null;
+  amount: string;
+  balance: string | null;
+  description: string | null;
+  date_issue: string;
+  date_readed: string;
+  opponent_id: string | null;
+  opponent_iban: string | null;
+  unique_id: string;
+  account: ListedAccount;
+}
+
+export interface Page {
+  transactions: ListedTransaction[];
+  /** The id of the page's last movement. null: no movement follows. */
+  next: string | null;
+}
+
+const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, t.description, t.date_issue,
+  CONCAT(DATE_FORMAT(t.date_readed + INTERVAL ? MINUTE, '%Y-%m-%d %H:%i:%s'), ?) AS date_readed,
+  t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
+
+/**
+ * Lists movements. The cost of a page depends on its rows and not on the position of the cursor, because both listings walk an
+ * index in order of id. The index is forced: if the optimiser chose a date index instead, it would have to sort.
+ * @param known the listing's accounts, if they have been read already.
+ */
+export async function listTransactions(
+  sql: Sql,
+  listing: Listing,
+  zone: ZoneOffset,
+  known?: ReadonlyMap<string, ListedAccount>,
+): Promise<Page> {
+  const rows = await readPage(sql, listing, zone);
+  const page = rows.slice(0, listing.perPage);
+  const accounts = known ?? (await readAccounts(sql, listing.customerId, page));
+  const next = rows.length > listing.perPage ? (page.at(-1)?.id ?? null) : null;
+  const transactions = page.flatMap((row) => addAccount(row, accounts) ?? []);
+  return { transactions, next };
+}
+
+/** Reads one movement. @returns null when the caller cannot see it. Index: the primary key. */
+export async function findTransaction(
+  sql: Sql,
+  caller: Caller,
+  id: string,
+  zone: ZoneOffset,
+): Promise<ListedTransaction | null> {
+  const [row] = await sql.query<Row[]>(
+    `SELECT ${COLUMNS} FROM transactions t WHERE t.id = ? AND t.customer_id = ?`,
+    [zone.minutes, zone.text, id, caller.customerId],
+  );
+  if (row === undefined || !maySee(caller, row.account_id)) return null;
+  const accounts = await readAccounts(sql, caller.customerId, [row]);
+  return addAccount(row, accounts) ?? null;
+}
+
+function addAccount(row: Row, accounts: ReadonlyMap<string, ListedAccount>): ListedTransaction | undefined {
+  const account = accounts.get(row.account_id);
+  // Changes the row in place: copying a thousand of them costs as much as rendering them.
+  return account && Object.assign(row, { account });
+}
+
+type Row = Omit<ListedTransaction, 'account'>;
+
+/**
+ * Reads a page, and one row more to know whether there is a next page.
+ *
+ * A far page is found with `seek`. Other pages are searched from where the listing begins, to at most one page beyond their own
+ * end. The search succeeds if nearly all movements lie between the dates, as they do after a cursor. If it fails, the dates are
+ * turned into a range of ids, whose cost grows with the number of days and accounts.
+ */
+async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Row[]> {
+  const { starts, ends, page, perPage } = listing;
+  const range = await findIdRange(sql, listing);
+  if (range === null) return [];
+  if (page > NEAR_PAGES) return readFarPage(sql, listing, await seek(sql, listing, range), zone);
+  const offset = (page - 1) * perPage;
+  if (starts === null && ends === null) return readRows(sql, listing, { range, offset }, zone);
+  const ahead = await lookAhead(sql, listing, range);
+  if (ahead === null || (ahead.date_issue >= (starts ?? '') && (ends === null || ahead.date_issue <= ends))) {
+    const near = { range: { ...range, last: ahead?.id ?? range.last }, offset };
+    const rows = await readRows(sql, listing, near, zone);
+    if (ahead === null || rows.length > perPage) return rows;
+  }
+  const narrowed = await narrowToDates(sql, listing, range);
+  return narrowed === null ? [] : readRows(sql, listing, { range: narrowed, offset }, zone);
+}
+
+/** If the page may be the last one, the range is narrowed to the dates, so that the walk ends there. */
+async function readFarPage(sql: Sql, listing: Listing, place: Place, zone: ZoneOffset): Promise<Row[]> {
+  const { starts, ends } = listing;
+  if (place.full || (starts === null && ends === null)) return readRows(sql, listing, place, zone);
+  const range = await narrowToDates(sql, listing, place.range);
+  return range === null ? [] : readRows(sql, listing, { ...place, range }, zone);
+}
+
+/** Finds the first movement after the next page, ignoring dates. Reads the index only. @returns null when there is none. */
+async function lookAhead(sql: Sql, listing: Listing, range: IdRange) {
+  const { index, where, values } = conditions({ ...listing, starts: null, ends: null }, range);
+  const [row] = await sql.query<{ id: string; date_issue: string }[]>(
+    `SELECT t.id, t.date_issue FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT 1 OFFSET ?`,
+    [...values, (listing.page + 1) * listing.perPage],
+  );
+  return row ?? null;
+}
+
+async function readRows(
+  sql: Sql,
+  listing: Listing,
+  { range, offset }: Pick<Place, 'range' | 'offset'>,
+  zone: ZoneOffset,
+): Promise<Row[]> {
+  const { index, where, values } = conditions(listing, range);
+  if (offset === 0) {
+    return sql.query<Row[]>(
+      `SELECT ${COLUMNS} FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT ?`,
+      [zone.minutes, zone.text, ...values, listing.perPage + 1],
+    );
+  }
+  // Rows before the page are skipped in the index. Only the rows of the page are read completely.
+  const ids = await sql.query<{ id: string }[]>(
+    `SELECT t.id FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT ? OFFSET ?`,
+    [...values, listing.perPage + 1, offset],
+  );
+  if (ids.length === 0) return [];
+  return sql.query<Row[]>(`SELECT ${COLUMNS} FROM transactions t WHERE t.id IN (?) ORDER BY t.id`, [
+    zone.minutes,
+    zone.text,
+    ids.map(({ id }) => id),
+  ]);
+}
+
+/** An account as the API returns it with each of its movements. */
+export interface ListedAccount {
+  id: number;
+  title: string;
+  bank_id: number;
+  bank: { id: number; name: string };
+}
+
+const ACCOUNTS = `
+  SELECT a.id, a.title, a.bank_id, b.name AS bank_name FROM accounts a JOIN banks b ON b.id = a.bank_id
+  WHERE a.id IN (?) AND a.customer_id = ?`;
+
+/**
+ * Reads the accounts of these rows, by id. They are not joined to the movements, because the movements of a page have only a few
+ * accounts. Accounts of another customer are left out.
+ */
+export async function readAccounts(
+  sql: Sql,
+  customerId: string,
+  rows: readonly { account_id: string }[],
+): Promise<Map<string, ListedAccount>> {
+  if (rows.length === 0) return new Map();
+  const ids = [...new Set(rows.map(({ account_id }) => account_id))];
+  const found = await sql.query<{ id: string; title: string; bank_id: string; bank_name: string }[]>(
+    ACCOUNTS,
+    [ids, customerId],
+  );
+  return new Map(
+    found.map(({ id, title, bank_id, bank_name }) => [
+      id,
+      { id: Number(id), title, bank_id: Number(bank_id), bank: { id: Number(bank_id), name: bank_name } },
+    ]),
+  );
+}

@@ -1,0 +1,217 @@
+import type { LookupAddress, LookupAllOptions } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import { readFileSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+
+/** Resolves names to addresses without libuv's thread pool. */
+
+/** Less than the 5 s that connecting may take (post.ts), so that the attempt log names DNS and not the connection. Milliseconds. */
+const TIMEOUT = 4_000;
+
+/** Customers choose the names, so the cache is bounded. */
+const MAX_NAMES = 10_000;
+
+/** What `localhost` names always resolve to (RFC 6761, section 6.3). */
+const LOOPBACK: LookupAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+/**
+ * Resolves a name to all its addresses. `dns.lookup` has this type.
+ * The error has the code `ENOTFOUND` when the name has no address, and another one when DNS failed.
+ */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface ResolverOptions extends Partial<DnsQueryOptions> {
+  /** Read again whenever it changes. */
+  hostsFile?: string;
+  /** How many names are cached. */
+  maxNames?: number;
+  /** A clock that never goes back, in milliseconds. */
+  now?: () => number;
+}
+
+/**
+ * Creates a replacement for `dns.lookup`, which has two threads for all names: two names whose DNS servers do not answer would
+ * delay every new connection of the process.
+ *
+ * Looks in the hosts file, then asks DNS for A and AAAA together. An answer is cached for its TTL (1 s to 5 min), a failure
+ * for 2 s. Simultaneous lookups of one name share one query. IPv4 addresses come first. The search domains of
+ * /etc/resolv.conf are not applied.
+ *
+ * Errors: `ENOTFOUND` when the name has neither A nor AAAA; `EAI_AGAIN` when DNS failed or did not answer within `timeout`.
+ */
+export function createResolver({
+  servers,
+  hostsFile = '/etc/hosts',
+  timeout = TIMEOUT,
+  maxNames = MAX_NAMES,
+  now = () => performance.now(),
+}: ResolverOptions = {}): Resolve {
+  const hosts = createHostsFile(hostsFile);
+  const cache = new Map<string, { answer: Promise<DnsAnswer>; expires: number }>();
+
+  function queryOnce(name: string): Promise<DnsAnswer> {
+    const known = cache.get(name);
+    if (known !== undefined && known.expires > now()) return known.answer;
+    const answer = queryDns(name, { servers, timeout });
+    const entry = { answer, expires: Number.POSITIVE_INFINITY };
+    void answer.then(({ ttl }) => {
+      entry.expires = now() + ttl;
+    });
+    cache.delete(name); // Setting it again makes it the newest: a Map keeps the order of insertion.
+    cache.set(name, entry);
+    const [oldest = name] = cache.keys();
+    if (cache.size > maxNames) cache.delete(oldest);
+    return answer;
+  }
+
+  async function find(name: string): Promise<Omit<DnsAnswer, 'ttl'>> {
+    const family = isIP(name);
+    if (family !== 0) return { addresses: [{ address: name, family }], error: null };
+    const listed = hosts(name);
+    if (listed !== undefined) return { addresses: listed, error: null };
+    if (name === 'localhost' || name.endsWith('.localhost')) return { addresses: LOOPBACK, error: null };
+    return queryOnce(name);
+  }
+
+  return (hostname, options, callback) => {
+    const name = normalizeName(hostname);
+    const only = Number(String(options.family ?? 0).replace('IPv', ''));
+    void find(name).then(({ addresses, error }) => {
+      const wanted = addresses.filter(({ family }) => only === 0 || family === only);
+      callback(wanted.length > 0 ? null : (error ?? noAddress(name)), wanted);
+    });
+  };
+}
+
+/** Asks DNS for the addresses of one name. */
+
+const SECOND = 1_000;
+
+/** How long each DNS server has for its first try. c-ares doubles it for each further round. Milliseconds. */
+const FIRST_TRY = 1 * SECOND;
+const TRIES = 3;
+
+/** With a TTL of 0, DNS would be asked before every connection. A very long one would keep a mistake for days. */
+const MIN_TTL = 1 * SECOND;
+const MAX_TTL = 300 * SECOND;
+/** Node does not report the TTL of a negative answer. Shorter than the first opening of a circuit, which lasts at least 4 s. */
+const FAILURE_TTL = 2 * SECOND;
+
+/** An answer over TCP has room for thousands of addresses, and the owner of the name decides how many there are. */
+const MAX_ADDRESSES_PER_FAMILY = 16;
+
+/** Errors of c-ares that mean "there is no such address" and not "DNS failed". */
+const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
+
+export interface DnsAnswer {
+  addresses: LookupAddress[];
+  /** Null exactly when there are addresses. Otherwise `ENOTFOUND` (no A and no AAAA) or `EAI_AGAIN` (DNS failed). */
+  error: NodeJS.ErrnoException | null;
+  /** How long this may be used, in milliseconds. */
+  ttl: number;
+}
+
+export interface DnsQueryOptions {
+  /** DNS servers, each an address with an optional port; undefined: those of /etc/resolv.conf. */
+  servers: readonly string[] | undefined;
+  /** After this many milliseconds, a query that has not been answered fails. */
+  timeout: number;
+}
+
+/**
+ * Asks for A and AAAA together. If one of them fails, the other one is the answer. Never rejects: a failure is in `error`.
+ *
+ * Each query has a c-ares channel of its own, which takes about 30 µs. It can be cancelled alone, follows changes of
+ * /etc/resolv.conf, has its own source port (RFC 5452), and gets no shorter timeout because other names were answered quickly.
+ */
+export async function queryDns(name: string, { servers, timeout }: DnsQueryOptions): Promise<DnsAnswer> {
+  const resolver = new Resolver({ timeout: FIRST_TRY, tries: TRIES });
+  if (servers !== undefined) resolver.setServers(servers);
+  const deadline = setTimeout(() => resolver.cancel(), timeout);
+  const results = await Promise.allSettled([
+    resolver.resolve4(name, { ttl: true }),
+    resolver.resolve6(name, { ttl: true }),
+  ]);
+  clearTimeout(deadline);
+
+  const records = results.flatMap((result) =>
+    result.status === 'fulfilled' ? result.value.slice(0, MAX_ADDRESSES_PER_FAMILY) : [],
+  );
+  if (records.length > 0) {
+    const ttl = Math.min(...records.map((record) => record.ttl)) * SECOND;
+    return {
+      addresses: records.map(({ address }) => ({ address, family: isIP(address) })),
+      error: null,
+      ttl: Math.min(Math.max(ttl, MIN_TTL), MAX_TTL),
+    };
+  }
+  const failure = results
+    .map((result) => (result.status === 'rejected' ? codeOf(result.reason) : 'ENODATA'))
+    .find((code) => !NO_ADDRESS.has(code));
+  const error = failure === undefined ? noAddress(name) : dnsFailure(name, failure);
+  return { addresses: [], error, ttl: FAILURE_TTL };
+}
+
+/** The error for a name without addresses, with the code that `dns.lookup` uses. */
+export function noAddress(name: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${name} has no address in DNS`), { code: 'ENOTFOUND' });
+}
+
+function dnsFailure(name: string, code: string): NodeJS.ErrnoException {
+  const reason = code === 'ECANCELLED' ? 'ETIMEOUT' : code; // Only the deadline cancels.
+  return Object.assign(new Error(`DNS gave no answer for ${name} (${reason})`), { code: 'EAI_AGAIN' });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
+/** Finds the addresses that the hosts file lists for a normalized name; undefined when it lists none. */
+export type HostsFile = (name: string) => LookupAddress[] | undefined;
+
+/** Reads a hosts file (hosts(5)), and again whenever it has changed. A file that cannot be read lists no names. */
+export function createHostsFile(path: string): HostsFile {
+  let hosts = new Map<string, LookupAddress[]>();
+  let version = '';
+  return (name) => {
+    try {
+      // Takes a few µs, and only before a new connection. The asynchronous call would wait for libuv's thread pool.
+      const { ino, size, ctimeMs } = statSync(path);
+      if (version !== `${ino} ${size} ${ctimeMs}`) {
+        hosts = parseHosts(readFileSync(path, 'utf8'));
+        version = `${ino} ${size} ${ctimeMs}`;
+      }
+    } catch {
+      hosts = new Map();
+      version = '';
+    }
+    return hosts.get(name);
+  };
+}
+
+/** In lower case and without the final dot, which only says that the name is complete. */
+export function normalizeName(name: string): string {
+  return name.toLowerCase().replace(/\.+$/, '');
+}
+
+function parseHosts(text: string): Map<string, LookupAddress[]> {
+  const hosts = new Map<string, LookupAddress[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    const family = isIP(address);
+    if (family === 0) continue;
+    for (const name of names.map(normalizeName)) {
+      const addresses = hosts.get(name) ?? [];
+      addresses.push({ address, family });
+      hosts.set(name, addresses);
+    }
+  }
+  return hosts;
+}

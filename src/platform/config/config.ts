@@ -1,0 +1,242 @@
+import * as v from 'valibot';
+import { isLoopback, parseCidrs } from '../addresses/ip-ranges.ts';
+import { parseOffset, type ZoneOffset } from '../moment.ts';
+import { ConfigError, parsedBy } from './config-error.ts';
+import { OPS_WEBHOOK_VARIABLES, type OpsWebhook, readOpsWebhook } from './ops-webhook.ts';
+import { RETENTION_VARIABLES, type Retention, readRetention } from './retention-days.ts';
+import { nameSource, readSecretFiles } from './secret-files.ts';
+import { parseMysqlUrl, parseRedisUrl } from './server-urls.ts';
+import { readTracesConfig, type TracesConfig } from './traces-config.ts';
+
+export { ConfigError, type Retention };
+
+/** All settings from the environment, read once and passed down. A URL that is `undefined` means an embedded server. */
+export interface Config {
+  port: number;
+  host: string;
+  databaseUrl: string | undefined;
+  redisUrl: string | undefined;
+  dataDir: string;
+  /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
+  secretKey: string | undefined;
+  /** Keys that open what was sealed with them, and never seal. */
+  previousSecretKeys: string[];
+  zone: ZoneOffset;
+  /** The address of the operators' listener. It is loopback unless `admin` is set. */
+  opsHost: string;
+  /** `undefined`: the port after `port`, or any free one. */
+  opsPort: number | undefined;
+  admin: { user: string; password: string } | undefined;
+  opsWebhook: OpsWebhook | undefined;
+  /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: string[];
+  allowPrivateEndpoints: string[];
+  notificationEncoding: 'json' | 'form';
+  /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
+  rateLimit: number;
+  /** A folder with profiles of CSV and XLSX files, beside those of this project. */
+  profilesDir: string | undefined;
+  /** The folder below which each customer has one for its folder sources, named by the customer's id. */
+  sourcesDir: string | undefined;
+  retention: Retention;
+  logLevel: (typeof LOG_LEVELS)[number];
+  /** Whether jobs can be retried and removed on the dashboard. */
+  queueDashboard: 'read-only' | 'writable';
+  /** Whether private servers may be started in place of missing URLs. */
+  embedded: 'auto' | 'never';
+  install: 'auto' | 'never';
+  /** `undefined`: traces are off. */
+  traces: TracesConfig | undefined;
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+const PORT_RANGE = 'must be a port from 0 (any free one) to 65535';
+
+const port = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,5}$/, PORT_RANGE),
+  v.transform(Number),
+  v.maxValue(65_535, PORT_RANGE),
+);
+
+/** A text that the parser accepts, unparsed. */
+const acceptedBy = (parse: (text: string) => unknown) =>
+  v.pipe(
+    v.string(),
+    parsedBy((text) => {
+      parse(text);
+      return text;
+    }),
+  );
+
+const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text);
+const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
+
+const Environment = v.object({
+  PORT: v.optional(port, '3000'),
+  HOST: v.optional(v.string(), '127.0.0.1'),
+  DATABASE_URL: v.optional(acceptedBy(parseMysqlUrl)),
+  REDIS_URL: v.optional(acceptedBy(parseRedisUrl)),
+  DATA_DIR: v.optional(v.string(), './.data'),
+  SECRET_KEY: v.optional(
+    v.pipe(
+      v.string(),
+      v.check(isKey, 'must be 32 bytes in base64 (44 characters; make one with: openssl rand -base64 32)'),
+    ),
+  ),
+  SECRET_KEY_PREVIOUS: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform((text) => text.split(',').map((key) => key.trim())),
+      v.everyItem(isKey, 'must be one or more keys of 32 bytes in base64, separated by commas'),
+    ),
+  ),
+  TIME_ZONE_OFFSET: v.optional(v.pipe(v.string(), parsedBy(parseOffset)), '+03'),
+  OPS_HOST: v.optional(v.string(), '127.0.0.1'),
+  OPS_PORT: v.optional(port),
+  // Basic auth cannot carry a colon in the name (RFC 7617, section 2).
+  ADMIN_USER: v.optional(v.pipe(v.string(), v.excludes(':', 'must be a name without a colon'))),
+  ADMIN_PASSWORD: v.optional(v.string()),
+  ...OPS_WEBHOOK_VARIABLES,
+  TRUSTED_PROXIES: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
+  ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
+  NOTIFICATION_ENCODING: v.optional(v.picklist(['json', 'form'], 'must be json or form'), 'json'),
+  RATE_LIMIT: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,7}$/, RATE_LIMIT_RANGE),
+      v.transform(Number),
+      v.maxValue(1_000_000, RATE_LIMIT_RANGE),
+    ),
+    '1000',
+  ),
+  PROFILES_DIR: v.optional(v.string()),
+  SOURCES_DIR: v.optional(v.string()),
+  ...RETENTION_VARIABLES,
+  LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
+  QUEUE_DASHBOARD: v.optional(
+    v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
+    'read-only',
+  ),
+  EMBEDDED: v.optional(v.picklist(['auto', 'never'], 'must be auto or never')),
+  EMBEDDED_INSTALL: v.optional(v.picklist(['auto', 'never'], 'must be auto or never'), 'auto'),
+});
+
+/**
+ * Reads and checks the environment. An empty variable counts as absent, as in docker-compose files. A secret NAME can be in the
+ * file NAME_FILE.
+ * @param separateRoles whether this process was told which roles to run. It then shares its servers with other processes.
+ * @throws {ConfigError} that names the first wrong variable, what it allows and what was wrong, in one line.
+ */
+export function readConfig(
+  env: NodeJS.ProcessEnv = process.env,
+  { separateRoles = false }: { separateRoles?: boolean } = {},
+): Config {
+  const present = readSecretFiles(
+    Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
+  );
+  const result = v.safeParse(Environment, present, { abortEarly: true });
+  if (!result.success) {
+    const [issue] = result.issues;
+    const name = nameSource(present, String(issue.path?.[0]?.key));
+    throw new ConfigError(`${name} ${issue.message.replaceAll(/\s+/g, ' ')}.`);
+  }
+  const e = result.output;
+  if ((e.ADMIN_USER === undefined) !== (e.ADMIN_PASSWORD === undefined)) {
+    throw new ConfigError('ADMIN_USER and ADMIN_PASSWORD go together: set both, or neither.');
+  }
+  if (e.ADMIN_PASSWORD === undefined && !isLoopback(e.OPS_HOST)) {
+    throw new ConfigError(
+      'ADMIN_USER and ADMIN_PASSWORD must be set when OPS_HOST is not a loopback address such as 127.0.0.1.',
+    );
+  }
+  if (e.DATABASE_URL !== undefined && e.SECRET_KEY === undefined) {
+    throw new ConfigError(
+      'SECRET_KEY must be set when DATABASE_URL is: 32 bytes in base64 (make one with: openssl rand -base64 32).',
+    );
+  }
+  return {
+    port: e.PORT,
+    host: e.HOST,
+    databaseUrl: e.DATABASE_URL,
+    redisUrl: e.REDIS_URL,
+    dataDir: e.DATA_DIR,
+    secretKey: e.SECRET_KEY,
+    previousSecretKeys: e.SECRET_KEY_PREVIOUS ?? [],
+    zone: e.TIME_ZONE_OFFSET,
+    opsHost: e.OPS_HOST,
+    opsPort: e.OPS_PORT,
+    admin:
+      e.ADMIN_USER !== undefined && e.ADMIN_PASSWORD !== undefined
+        ? { user: e.ADMIN_USER, password: e.ADMIN_PASSWORD }
+        : undefined,
+    opsWebhook: readOpsWebhook(e),
+    trustedProxies: e.TRUSTED_PROXIES,
+    allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
+    notificationEncoding: e.NOTIFICATION_ENCODING,
+    rateLimit: e.RATE_LIMIT,
+    profilesDir: e.PROFILES_DIR,
+    sourcesDir: e.SOURCES_DIR,
+    retention: readRetention(e),
+    logLevel: e.LOG_LEVEL,
+    queueDashboard: e.QUEUE_DASHBOARD,
+    embedded: e.EMBEDDED ?? (separateRoles || present.NODE_ENV === 'production' ? 'never' : 'auto'),
+    install: e.EMBEDDED_INSTALL,
+    traces: readTracesConfig(present),
+  };
+}
+
+/**
+ * Checks that this configuration names a server, or allows an embedded one in its place.
+ * @throws {ConfigError} that names what is missing, and how to allow embedded servers.
+ */
+export function requireServers(config: Config, needed: readonly ('databaseUrl' | 'redisUrl')[]): void {
+  const missing = needed.filter((name) => config[name] === undefined).map((name) => VARIABLES[name]);
+  if (config.embedded === 'auto' || missing.length === 0) return;
+  throw new ConfigError(
+    `${missing.join(' and ')} must be set: no private servers are started with NODE_ENV=production, with --roles or with EMBEDDED=never (EMBEDDED=auto allows them).`,
+  );
+}
+
+const VARIABLES = { databaseUrl: 'DATABASE_URL', redisUrl: 'REDIS_URL' };
+
+/** Settings of the command line as a client of the API. Options of a command come before them. */
+export interface ClientConfig {
+  url: URL | undefined;
+  apiKey: string | undefined;
+  apiSecret: string | undefined;
+  webhookSecret: string | undefined;
+}
+
+const HTTP_URL_RULE = 'must be an http or https URL without a user name, such as https://ledgerbell.example';
+
+const ClientEnvironment = v.object({
+  LEDGERBELL_URL: v.optional(
+    v.pipe(v.string(), v.url(HTTP_URL_RULE), v.regex(/^https?:\/\/[^@]+$/i, HTTP_URL_RULE)),
+  ),
+  LEDGERBELL_API_KEY: v.optional(v.string()),
+  LEDGERBELL_API_SECRET: v.optional(v.string()),
+  LEDGERBELL_WEBHOOK_SECRET: v.optional(v.string()),
+});
+
+/**
+ * Reads the settings of the command line as a client. Each can be in the file that NAME_FILE names.
+ * @throws {ConfigError} that names the first wrong variable, in one line.
+ */
+export function readClientConfig(env: NodeJS.ProcessEnv = process.env): ClientConfig {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const given = readSecretFiles(present, Object.keys(ClientEnvironment.entries));
+  const result = v.safeParse(ClientEnvironment, given, { abortEarly: true });
+  if (!result.success) {
+    const [issue] = result.issues;
+    throw new ConfigError(`${v.getDotPath(issue)} ${issue.message}.`);
+  }
+  const e = result.output;
+  return {
+    url: e.LEDGERBELL_URL === undefined ? undefined : new URL(e.LEDGERBELL_URL),
+    apiKey: e.LEDGERBELL_API_KEY,
+    apiSecret: e.LEDGERBELL_API_SECRET,
+    webhookSecret: e.LEDGERBELL_WEBHOOK_SECRET,
+  };
+}

@@ -1,0 +1,144 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+
+const FORM = {
+  protocols: ['mysql:'],
+  path: /^\/[^/]+$/,
+  example: 'mysql://user:password@host:3306/database',
+  parameters: ['ssl-mode', 'ssl-ca', 'socketPath'],
+};
+
+/** TLS options of mysql2. */
+interface Tls {
+  rejectUnauthorized: boolean;
+  verifyIdentity: boolean;
+  ca?: string;
+}
+
+/** MySQL's address from DATABASE_URL. `tls` null: the connection is not encrypted. */
+export type MysqlUrl = ServerUrl & { tls: Tls | null };
+
+/**
+ * Parses `mysql://user:password@host:3306/database`, with `?socketPath=FILE`, or with `?ssl-mode=MODE&ssl-ca=FILE`, and reads the
+ * certificates in `ssl-ca`. The modes mean what they mean in MySQL's own `--ssl-mode`:
+ * https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode
+ * @throws {Error} that says what DATABASE_URL must be, without any value of it.
+ */
+export function parseMysqlUrl(text: string): MysqlUrl {
+  const url = parseServerUrl(text, FORM);
+  return { ...url, tls: readTls(url) };
+}
+
+function readTls({ host, socketPath, parameter }: ServerUrl): Tls | null {
+  const mode = parameter('ssl-mode');
+  const caFile = parameter('ssl-ca');
+  if (mode === null) {
+    if (caFile !== null)
+      throw new Error('must have ssl-mode=verify-ca or ssl-mode=verify-identity beside ssl-ca');
+    return null;
+  }
+  if (socketPath !== null) throw new Error('must have either socketPath or ssl-mode, not both');
+  const ca = caFile === null ? null : readCertificates(caFile);
+  if (mode === 'required') return { rejectUnauthorized: false, verifyIdentity: false };
+  if (mode !== 'verify-ca' && mode !== 'verify-identity')
+    throw new Error('must have required, verify-ca or verify-identity as its ssl-mode');
+  // MySQL's client requires this too. It trusts no authorities of its own.
+  if (ca === null)
+    throw new Error(
+      `must have ssl-ca=FILE beside ssl-mode=${mode}: the authorities that may certify the server, in PEM`,
+    );
+  // For an address, mysql2 would compare the certificate with the name "localhost".
+  if (mode === 'verify-identity' && isIP(host) !== 0)
+    throw new Error('must have a host name, not an address, with ssl-mode=verify-identity');
+  return { rejectUnauthorized: true, verifyIdentity: mode === 'verify-identity', ca };
+}
+
+function readCertificates(path: string): string {
+  try {
+    const pem = readFileSync(path, 'utf8');
+    // Node ignores what is not a certificate, and would then say of every server that its authority is unknown.
+    new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    const code =
+      error instanceof Error && 'syscall' in error && 'code' in error
+        ? String(error.code)
+        : 'it is no certificate';
+    throw new Error(`must have a readable PEM file of certificates as its ssl-ca (${code})`);
+  }
+}
+
+/** What the URL of a server may look like. */
+interface Form {
+  protocols: readonly string[];
+  /** Matches the part that names the database. */
+  path: RegExp;
+  example: string;
+  parameters: readonly string[];
+}
+
+/** A server's URL in its parts. Either `socketPath` is set, or `host`. */
+export interface ServerUrl {
+  protocol: string;
+  host: string;
+  /** null: the server's usual port. */
+  port: number | null;
+  username: string;
+  password: string;
+  database: string;
+  socketPath: string | null;
+  parameter(name: string): string | null;
+}
+
+/**
+ * Parses the URL of MySQL or Redis.
+ * @throws {Error} that says what the URL must be, to be read after the name of a variable. It holds no part of the URL but the
+ * name of a parameter.
+ */
+export function parseServerUrl(text: string, { protocols, path, example, parameters }: Form): ServerUrl {
+  const url = URL.parse(text);
+  const [username, password, database] = [url?.username, url?.password, url?.pathname.slice(1)].map(decode);
+  const fits = url !== null && protocols.includes(url.protocol) && url.hostname !== '';
+  if (!fits || !path.test(url.pathname) || username == null || password == null || database == null) {
+    throw new Error(`must be a URL such as ${example}`);
+  }
+  for (const name of url.searchParams.keys()) {
+    if (!parameters.includes(name))
+      throw new Error(`must not have the parameter "${name}": it takes ${parameters.join(', ')}`);
+    if (url.searchParams.getAll(name).length > 1) throw new Error(`must have ${name} only once`);
+  }
+  return {
+    protocol: url.protocol,
+    // Node's sockets take an IPv6 address without its brackets.
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? null : Number(url.port),
+    username,
+    password,
+    database,
+    socketPath: url.searchParams.get('socketPath'),
+    parameter: (name) => url.searchParams.get(name),
+  };
+}
+
+/** @returns null when the text is not percent-encoded correctly. */
+function decode(text = ''): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+const REDIS_FORM = {
+  protocols: ['redis:', 'rediss:'],
+  path: /^(\/\d*)?$/,
+  example: 'redis://:password@host:6379/0',
+  parameters: ['socketPath'],
+};
+
+/**
+ * Parses `redis://:password@host:6379/0`, `rediss://…` for TLS, or with `?socketPath=FILE`.
+ * @throws {Error} that says what REDIS_URL must be, without any value of it.
+ */
+export const parseRedisUrl = (text: string): ServerUrl => parseServerUrl(text, REDIS_FORM);

@@ -1,0 +1,106 @@
+import mysql from 'mysql2';
+import { DataSource, type Logger, type QueryRunner } from 'typeorm';
+import { parseMysqlUrl } from '../config/server-urls.ts';
+import { onConnection } from './connection.ts';
+import { Account, Bank } from './entities/account.ts';
+import { Webhook } from './entities/webhook.ts';
+import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
+
+/**
+ * Run on each new connection, so that neither the server's defaults nor another application's SET GLOBAL change what our SQL means:
+ * times are UTC, wrong values are errors, and reads see committed rows. Locks are held for milliseconds. A statement that waits for
+ * a second waits for a stopped process, so it fails and is retried.
+ */
+const SESSION_STATEMENTS = [
+  "SET innodb_lock_wait_timeout = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
+  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+];
+
+/** mysql2 with a pool that sets up its connections, because TypeORM has no hook for a new connection. */
+const driver = {
+  ...mysql,
+  createPool(options: mysql.PoolOptions) {
+    const pool = mysql.createPool(options);
+    pool.on('connection', (connection) => {
+      for (const statement of SESSION_STATEMENTS) {
+        // If this fails, the connection is broken, and the next statement reports it.
+        connection.query(statement, () => {});
+      }
+    });
+    return pool;
+  },
+};
+
+/** Says of a failed TLS handshake what to do about it. Other errors stay as they are. */
+function explainTlsError(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  if (error.code === 'HANDSHAKE_NO_SSL_SUPPORT')
+    error.message = 'MySQL offers no TLS, and the ssl-mode in DATABASE_URL requires it.';
+  if (error.code === 'HANDSHAKE_SSL_ERROR')
+    error.message = `The TLS connection to MySQL failed (${error.message}): check ssl-ca and the host name in DATABASE_URL.`;
+  return error;
+}
+
+/** Milliseconds. Keeps callers from waiting forever for a server that hangs. Our own statements take far less. */
+const STATEMENT_TIMEOUT = 30_000;
+
+/** TypeORM's own loggers print slow statements with their values, whatever `logging` is set to. Errors are thrown anyway. */
+const SILENT: Logger = {
+  logQuery() {},
+  logQueryError() {},
+  logQuerySlow() {},
+  logSchemaBuild() {},
+  logMigration() {},
+  log() {},
+};
+
+/** TypeORM's DataSource, except that SQL statements go to the driver directly: see onConnection. */
+class DirectDataSource extends DataSource {
+  override initialize(): Promise<this> {
+    return super.initialize().catch((error: unknown) => {
+      throw explainTlsError(error);
+    });
+  }
+
+  override query<T>(statement: string, values?: unknown[], runner?: QueryRunner): Promise<T> {
+    // In a transaction that TypeORM runs, its runner holds the connection.
+    if (runner !== undefined) return super.query(statement, values, runner);
+    return onConnection(this, (sql) => sql.query(statement, values));
+  }
+}
+
+/**
+ * Creates the DataSource for MySQL or MariaDB. Nothing connects before `initialize()`.
+ * @param statementTimeout milliseconds after which a statement fails as if the server were unreachable.
+ * @param url DATABASE_URL; parameters say whether the connection is encrypted, see parseMysqlUrl.
+ */
+export function createDataSource(
+  url: string,
+  { poolSize = 20, statementTimeout = STATEMENT_TIMEOUT } = {},
+): DataSource {
+  const { host, port, username, password, database, socketPath, tls } = parseMysqlUrl(url);
+  return new DirectDataSource({
+    type: 'mysql',
+    driver,
+    ...(socketPath === null ? { host, port: port ?? 3306 } : { socketPath }),
+    ...(tls === null ? {} : { ssl: tls }),
+    username,
+    password,
+    database,
+    charset: 'utf8mb4_unicode_ci',
+    timezone: 'Z',
+    dateStrings: ['DATE'],
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    poolSize,
+    connectTimeout: 5_000,
+    enableQueryTimeout: true,
+    maxQueryExecutionTime: statementTimeout,
+    // Without FOUND_ROWS, affectedRows counts the rows that were inserted or changed, not those that were found.
+    flags: ['-FOUND_ROWS'],
+    entities: [Bank, Account, Webhook],
+    migrations: [InitialSchema1763700000000],
+    synchronize: false,
+    logger: SILENT,
+  });
+}

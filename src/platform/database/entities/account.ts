@@ -1,0 +1,66 @@
+import { Column, CreateDateColumn, Entity, JoinColumn, ManyToOne, PrimaryGeneratedColumn } from 'typeorm';
+
+@Entity({ name: 'accounts', synchronize: false })
+export class Account {
+  @PrimaryGeneratedColumn({ type: 'bigint', unsigned: true })
+  id!: string;
+
+  @Column({ name: 'customer_id', type: 'bigint', unsigned: true })
+  customerId!: string;
+
+  @Column({ name: 'bank_id', type: 'bigint', unsigned: true })
+  bankId!: string;
+
+  @ManyToOne(() => Bank)
+  @JoinColumn({ name: 'bank_id' })
+  bank!: Bank;
+
+  @Column({ type: 'varchar', length: 200 })
+  title!: string;
+
+  /** ISO 4217, upper case. */
+  @Column({ type: 'char', length: 3 })
+  currency!: string;
+
+  @Column({ type: 'varchar', length: 34, nullable: true })
+  iban!: string | null;
+
+  /** The account number as the bank writes it, by which statements without an IBAN find the account. */
+  @Column({ type: 'varchar', length: 64, nullable: true })
+  number!: string | null;
+
+  /** The balance of the newest movement that has one. */
+  @Column({ type: 'decimal', precision: 20, scale: 2, nullable: true })
+  balance!: string | null;
+
+  @Column({ type: 'varchar', length: 16, default: 'active' })
+  status!: string;
+
+  /** When an import last contained a movement of this account, known or new, or a run of its source ended well. */
+  @Column({ name: 'last_work', type: 'datetime', precision: 6, nullable: true })
+  lastWork!: Date | null;
+
+  /** When a new movement was last stored. */
+  @Column({ name: 'last_update', type: 'datetime', precision: 6, nullable: true })
+  lastUpdate!: Date | null;
+
+  /** What is wrong with its source. */
+  @Column({ type: 'varchar', length: 500, nullable: true })
+  error!: string | null;
+
+  @CreateDateColumn({ name: 'created_at', type: 'datetime', precision: 6 })
+  createdAt!: Date;
+}
+
+/** A bank, named by its customer. Customers do not share banks. */
+@Entity({ name: 'banks', synchronize: false })
+export class Bank {
+  @PrimaryGeneratedColumn({ type: 'bigint', unsigned: true })
+  id!: string;
+
+  @Column({ name: 'customer_id', type: 'bigint', unsigned: true })
+  customerId!: string;
+
+  @Column({ type: 'varchar', length: 200 })
+  name!: string;
+}

@@ -1,0 +1,25 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { CUSTOMER_TABLES, SOURCE_TABLES } from './initial-schema/customer-tables.ts';
+import { MOVEMENT_TABLES } from './initial-schema/movement-tables.ts';
+import { EVENT_TABLES, OPERATION_TABLES, WEBHOOK_TABLES } from './initial-schema/webhook-tables.ts';
+
+/** A table comes after those that its foreign keys refer to. */
+const TABLES = [
+  ...CUSTOMER_TABLES,
+  ...MOVEMENT_TABLES,
+  ...SOURCE_TABLES,
+  ...WEBHOOK_TABLES,
+  ...OPERATION_TABLES,
+  ...EVENT_TABLES,
+];
+
+export class InitialSchema1763700000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of TABLES) await runner.query(statement);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    const names = TABLES.map((statement) => /CREATE TABLE (\w+)/.exec(statement)?.[1]).reverse();
+    for (const name of names) await runner.query(`DROP TABLE ${name}`);
+  }
+}

@@ -1,0 +1,178 @@
+import { TABLE } from './table-options.ts';
+
+/** Customers, their keys, banks and accounts. */
+export const CUSTOMER_TABLES = [
+  // Columns of sealed values are ascii_bin, so that they are compared byte by byte.
+  //
+  // One row for each SECRET_KEY in use, with a sealed value. It shows at the start whether this process knows the key.
+  `CREATE TABLE installation (
+    key_id CHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    sealed VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
+  ) ${TABLE}`,
+
+  // is_operator: 1 for the operator's own customer, which gets the operational events of all customers; NULL for all others, so that
+  // there is at most one.
+  `CREATE TABLE customers (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    name VARCHAR(200) NOT NULL,
+    api_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    is_operator TINYINT NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    KEY customers_name (name),
+    UNIQUE KEY customers_operator (is_operator)
+  ) ${TABLE}`,
+
+  // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in
+  // commit order. filters_version changes with each row added to webhook_filters. removals changes when an account is to be deleted,
+  // and when movements issued before another day have been removed (removed_before): what an import has checked is then out of date.
+  `CREATE TABLE import_locks (
+    customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    last_transaction_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    last_date_readed DATETIME(6) NOT NULL DEFAULT '1970-01-01 00:00:00',
+    movements BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    filters_version INT UNSIGNED NOT NULL DEFAULT 0,
+    removals INT UNSIGNED NOT NULL DEFAULT 0,
+    removed_before DATE NULL
+  ) ${TABLE}`,
+
+  `CREATE TABLE api_keys (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    title VARCHAR(200) NOT NULL,
+    prefix VARCHAR(16) NOT NULL,
+    key_hash BINARY(32) NOT NULL,
+    all_accounts TINYINT NOT NULL DEFAULT 1,
+    scopes VARCHAR(64) NOT NULL,
+    last_used_at DATETIME(6) NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    UNIQUE KEY api_keys_hash (key_hash),
+    KEY api_keys_page (customer_id, id),
+    CONSTRAINT api_keys_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
+  ) ${TABLE}`,
+
+  // Each customer has its own banks: how another customer spells a bank's name must never be visible.
+  `CREATE TABLE banks (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    name VARCHAR(200) NOT NULL,
+    UNIQUE KEY banks_name (customer_id, name),
+    CONSTRAINT banks_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
+  ) ${TABLE}`,
+
+  `CREATE TABLE accounts (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    bank_id BIGINT UNSIGNED NOT NULL,
+    title VARCHAR(200) NOT NULL,
+    currency CHAR(3) NOT NULL,
+    iban VARCHAR(34) NULL,
+    number VARCHAR(64) NULL,
+    balance DECIMAL(20,2) NULL,
+    status VARCHAR(16) NOT NULL DEFAULT 'active',
+    last_work DATETIME(6) NULL,
+    last_update DATETIME(6) NULL,
+    error VARCHAR(500) NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    CONSTRAINT accounts_customer FOREIGN KEY (customer_id) REFERENCES customers (id),
+    CONSTRAINT accounts_bank FOREIGN KEY (bank_id) REFERENCES banks (id)
+  ) ${TABLE}`,
+
+  `CREATE TABLE api_key_accounts (
+    api_key_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    PRIMARY KEY (api_key_id, account_id),
+    CONSTRAINT api_key_accounts_key FOREIGN KEY (api_key_id) REFERENCES api_keys (id) ON DELETE CASCADE,
+    CONSTRAINT api_key_accounts_account FOREIGN KEY (account_id) REFERENCES accounts (id)
+  ) ${TABLE}`,
+
+  // Accounts that are being deleted, and customers (account_id 0). A row goes when everything is gone. movements: how many there were
+  // when the work began; NULL: it has not begun.
+  `CREATE TABLE deletions (
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    requested_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    movements BIGINT UNSIGNED NULL,
+    movements_deleted BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    PRIMARY KEY (customer_id, account_id)
+  ) ${TABLE}`,
+];
+
+/** Sources, from which files are collected, with their runs and files. */
+export const SOURCE_TABLES = [
+  // settings and schedule are JSON objects, credentials is a sealed one. next_run_at: when the next run is due; NULL while the source
+  // is paused. is_requested: a run was asked for. run_id: the run in progress, whose process renews lease_until. position: where the
+  // next run starts. revision changes with the settings: files that were collected with other settings are not known with these.
+  // A deleted source keeps its row, which its imports refer to, until retention has removed them. sources_status finds the active
+  // sources that have an error.
+  `CREATE TABLE sources (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    title VARCHAR(200) NOT NULL,
+    kind VARCHAR(16) NOT NULL,
+    settings TEXT NOT NULL,
+    credentials TEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
+    schedule VARCHAR(500) NOT NULL,
+    account_id BIGINT UNSIGNED NULL,
+    format VARCHAR(16) NOT NULL,
+    profile VARCHAR(64) NULL,
+    create_accounts TINYINT NOT NULL,
+    status ENUM('active','paused','deleted') NOT NULL DEFAULT 'active',
+    revision INT UNSIGNED NOT NULL DEFAULT 1,
+    position TEXT NULL,
+    next_run_at DATETIME(6) NULL,
+    is_requested TINYINT NOT NULL DEFAULT 0,
+    run_id BIGINT UNSIGNED NULL,
+    lease_until DATETIME(6) NULL,
+    last_run_at DATETIME(6) NULL,
+    consecutive_failures INT UNSIGNED NOT NULL DEFAULT 0,
+    error VARCHAR(500) NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    KEY sources_page (customer_id, id),
+    KEY sources_account (account_id),
+    KEY sources_status (status, error(1)),
+    CONSTRAINT sources_customer FOREIGN KEY (customer_id) REFERENCES customers (id),
+    CONSTRAINT sources_account FOREIGN KEY (account_id) REFERENCES accounts (id)
+  ) ${TABLE}`,
+
+  `CREATE TABLE source_runs (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    source_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    status ENUM('running','done','failed') NOT NULL DEFAULT 'running',
+    files INT UNSIGNED NOT NULL DEFAULT 0,
+    error VARCHAR(500) NULL,
+    started_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    finished_at DATETIME(6) NULL,
+    KEY source_runs_page (source_id, id),
+    CONSTRAINT source_runs_source FOREIGN KEY (source_id) REFERENCES sources (id)
+  ) ${TABLE}`,
+
+  // Files that were collected. fingerprint: SHA-256 of the revision of the settings, the name and the version. import_id is NULL for a
+  // file that was refused without being imported. outcome is pending until the import has ended and the file is marked in its source.
+  `CREATE TABLE source_files (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    source_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    run_id BIGINT UNSIGNED NOT NULL,
+    fingerprint BINARY(32) NOT NULL,
+    name VARCHAR(1024) NOT NULL,
+    version VARCHAR(255) NOT NULL,
+    import_id BIGINT UNSIGNED NULL,
+    outcome ENUM('pending','done','failed') NOT NULL DEFAULT 'pending',
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    UNIQUE KEY source_files_fingerprint (source_id, fingerprint),
+    KEY source_files_run (run_id, id),
+    KEY source_files_outcome (outcome, source_id, id),
+    CONSTRAINT source_files_source FOREIGN KEY (source_id) REFERENCES sources (id)
+  ) ${TABLE}`,
+
+  // The accounts of the movements that a source has brought.
+  `CREATE TABLE source_accounts (
+    source_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    PRIMARY KEY (source_id, account_id),
+    KEY source_accounts_account (account_id),
+    CONSTRAINT source_accounts_source FOREIGN KEY (source_id) REFERENCES sources (id),
+    CONSTRAINT source_accounts_account FOREIGN KEY (account_id) REFERENCES accounts (id)
+  ) ${TABLE}`,
+];

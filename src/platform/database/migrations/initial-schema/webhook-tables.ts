@@ -1,0 +1,209 @@
+import { TABLE } from './table-options.ts';
+
+/** Webhooks, how far each has got, and deliveries. */
+export const WEBHOOK_TABLES = [
+  // A deleted webhook keeps its row, so that its deliveries stay readable.
+  `CREATE TABLE webhooks (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    title VARCHAR(200) NOT NULL,
+    description VARCHAR(500) NULL,
+    endpoint VARCHAR(2048) NOT NULL,
+    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','OPERATIONAL') NOT NULL,
+    account_id BIGINT UNSIGNED NULL,
+    status ENUM('active','paused','disabled','deleted') NOT NULL DEFAULT 'active',
+    status_reason VARCHAR(500) NULL,
+    secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    previous_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NULL,
+    previous_secret_until DATETIME(6) NULL,
+    encoding ENUM('json','form') NOT NULL,
+    hash_encoding ENUM('hex','raw') NOT NULL,
+    ordered TINYINT NOT NULL DEFAULT 0,
+    rate_limit INT UNSIGNED NULL,
+    max_in_flight SMALLINT UNSIGNED NOT NULL,
+    headers TEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
+    revision INT UNSIGNED NOT NULL DEFAULT 1,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    KEY webhooks_customer (customer_id, status),
+    KEY webhooks_status (status, id),
+    CONSTRAINT webhooks_owner FOREIGN KEY (customer_id) REFERENCES customers (id),
+    CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
+  ) ${TABLE}`,
+
+  // What a webhook matches among the movements with an id above from_id, up to the from_id of the next row. event NULL: nothing.
+  // Rows are added while the customer's row in import_locks is locked, so that the boundary is exact.
+  `CREATE TABLE webhook_filters (
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    from_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT') NULL,
+    account_id BIGINT UNSIGNED NULL,
+    PRIMARY KEY (webhook_id, from_id),
+    CONSTRAINT webhook_filters_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
+  ) ${TABLE}`,
+
+  // Updated when movements are stored. No movement beyond matched_through matches, and none with previous_through < id <=
+  // matched_after, so a webhook that rarely matches need not search this gap. Example: after matches at 10 and 5,001, the second
+  // in a chunk that began after 5,000, previous_through is 10 and matched_after is 5,000.
+  `CREATE TABLE webhook_backlogs (
+    webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    matched_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    matched_count BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    matched_after BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    previous_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    CONSTRAINT webhook_backlogs_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
+  ) ${TABLE}`,
+
+  // How far a webhook's delivery runs have got, its lease, and the health of its endpoint. Separate from webhooks and
+  // webhook_backlogs, so that runs, the importer and the API never wait for each other's rows. Every matching movement up to
+  // sent_through has a row in deliveries. No movement beyond highest_recorded_id has one. Between the two, some have one.
+  // lease_until NULL: no run holds the lease. unreported_failures: deliveries that failed for good since the last operational event
+  // about them (failures_reported_at). progressed_at: when a delivery last ended, or the health was reset.
+  `CREATE TABLE webhook_cursors (
+    webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    sent_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    highest_recorded_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    delivered_count BIGINT NOT NULL DEFAULT 0,
+    failed_count BIGINT NOT NULL DEFAULT 0,
+    lease_token CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+    lease_until DATETIME(6) NULL,
+    lease_writes INT UNSIGNED NOT NULL DEFAULT 0,
+    crash_count TINYINT UNSIGNED NOT NULL DEFAULT 0,
+    health_revision INT UNSIGNED NOT NULL DEFAULT 0,
+    consecutive_failures INT UNSIGNED NOT NULL DEFAULT 0,
+    failing_since DATETIME(6) NULL,
+    failing_days SMALLINT UNSIGNED NOT NULL DEFAULT 0,
+    circuit_openings INT UNSIGNED NOT NULL DEFAULT 0,
+    circuit_open_until DATETIME(6) NULL,
+    recovery_successes SMALLINT UNSIGNED NULL DEFAULT 0,
+    rate_next_at DATETIME(6) NULL,
+    last_error VARCHAR(255) NULL,
+    unreported_failures BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    failures_reported_at DATETIME(6) NULL,
+    progressed_at DATETIME(6) NULL,
+    KEY webhook_cursors_failing (failing_since),
+    CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
+  ) ${TABLE}`,
+
+  // One row per delivery, written when its first attempt has ended. transaction_id, here and in the tables that follow, is the id of
+  // a movement, or that of an operational event for a webhook with the event OPERATIONAL. The columns from outcome on describe its last attempt.
+  `CREATE TABLE deliveries (
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    status ENUM('pending','delivered','failed') NOT NULL,
+    attempts SMALLINT UNSIGNED NOT NULL,
+    outcome ENUM('delivered','failed','throttled','gone','refused') NOT NULL,
+    status_code SMALLINT UNSIGNED NULL,
+    started_at DATETIME(6) NOT NULL,
+    duration_ms INT UNSIGNED NOT NULL,
+    error VARCHAR(255) NULL,
+    response TEXT NULL,
+    PRIMARY KEY (webhook_id, transaction_id)
+  ) ${TABLE}`,
+
+  // Deliveries whose last attempt failed, or that were requested again, and deliveries of operational events. They are due at due_at. NULL: failed for good (dead
+  // letters). A row is deleted when its delivery is delivered.
+  `CREATE TABLE retries (
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    due_at DATETIME(6) NULL,
+    attempts SMALLINT UNSIGNED NOT NULL,
+    failures SMALLINT UNSIGNED NOT NULL,
+    PRIMARY KEY (webhook_id, transaction_id),
+    KEY retries_due (webhook_id, due_at, transaction_id)
+  ) ${TABLE}`,
+
+  // Failed attempts, and the last attempt before a delivery was requested again.
+  `CREATE TABLE attempts (
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    number SMALLINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    outcome ENUM('delivered','failed','throttled','gone','refused') NOT NULL,
+    status_code SMALLINT UNSIGNED NULL,
+    started_at DATETIME(6) NOT NULL,
+    duration_ms INT UNSIGNED NOT NULL,
+    error VARCHAR(255) NULL,
+    response TEXT NULL,
+    PRIMARY KEY (webhook_id, transaction_id, number)
+  ) ${TABLE}`,
+
+  // Ranges of movement ids whose deliveries are sent again. Delivery runs process them in the order of the ids, starting after
+  // position. account_ids: a comma-separated list, for an API key that is limited to accounts. NULL: all.
+  `CREATE TABLE replays (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    statuses SET('delivered','failed') NOT NULL,
+    account_ids TEXT NULL,
+    position BIGINT UNSIGNED NOT NULL,
+    until_id BIGINT UNSIGNED NOT NULL,
+    replayed BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    finished_at DATETIME(6) NULL,
+    KEY replays_open (webhook_id, finished_at, id),
+    CONSTRAINT replays_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
+  ) ${TABLE}`,
+];
+
+/** Operational events. */
+export const EVENT_TABLES = [
+  // What has happened that somebody should know of, such as a webhook that was disabled. customer_id NULL: it concerns the operator
+  // alone. webhook_id: the webhook that it is about, which is not sent it. occasion: equal for events that must exist only once; NULL
+  // where the transaction that reports the event sees to that. dispatched_at NULL: its deliveries have not been made yet.
+  //
+  // Deliveries, retries and attempts hold ids of movements and of events in the same column, so these ids start at 2^52: no movement
+  // has such an id, and as a JSON integer it is still exact.
+  `CREATE TABLE operational_events (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NULL,
+    webhook_id BIGINT UNSIGNED NULL,
+    type VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    occasion VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NULL,
+    data TEXT NOT NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    dispatched_at DATETIME(6) NULL,
+    UNIQUE KEY operational_events_occasion (occasion),
+    KEY operational_events_recent (customer_id, type, created_at),
+    KEY operational_events_created (created_at, id),
+    KEY operational_events_undispatched (dispatched_at, id)
+  ) ${TABLE} AUTO_INCREMENT = 4503599627370496`,
+];
+
+/** What operators look at: the processes that run, and who has changed what. */
+export const OPERATION_TABLES = [
+  // One row per process, renewed every 5 s and removed when the process stops. roles: separated by commas. cpu_percent is of one
+  // core, loop_delay_ms the 99th percentile of the event loop's delay since the last heartbeat.
+  `CREATE TABLE processes (
+    id CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    roles VARCHAR(64) NOT NULL,
+    version VARCHAR(32) NOT NULL,
+    host VARCHAR(255) NOT NULL,
+    pid INT UNSIGNED NOT NULL,
+    cpu_percent SMALLINT UNSIGNED NOT NULL,
+    loop_delay_ms INT UNSIGNED NOT NULL,
+    memory_mib INT UNSIGNED NOT NULL,
+    started_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    seen_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+  ) ${TABLE}`,
+
+  // Every change by an API key, in the console or by the command line, written in the transaction of the change. subject is what was
+  // changed, such as "webhook 12". detail never holds a secret. customer_id is NULL for what belongs to no customer, such as a queue.
+  `CREATE TABLE audit_events (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    customer_id BIGINT UNSIGNED NULL,
+    source ENUM('api','console','command line','configuration') NOT NULL,
+    actor VARCHAR(255) NOT NULL,
+    action VARCHAR(64) NOT NULL,
+    subject VARCHAR(64) NOT NULL,
+    detail VARCHAR(500) NOT NULL DEFAULT '',
+    KEY audit_events_customer (customer_id, id),
+    KEY audit_events_source (source, id),
+    KEY audit_events_subject (subject, id)
+  ) ${TABLE}`,
+];

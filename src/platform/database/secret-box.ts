@@ -1,0 +1,124 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from './transaction.ts';
+
+/** Where a sealed value is stored. A value that was sealed for one place cannot be opened in another. */
+export interface Place {
+  /** Table and column. */
+  column: string;
+  /** What identifies the row in its table, and never changes. */
+  row: string;
+}
+
+/** The places of sealed values. A new one has to be added to reseal.ts too. */
+export const SEALED = {
+  /** `previous_secret` as well: a rotation moves the secret there as it is. */
+  webhookSecret: (webhookId: string): Place => ({ column: 'webhooks.secret', row: webhookId }),
+  webhookHeaders: (webhookId: string): Place => ({ column: 'webhooks.headers', row: webhookId }),
+  sourceCredentials: (sourceId: string): Place => ({ column: 'sources.credentials', row: sourceId }),
+  apiSecret: (customerId: string): Place => ({ column: 'customers.api_secret', row: customerId }),
+  idempotentResponse: (customerId: string, key: string): Place => ({
+    column: 'idempotency_keys.response',
+    row: `${customerId} ${key}`,
+  }),
+  keyCheck: (keyId: string): Place => ({ column: 'installation.sealed', row: keyId }),
+};
+
+/**
+ * Encrypts (seals) secrets before they are stored: AES-256-GCM (NIST SP 800-38D), with a new 96-bit nonce each time, and the place
+ * as additional data. A sealed value begins with the id of its key and a point.
+ */
+export interface SecretBox {
+  /** The id of SECRET_KEY: 16 hexadecimal digits, from which the key cannot be found. */
+  keyId: string;
+  /** Seals with SECRET_KEY. */
+  seal(plaintext: string, place: Place): string;
+  /**
+   * Opens what was sealed with SECRET_KEY or one of SECRET_KEY_PREVIOUS.
+   * @throws {SecretBoxError} when it was sealed with another key or for another place, or was changed.
+   */
+  open(sealed: string, place: Place): string;
+}
+
+export class SecretBoxError extends Error {
+  override name = 'SecretBoxError';
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * @param secretKey 32 bytes in base64, as SECRET_KEY holds it.
+ * @param previousKeys the keys in SECRET_KEY_PREVIOUS. They open, and never seal.
+ */
+export function createSecretBox(secretKey: string, previousKeys: readonly string[] = []): SecretBox {
+  const own = readKey(secretKey);
+  const keys = new Map([...previousKeys.map(readKey), own].map(({ id, bytes }) => [id, bytes]));
+  return {
+    keyId: own.id,
+    seal(plaintext, place) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', own.bytes, nonce).setAAD(toBytes(place));
+      const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+      return `${own.id}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')}`;
+    },
+    open(sealed, place) {
+      const [id = '', text = ''] = sealed.split('.');
+      const key = keys.get(id);
+      if (key === undefined) {
+        throw new SecretBoxError(
+          `A value in ${place.column} cannot be decrypted: SECRET_KEY is not the one it was sealed with. Start with the former SECRET_KEY, or put that one into SECRET_KEY_PREVIOUS.`,
+        );
+      }
+      const bytes = Buffer.from(text, 'base64');
+      try {
+        const nonce = bytes.subarray(0, NONCE_BYTES);
+        const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+          .setAAD(toBytes(place))
+          .setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+        const body = bytes.subarray(NONCE_BYTES + TAG_BYTES);
+        return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+      } catch {
+        throw new SecretBoxError(
+          `A value in ${place.column} cannot be decrypted, although SECRET_KEY is right: it was changed in the database, or copied from another row.`,
+        );
+      }
+    },
+  };
+}
+
+/** Columns have no spaces, so that no two places have the same bytes. */
+const toBytes = ({ column, row }: Place): Buffer => Buffer.from(`${column} ${row}`);
+
+function readKey(secretKey: string): { id: string; bytes: Buffer } {
+  const bytes = Buffer.from(secretKey, 'base64');
+  const id = createHmac('sha256', bytes).update('id of a ledgerbell key').digest('hex').slice(0, 16);
+  return { id, bytes };
+}
+
+/** Index: the primary key. */
+const ADD = 'INSERT IGNORE INTO installation (key_id, sealed) VALUES (?, ?)';
+
+/** The lock waits for a process that is adding its key, so that of two keys that do not know each other one is refused. */
+const READ = 'SELECT key_id, sealed FROM installation LOCK IN SHARE MODE';
+
+const FORGET = 'DELETE FROM installation WHERE key_id <> ?';
+
+/**
+ * Checks that this process can open what is sealed with each key that is in use, and adds its own SECRET_KEY to these. A process
+ * that does not know one of them could not sign, and would seal with a key that the others do not have.
+ * @throws {SecretBoxError} when there is a key that is neither its SECRET_KEY nor one of its SECRET_KEY_PREVIOUS. Nothing is
+ * changed then.
+ */
+export async function checkSecretKey(database: DataSource, secrets: SecretBox): Promise<void> {
+  await inTransaction(database, async (sql) => {
+    await sql.query(ADD, [secrets.keyId, secrets.seal('ledgerbell', SEALED.keyCheck(secrets.keyId))]);
+    const rows = await sql.query<{ key_id: string; sealed: string }[]>(READ);
+    for (const { key_id, sealed } of rows) secrets.open(sealed, SEALED.keyCheck(key_id));
+  });
+}
+
+/** Makes SECRET_KEY the only key in use. Call it when nothing is sealed with another one any more. */
+export async function forgetPreviousKeys(sql: Sql, { keyId }: SecretBox): Promise<void> {
+  await sql.query(FORGET, [keyId]);
+}

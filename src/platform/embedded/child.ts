@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry from 'p-retry';
+import * as v from 'valibot';
+import { killWithProcess, lastLines } from './command.ts';
+import { readIfThere, writePrivate } from './private-file.ts';
+import { endProcess, identify, isAlive, ProcessIdentity } from './process-identity.ts';
+import { discardSocket, removeSocket } from './socket.ts';
+
+const SECOND = 1_000;
+const START_LIMIT = 60 * SECOND;
+const STOP_LIMIT = 20 * SECOND;
+/** For a server that is still starting. MariaDB may ignore a SIGTERM then, and nothing has been stored yet. */
+const ABORT_LIMIT = 3 * SECOND;
+const ORPHAN_LIMIT = 30 * SECOND;
+const LONGEST_PAUSE = 30 * SECOND;
+
+/** How to start a server, and how to check that it answers. */
+export interface ServerProcess {
+  /** Its record is DATA_DIR/<name>.json, its log DATA_DIR/<name>.log. */
+  name: 'mysql' | 'redis';
+  /** Its name in messages. */
+  title: string;
+  command: readonly [string, ...string[]];
+  socket: string;
+  url: string;
+  /** Rejects unless the server answers and accepts its password. */
+  ping: () => Promise<void>;
+}
+
+export interface RunningServer {
+  url: string;
+  /**
+   * Sends SIGTERM, and SIGKILL after 20 s, and removes the server's record. May be called again. If this process ends before
+   * this is done, the server is killed.
+   */
+  stop(): Promise<void>;
+}
+
+const ChildRecord = v.object({ ...ProcessIdentity.entries, socket: v.string() });
+
+/**
+ * Starts the server and keeps it running. When it dies, that is announced, and it is started again after half a second. If
+ * that fails, the pauses grow to about 30 s.
+ * @param signal aborts the start: SIGTERM, and SIGKILL after 3 s.
+ * @throws {Error} with the end of its log, when it ends or does not answer within 60 s. It has ended by then.
+ */
+export async function runServer(
+  dataDir: string,
+  server: ServerProcess,
+  { announce, signal }: { announce: (line: string) => void; signal?: AbortSignal | undefined },
+): Promise<RunningServer> {
+  signal?.throwIfAborted();
+  const stopping = new AbortController();
+  let child = launch(dataDir, server);
+
+  async function keepRunning(): Promise<void> {
+    for (;;) {
+      const how = await child.ended;
+      if (stopping.signal.aborted) {
+        return;
+      }
+      announce(`${server.title} ended unexpectedly (${how}) and is started again. Its log: ${child.log}`);
+      await pRetry(restart, {
+        retries: Number.POSITIVE_INFINITY,
+        minTimeout: SECOND,
+        maxTimeout: LONGEST_PAUSE,
+        signal: stopping.signal,
+        onFailedAttempt: ({ error }) => {
+          if (!stopping.signal.aborted) {
+            const [firstLine] = error.message.split('\n');
+            announce(`${server.title} could not be started again: ${firstLine}`);
+          }
+        },
+      });
+    }
+  }
+
+  async function restart(): Promise<void> {
+    await sleep(SECOND / 2, undefined, { signal: stopping.signal });
+    stopping.signal.throwIfAborted();
+    child = launch(dataDir, server);
+    await child.ready();
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await Promise.allSettled([child.end(), kept]);
+    forget(dataDir, server.name);
+  }
+
+  try {
+    await child.ready(signal);
+  } catch (error) {
+    forget(dataDir, server.name);
+    throw error;
+  }
+  const kept = keepRunning();
+  // It rejects when stop() cuts a pause short. stop() waits for it and handles the rejection.
+  kept.catch(() => {});
+  return { url: server.url, stop };
+}
+
+/** Ends a server that an earlier owner of DATA_DIR left running when it was killed. */
+export async function endOrphan(dataDir: string, name: ServerProcess['name']): Promise<void> {
+  const record = readRecord(dataDir, name);
+  if (record !== null) {
+    await endProcess(record, ORPHAN_LIMIT);
+    forget(dataDir, name);
+  }
+}
+
+/**
+ * The shell waits for a line before it executes the server, and ends without it. So no server runs without a record, even if
+ * this process is killed before it has written one. LC_ALL keeps the servers from using the language of the user.
+ */
+const GATE = 'read -r go && LC_ALL=C && export LC_ALL && exec "$@" </dev/null';
+
+function launch(dataDir: string, server: ServerProcess) {
+  const log = join(dataDir, `${server.name}.log`);
+  removeSocket(server.socket);
+  const output = openSync(log, 'a', 0o600);
+  const logStart = statSync(log).size;
+  // A process group of its own: Ctrl-C in a terminal must reach only the service, which ends its servers last.
+  const child = spawn('/bin/sh', ['-c', GATE, 'sh', ...server.command], {
+    detached: true,
+    cwd: dataDir,
+    stdio: ['pipe', output, output],
+  });
+  closeSync(output);
+  const release = child.pid === undefined ? () => {} : killWithProcess(child.pid);
+  const ended = once(child, 'exit')
+    .then(
+      ([code, signal]) => (signal === null ? `exit code ${code}` : `signal ${signal}`),
+      (error: unknown) => String(error),
+    )
+    .finally(release);
+  child.stdin?.on('error', () => {});
+  const identity = child.pid === undefined ? null : identify(child.pid);
+  try {
+    if (identity !== null) {
+      writePrivate(
+        join(dataDir, `${server.name}.json`),
+        JSON.stringify({ ...identity, socket: server.socket }),
+      );
+    }
+  } catch (error) {
+    // On a full disk, every try would otherwise leave a shell behind that waits for its line.
+    child.stdin?.end();
+    throw error;
+  }
+  child.stdin?.end('go\n');
+
+  async function ready(signal?: AbortSignal): Promise<void> {
+    const gone = new AbortController();
+    let reason = `${server.title} does not answer within ${START_LIMIT / SECOND} s`;
+    ended.then((how) => {
+      reason = `${server.title} ended while it was starting (${how})`;
+      gone.abort();
+    });
+    try {
+      await pRetry(server.ping, {
+        retries: Number.POSITIVE_INFINITY,
+        factor: 1,
+        minTimeout: 50,
+        maxRetryTime: START_LIMIT,
+        signal: signal === undefined ? gone.signal : AbortSignal.any([gone.signal, signal]),
+      });
+    } catch (error) {
+      const failure = reason;
+      await end(signal?.aborted ? ABORT_LIMIT : STOP_LIMIT);
+      signal?.throwIfAborted();
+      const said = readFileSync(log).subarray(logStart).toString();
+      throw new Error(`${failure}. The last lines of its log ${log}:\n${lastLines(said)}`, { cause: error });
+    }
+  }
+
+  async function end(limit = STOP_LIMIT): Promise<void> {
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), limit);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  return { log, ended, ready, end };
+}
+
+function forget(dataDir: string, name: ServerProcess['name']): void {
+  const record = readRecord(dataDir, name);
+  if (record !== null && !isAlive(record)) {
+    discardSocket(record.socket);
+    rmSync(join(dataDir, `${name}.json`), { force: true });
+  }
+}
+
+function readRecord(dataDir: string, name: ServerProcess['name']) {
+  const text = readIfThere(join(dataDir, `${name}.json`));
+  try {
+    return text === null ? null : v.parse(ChildRecord, JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

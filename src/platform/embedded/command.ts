@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+
+export interface CommandResult {
+  ok: boolean;
+  /** Standard output alone. */
+  stdout: string;
+  /** Both streams, or the reason for the failure if they are empty; for messages. */
+  output: string;
+}
+
+/**
+ * Runs a program to its end, without a shell and without input. It never rejects: a program that is missing, fails or runs
+ * longer than `timeout` milliseconds gives `ok: false`.
+ * @param path PATH for the program, which then gets no other environment variables. Default: the environment of this process.
+ * @param signal Kills the program and everything it has started. The result is `ok: false`, once they have ended.
+ */
+export function runCommand(
+  program: string,
+  args: readonly string[],
+  {
+    cwd,
+    timeout = 0,
+    path,
+    signal,
+  }: { cwd?: string; timeout?: number; path?: string | undefined; signal?: AbortSignal | undefined } = {},
+): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd,
+      ...(path === undefined ? {} : { env: { PATH: path } }),
+      ...(timeout === 0 ? {} : { timeout }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // A process group of its own, so that it can be killed as a whole.
+      detached: signal !== undefined,
+    });
+    const { pid } = child;
+    let release = () => {};
+    if (signal !== undefined && pid !== undefined) {
+      const kill = () => killGroup(pid);
+      const unguard = killWithProcess(pid);
+      release = () => {
+        signal.removeEventListener('abort', kill);
+        unguard();
+      };
+      signal.addEventListener('abort', kill);
+      if (signal.aborted) kill();
+    }
+    let [stdout, stderr, failure] = ['', '', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.on('error', (error) => {
+      failure = error.message;
+    });
+    // Also emitted after 'error', and only when everything it has started has closed the streams.
+    child.on('close', (code, signalName) => {
+      release();
+      failure ||= code === 0 ? '' : `${program} ended with ${signalName ?? `exit code ${code}`}`;
+      resolve({ ok: failure === '', stdout, output: `${stdout}${stderr}` || failure });
+    });
+  });
+}
+
+/** The last lines of a program's output, for an error message. */
+export function lastLines(text: string, count = 15): string {
+  return text.trimEnd().split('\n').slice(-count).join('\n');
+}
+
+const groups = new Set<number>();
+
+/**
+ * Kills a child's process group when this process exits without having stopped the child, for example after an uncaught error
+ * or when a shutdown takes too long. It cannot do so if this process is itself killed.
+ * @returns a function that cancels this, for a child that has ended.
+ */
+export function killWithProcess(group: number): () => void {
+  if (groups.size === 0) process.on('exit', killAll);
+  groups.add(group);
+  return () => {
+    groups.delete(group);
+    if (groups.size === 0) process.off('exit', killAll);
+  };
+}
+
+function killAll(): void {
+  for (const group of groups) killGroup(group);
+}
+
+/** Sends SIGKILL to a process group, if it still exists. */
+export function killGroup(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { abandonStart, stopInReverse, stopTogether } from '../stopping.ts';
+import { endOrphan, type RunningServer, runServer } from './child.ts';
+import { runInDocker } from './docker.ts';
+import { prepareMysql } from './mysql.ts';
+import { claim, findOwner, publish, release } from './ownership.ts';
+import { makePrivateDirectory, readOrCreateSecret } from './private-file.ts';
+import { type Provision, provide } from './provision.ts';
+import { prepareRedis } from './redis.ts';
+import { chooseSocket } from './socket.ts';
+
+/** URLs of the servers; absent for a server that is not wanted. */
+export interface ServerUrls {
+  databaseUrl?: string;
+  redisUrl?: string;
+}
+
+export interface EmbeddedServers extends ServerUrls {
+  /** Ends the servers (SIGTERM, SIGKILL after 20 s) and releases DATA_DIR. May be called again. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  /** Absolute, or relative to the working directory. Created if it is missing. */
+  dataDir: string;
+  mysql: boolean;
+  redis: boolean;
+  /** Whether missing servers may be installed with apt-get (EMBEDDED_INSTALL). */
+  install: 'auto' | 'never';
+  /** Called with one-line messages for a person. */
+  announce: (line: string) => void;
+  /** Aborts the start: servers that have been started are stopped, and the start rejects with the reason of this signal. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Starts the wanted servers for this process only, and keeps them running. Resolves when they answer. They listen on Unix
+ * sockets and keep their data in DATA_DIR; in Docker they listen on free ports of 127.0.0.1 and keep it in volumes. Their
+ * passwords are in DATA_DIR. Servers that a killed owner of DATA_DIR left running are ended first.
+ * @throws {DataDirInUseError} when another running process owns this DATA_DIR.
+ * @throws {Error} when a server is missing and cannot be provided (it says what to type), or does not start (with the end of
+ * its log). Nothing is left running then.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServers> {
+  if (!options.mysql && !options.redis) {
+    return { stop: async () => {} };
+  }
+  const dataDir = resolve(options.dataDir);
+  makePrivateDirectory(dataDir);
+  const record = ownerRecord(dataDir);
+  claim(record);
+  const running: RunningServer[] = [];
+  let stopped: Promise<void> | undefined;
+
+  async function stopAll(): Promise<void> {
+    // DATA_DIR is released last, when the servers have ended.
+    await stopInReverse([() => release(record), () => stopTogether(running.map(({ stop }) => stop))]);
+  }
+
+  try {
+    await Promise.all([endOrphan(dataDir, 'mysql'), endOrphan(dataDir, 'redis')]);
+    options.signal?.throwIfAborted();
+    const starts = startEach(dataDir, await provide(options), options);
+    const results = await Promise.allSettled(
+      starts.map(async (start) => {
+        running.push(await start);
+      }),
+    );
+    rethrowFirst(results);
+    options.signal?.throwIfAborted();
+    const urls = urlsOf(running);
+    publish(record, urls);
+    return {
+      ...urls,
+      stop() {
+        stopped ??= stopAll();
+        return stopped;
+      },
+    };
+  } catch (error) {
+    return await abandonStart(error, stopAll);
+  }
+}
+
+/** URLs of the embedded servers of the service on this DATA_DIR; null when none is running, or they do not answer yet. */
+export async function findRunning(dataDir: string): Promise<ServerUrls | null> {
+  const owner = findOwner(ownerRecord(resolve(dataDir)));
+  if (owner === null || (owner.databaseUrl === undefined && owner.redisUrl === undefined)) {
+    return null;
+  }
+  const { databaseUrl, redisUrl } = owner;
+  return {
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+  };
+}
+
+/** Whether DATA_DIR has an embedded database, or a process is making one there. Otherwise one that is started there is new and empty. */
+export function hasDatabase(dataDir: string): boolean {
+  const folder = resolve(dataDir);
+  // In Docker the data is in a volume, and only its password is here.
+  const has = ['mysql', 'mysql.password'].some((name) => existsSync(join(folder, name)));
+  return has || findOwner(ownerRecord(folder)) !== null;
+}
+
+/** The file in DATA_DIR that names its owner. @param dataDir absolute. */
+export function ownerRecord(dataDir: string): string {
+  return join(dataDir, 'service.json');
+}
+
+function startEach(
+  dataDir: string,
+  { mysql, redis }: Provision,
+  { announce, signal }: EmbeddedOptions,
+): Promise<RunningServer>[] {
+  const passwords = { mysql: keptPassword(dataDir, 'mysql'), redis: keptPassword(dataDir, 'redis') };
+
+  async function startMysql(binaries: Exclude<Provision['mysql'], undefined>): Promise<RunningServer> {
+    if (binaries === 'docker') {
+      return runInDocker(dataDir, 'mysql', passwords, signal);
+    }
+    const socket = chooseSocket(dataDir, 'mysql');
+    const server = await prepareMysql(dataDir, { binaries, socket, password: passwords.mysql, signal });
+    return runServer(dataDir, server, { announce, signal });
+  }
+
+  async function startRedis(binary: string): Promise<RunningServer> {
+    if (binary === 'docker') {
+      return runInDocker(dataDir, 'redis', passwords, signal);
+    }
+    const socket = chooseSocket(dataDir, 'redis');
+    return runServer(dataDir, prepareRedis(dataDir, { binary, socket, password: passwords.redis }), {
+      announce,
+      signal,
+    });
+  }
+
+  return [
+    ...(mysql === undefined ? [] : [startMysql(mysql)]),
+    ...(redis === undefined ? [] : [startRedis(redis)]),
+  ];
+}
+
+/** Hexadecimal, so that it needs no escaping in URLs, SQL and configuration files. */
+function keptPassword(dataDir: string, server: 'mysql' | 'redis'): string {
+  return readOrCreateSecret(join(dataDir, `${server}.password`), () => randomBytes(24).toString('hex'));
+}
+
+function urlsOf(running: readonly RunningServer[]): ServerUrls {
+  const databaseUrl = running.find(({ url }) => url.startsWith('mysql:'))?.url;
+  const redisUrl = running.find(({ url }) => url.startsWith('redis:'))?.url;
+  return {
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+  };
+}
+
+function rethrowFirst(results: readonly PromiseSettledResult<unknown>[]): void {
+  for (const result of results) {
+    if (result.status === 'rejected') {
+      throw result.reason;
+    }
+  }
+}
+
+/**
+ * Deletes everything in a DATA_DIR. Servers that a killed owner left running are ended first. Volumes of Docker stay, and are not
+ * used again.
+ * @throws {DataDirInUseError} when a running process owns this DATA_DIR. Nothing is deleted then.
+ */
+export async function clearDataDir(dataDir: string): Promise<void> {
+  const directory = resolve(dataDir);
+  makePrivateDirectory(directory);
+  const record = ownerRecord(directory);
+  claim(record);
+  try {
+    await Promise.all([endOrphan(directory, 'mysql'), endOrphan(directory, 'redis')]);
+    const names = (await readdir(directory)).filter((name) => name !== basename(record));
+    await Promise.all(names.map((name) => rm(join(directory, name), { recursive: true, force: true })));
+  } finally {
+    release(record);
+  }
+}

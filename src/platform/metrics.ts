@@ -1,0 +1,271 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { VERSION } from './version.ts';
+
+/** Outcomes of attempts, as `Outcome` in src/deliveries/run/attempt.ts explains them. */
+const ATTEMPT_OUTCOMES = ['delivered', 'failed', 'throttled', 'gone', 'refused'] as const;
+
+/**
+ * Up to a second as usual for HTTP. Connecting may take 5 s and the whole attempt 15 s, so that what is above 15 s was cut off by the
+ * timeout.
+ */
+const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+
+/**
+ * Up to 2.5 s: deliveries that succeed immediately. Above, each bound lies between the sums of the retry schedule (5 s, 35 s, 2.6 min,
+ * 13 min, 43 min, 2.7 h, 8 h, 18 h … 74 h), so that a bucket says after how many failures a delivery succeeded.
+ */
+const LATENCY_SECONDS = [
+  0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 8, 20, 80, 400, 1_500, 6_000, 18_000, 45_000, 78_000, 320_000,
+];
+
+/** What is counted of one attempt. Every `AttemptResult` has it. */
+export interface CountedAttempt {
+  outcome: (typeof ATTEMPT_OUTCOMES)[number];
+  /** The delivery's status after the attempt. */
+  status: 'pending' | 'delivered' | 'failed';
+  /** Counted from 1 over the life of the delivery. */
+  number: number;
+  /** Failed attempts on the current retry schedule. A redelivery or a replay starts it again at 0. */
+  failures: number;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  durationMs: number;
+  /** When the movement was stored, in milliseconds since 1970; null: it is not stored any more, and nothing was sent. */
+  storedAt: number | null;
+}
+
+export interface DeliveryMetrics {
+  /** Counts attempts whose results are committed. Never throws: by then the results cannot be taken back. */
+  recorded(attempts: readonly CountedAttempt[]): void;
+  /** Counts a delivery run that another run has taken over. */
+  leaseLost(): void;
+}
+
+export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
+  const registers = [registry];
+  const deliveries = new Counter({
+    name: 'ledgerbell_deliveries_total',
+    help: 'Deliveries that have ended: delivered, or failed for good after the last attempt.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const attempts = new Counter({
+    name: 'ledgerbell_attempts_total',
+    help: 'Attempts whose results are recorded, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'ledgerbell_attempt_duration_seconds',
+    help: 'Time from the start of a POST to the end of its answer, or to its failure.',
+    buckets: ATTEMPT_SECONDS,
+    registers,
+  });
+  const latency = new Histogram({
+    name: 'ledgerbell_delivery_latency_seconds',
+    help: 'Time from storing a movement to the answer that made its delivery delivered. Without redeliveries and replays.',
+    buckets: LATENCY_SECONDS,
+    registers,
+  });
+  const lost = new Counter({
+    name: 'ledgerbell_leases_lost_total',
+    help: 'Delivery runs that another run has taken over.',
+    registers,
+  });
+  for (const outcome of ['delivered', 'failed']) deliveries.inc({ outcome }, 0);
+  for (const outcome of ATTEMPT_OUTCOMES) attempts.inc({ outcome }, 0);
+
+  return {
+    recorded(all) {
+      const outcomes = { delivered: 0, failed: 0, throttled: 0, gone: 0, refused: 0 };
+      const ended = { delivered: 0, failed: 0, pending: 0 };
+      for (const { outcome, status, storedAt, startedAt, durationMs, number, failures } of all) {
+        ended[status] += 1;
+        if (storedAt === null) continue;
+        outcomes[outcome] += 1;
+        duration.observe(durationMs / 1_000);
+        // An attempt more than the schedule counts: the delivery was sent again on request, perhaps months later.
+        const isFirstSchedule = number === failures + 1;
+        const waited = startedAt + durationMs - storedAt;
+        // The clocks of two machines may differ. histogram.observe throws for what is not a number.
+        if (status === 'delivered' && isFirstSchedule && Number.isFinite(waited))
+          latency.observe(Math.max(0, waited) / 1_000);
+      }
+      for (const outcome of ATTEMPT_OUTCOMES)
+        if (outcomes[outcome] > 0) attempts.inc({ outcome }, outcomes[outcome]);
+      if (ended.delivered > 0) deliveries.inc({ outcome: 'delivered' }, ended.delivered);
+      if (ended.failed > 0) deliveries.inc({ outcome: 'failed' }, ended.failed);
+    },
+    leaseLost: () => lost.inc(),
+  };
+}
+
+/**
+ * How an import ended. `unreadable`: the importer could not read its file, which its sender has to correct. `given_up`: reading on has
+ * failed ten times in a row.
+ */
+const IMPORT_OUTCOMES = ['done', 'unreadable', 'given_up'] as const;
+type ImportOutcome = (typeof IMPORT_OUTCOMES)[number];
+
+/** Rows of imports whose transaction is committed. */
+export interface CountedRows {
+  stored: number;
+  /** Known already. */
+  duplicate: number;
+  /** Could not be read. */
+  rejected: number;
+}
+
+export interface ImportMetrics {
+  /** Announces the formats that this process imports, so that their counters begin at 0. */
+  announce(formats: readonly string[]): void;
+  rows(rows: CountedRows): void;
+  /** @param count how many imports of this format have ended. */
+  ended(format: string, outcome: ImportOutcome, count?: number): void;
+}
+
+export function createImportMetrics(registry: Registry): ImportMetrics {
+  const registers = [registry];
+  const imports = new Counter({
+    name: 'ledgerbell_imports_total',
+    help: 'Imports that have ended, by the format they were sent as and by outcome.',
+    labelNames: ['format', 'outcome'],
+    registers,
+  });
+  const rows = new Counter({
+    name: 'ledgerbell_import_rows_total',
+    help: 'Rows of imports: stored, duplicates of stored movements, and rejected.',
+    labelNames: ['result'],
+    registers,
+  });
+  const RESULTS = ['stored', 'duplicate', 'rejected'] as const;
+  for (const result of RESULTS) rows.inc({ result }, 0);
+
+  return {
+    announce(formats) {
+      for (const format of formats)
+        for (const outcome of IMPORT_OUTCOMES) imports.inc({ format, outcome }, 0);
+    },
+    rows(counted) {
+      for (const result of RESULTS) if (counted[result] > 0) rows.inc({ result }, counted[result]);
+    },
+    ended: (format, outcome, count = 1) => imports.inc({ format, outcome }, count),
+  };
+}
+
+export interface ReconcilerMetrics {
+  /** Counts work that was due and had no job, until the reconciler added one. */
+  repaired(queue: 'imports' | 'deliveries', jobs: number): void;
+}
+
+export function createReconcilerMetrics(registry: Registry): ReconcilerMetrics {
+  const repairs = new Counter({
+    name: 'ledgerbell_reconciler_repairs_total',
+    help: 'Unfinished imports, and webhooks with something due, that had no job until the reconciler added one.',
+    labelNames: ['queue'],
+    registers: [registry],
+  });
+  for (const queue of ['imports', 'deliveries']) repairs.inc({ queue }, 0);
+  return {
+    repaired(queue, jobs) {
+      if (jobs > 0) repairs.inc({ queue }, jobs);
+    },
+  };
+}
+
+const KINDS = [
+  'deliveries',
+  'attempts',
+  'imports',
+  'movements',
+  'replays',
+  'filters',
+  'webhooks',
+  'sources',
+  'events',
+] as const;
+
+/** What retention removes. Attempts that go with their delivery do not count. */
+export type RemovedKind = (typeof KINDS)[number];
+
+const RETENTION_OUTCOMES = ['done', 'failed'] as const;
+
+export interface RetentionMetrics {
+  removed(kind: RemovedKind, count: number): void;
+  /** Counts a pass that has ended. One that was stopped with its process has not. */
+  ended(outcome: (typeof RETENTION_OUTCOMES)[number]): void;
+}
+
+export function createRetentionMetrics(registry: Registry): RetentionMetrics {
+  const registers = [registry];
+  const removed = new Counter({
+    name: 'ledgerbell_retention_removed_total',
+    help: 'What retention has removed because it was old, by kind.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const passes = new Counter({
+    name: 'ledgerbell_retention_passes_total',
+    help: 'Passes of retention that have ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const lastPass = new Gauge({
+    name: 'ledgerbell_retention_last_pass_timestamp_seconds',
+    help: 'When this process last finished a pass of retention, in seconds since 1970. 0: it has finished none.',
+    registers,
+  });
+  for (const kind of KINDS) removed.inc({ kind }, 0);
+  for (const outcome of RETENTION_OUTCOMES) passes.inc({ outcome }, 0);
+
+  return {
+    removed: (kind, count) => removed.inc({ kind }, count),
+    ended(outcome) {
+      passes.inc({ outcome });
+      if (outcome === 'done') lastPass.setToCurrentTime();
+    },
+  };
+}
+
+/**
+ * What a process counts of its own work. The parts that work are given one of these interfaces, and know nothing of Prometheus.
+ * The names are explained in docs/metrics.md.
+ */
+export interface Metrics {
+  deliveries: DeliveryMetrics;
+  imports: ImportMetrics;
+  reconciler: ReconcilerMetrics;
+  retention: RetentionMetrics;
+  /** Says which roles this process has. */
+  setRoles(roles: readonly string[]): void;
+  /** Holds everything that was counted, for `/metrics`. */
+  registry: Registry;
+}
+
+/** Creates the metrics of a process. All counters begin at 0, so that Prometheus sees the first increase. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  new Gauge({
+    name: 'ledgerbell_build_info',
+    help: 'Always 1. The label has the version of this process.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version: VERSION }, 1);
+  const role = new Gauge({
+    name: 'ledgerbell_role_info',
+    help: 'Always 1, for each role of this process.',
+    labelNames: ['role'],
+    registers,
+  });
+  return {
+    deliveries: createDeliveryMetrics(registry),
+    imports: createImportMetrics(registry),
+    reconciler: createReconcilerMetrics(registry),
+    retention: createRetentionMetrics(registry),
+    setRoles(roles) {
+      for (const name of roles) role.set({ role: name }, 1);
+    },
+    registry,
+  };
+}

@@ -1,0 +1,295 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+
+/** A kind of error, in words for the people who write clients. */
+export interface ProblemText {
+  status: ContentfulStatusCode;
+  /** The same for every occurrence (RFC 9457, section 3.1.3). */
+  title: string;
+  /** What happened. */
+  cause: string;
+  /** What the client can do. */
+  remedy: string;
+  /** Whether the same request can succeed later. */
+  retry: string;
+}
+
+export const NOT_UNCHANGED = 'No. The same request fails again.';
+export const AFTER_RETRY_AFTER = 'Yes, after the seconds in Retry-After.';
+
+/** Errors of a request that is wrong in itself, or that its sender may not make. */
+export const REQUEST_PROBLEMS = {
+  malformed: {
+    status: 400,
+    title: 'Malformed request',
+    cause: 'The request is not valid HTTP/1.1, or its target or Host header is not valid.',
+    remedy: 'Check how your client builds the request, and which proxies change it on the way.',
+    retry: NOT_UNCHANGED,
+  },
+  'malformed-json': {
+    status: 400,
+    title: 'Malformed JSON',
+    cause: 'The body is not valid JSON in UTF-8.',
+    remedy: 'Build the body with a JSON library, and send it as UTF-8.',
+    retry: NOT_UNCHANGED,
+  },
+  'malformed-multipart': {
+    status: 400,
+    title: 'Malformed multipart body',
+    cause: 'The body is not multipart/form-data as its Content-Type says, or it breaks off.',
+    remedy: 'Let your HTTP library build the body and its Content-Type with the boundary.',
+    retry: NOT_UNCHANGED,
+  },
+  'missing-api-key': {
+    status: 401,
+    title: 'Missing API key',
+    cause: 'The request has no API key, or the header cannot be read as one.',
+    remedy: 'Send your API key in the header Authentication, or as Authorization: Bearer <api key>.',
+    retry: NOT_UNCHANGED,
+  },
+  'unknown-api-key': {
+    status: 401,
+    title: 'Unknown API key',
+    cause: 'The API key does not exist. It may be mistyped, or it was deleted.',
+    remedy: 'Check the key. If it was deleted, use another one: GET /v1/apikeys lists those that exist.',
+    retry: 'No. Many unknown keys from one address are answered with 429.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'Sign-in required',
+    cause: 'The page is for operators, and the name or the password is missing or wrong.',
+    remedy: 'Sign in with the ADMIN_USER and ADMIN_PASSWORD of the service.',
+    retry: NOT_UNCHANGED,
+  },
+  'missing-scope': {
+    status: 403,
+    title: 'Missing scope',
+    cause: 'The API key does not have the scope that this operation needs.',
+    remedy: 'Use a key with the scope that the detail names. POST /v1/apikeys creates one.',
+    retry: NOT_UNCHANGED,
+  },
+  'limited-api-key': {
+    status: 403,
+    title: 'API key limited to some accounts',
+    cause: 'The operation concerns all accounts of the customer, and the API key is limited to some of them.',
+    remedy: 'Use an API key for all accounts.',
+    retry: NOT_UNCHANGED,
+  },
+  'pending-for-other-accounts': {
+    status: 403,
+    title: 'Deliveries of other accounts are pending',
+    cause:
+      'The webhook may still have pending deliveries of accounts that the API key cannot see. A new endpoint or new headers would send them somewhere else.',
+    remedy: 'Wait until they are delivered or failed, or use an API key for all accounts.',
+    retry: 'Yes, when the webhook has fewer pending deliveries.',
+  },
+  forbidden: {
+    status: 403,
+    title: 'Access denied',
+    cause:
+      'The page is for operators. Without a password it answers only on the machine itself, and it accepts no changes from pages of other sites.',
+    remedy: 'Open it on that machine, or set ADMIN_USER and ADMIN_PASSWORD.',
+    retry: NOT_UNCHANGED,
+  },
+  'not-found': {
+    status: 404,
+    title: 'Not found',
+    cause:
+      'The path or the object does not exist, or the API key cannot see the object. All of these get the same answer.',
+    remedy: 'Check the path and the id. Use a key that can see the account.',
+    retry: NOT_UNCHANGED,
+  },
+  'method-not-allowed': {
+    status: 405,
+    title: 'Method not allowed',
+    cause: 'The path exists, but not for this method.',
+    remedy: 'Use one of the methods in the header Allow.',
+    retry: NOT_UNCHANGED,
+  },
+  'request-timeout': {
+    status: 408,
+    title: 'Request timeout',
+    cause: 'The headers took longer than 15 seconds to arrive, or the whole request longer than 10 minutes.',
+    remedy: 'Send the request without long pauses, or split a large import.',
+    retry: 'Yes, on a new connection.',
+  },
+  'too-large': {
+    status: 413,
+    title: 'Body too large',
+    cause: 'The body is larger than the limit that the detail names, or a dry run of it takes too long.',
+    remedy: 'Split the import, or send it as NDJSON, which may be larger than JSON.',
+    retry: NOT_UNCHANGED,
+  },
+  'unsupported-media-type': {
+    status: 415,
+    title: 'Unsupported content type',
+    cause: 'The operation does not accept this Content-Type.',
+    remedy: 'Use one of the content types that the detail names.',
+    retry: NOT_UNCHANGED,
+  },
+  'unsupported-content-encoding': {
+    status: 415,
+    title: 'Unsupported content encoding',
+    cause: 'The body is compressed, which the operation does not accept.',
+    remedy: 'Send the body uncompressed, without Content-Encoding.',
+    retry: NOT_UNCHANGED,
+  },
+  invalid: {
+    status: 422,
+    title: 'Invalid request',
+    cause: 'A parameter, a header or a field of the body has a value that is not allowed.',
+    remedy: 'Correct each value that is listed in errors. Each entry names its path and what is allowed.',
+    retry: NOT_UNCHANGED,
+  },
+  'unreadable-file': {
+    status: 422,
+    title: 'Unreadable file',
+    cause:
+      'The beginning of the statement file shows that it cannot be read: it is empty, in no format that is supported, fits no profile, or is packed in a way that is refused.',
+    remedy: 'Do what the detail says. GET /v1/imports does not list it, because nothing of it was stored.',
+    retry: NOT_UNCHANGED,
+  },
+  'endpoint-refused': {
+    status: 422,
+    title: 'Endpoint refused',
+    cause:
+      'Webhooks cannot be sent to this endpoint: its host does not exist in DNS, or leads to a private or special address only.',
+    remedy:
+      'Use an endpoint on a public address. The operator can allow other addresses with ALLOW_PRIVATE_ENDPOINTS.',
+    retry: 'Yes, when the DNS record of the host has been created or changed.',
+  },
+  'headers-too-large': {
+    status: 431,
+    title: 'Headers too large',
+    cause:
+      'The request line and the headers have more than 16 KiB in all, or there are more than 100 headers.',
+    remedy: 'Shorten the URL and the headers.',
+    retry: NOT_UNCHANGED,
+  },
+} as const satisfies Record<string, ProblemText>;
+
+/** Errors of a request that could succeed in another state of the service, or at another time. */
+export const STATE_PROBLEMS = {
+  'request-in-progress': {
+    status: 409,
+    title: 'Request in progress',
+    cause: 'Another request with this Idempotency-Key has not been answered yet.',
+    remedy: 'Wait for its answer, or send the same request again to get it.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'idempotency-key-reused': {
+    status: 409,
+    title: 'Idempotency key reused',
+    cause: 'Another request was sent with this Idempotency-Key within the last 24 hours.',
+    remedy: 'Use a new key for every new request, and the same key only to repeat a request unchanged.',
+    retry: 'No. Send the request with a new key.',
+  },
+  'unfinished-import': {
+    status: 409,
+    title: 'Import not finished',
+    cause: 'The API key cannot be deleted while an import that was sent with it is queued or running.',
+    remedy: 'Follow the import that the detail names, and delete the key when it is done or failed.',
+    retry: 'Yes, when the import is done or failed.',
+  },
+  'import-not-failed': {
+    status: 409,
+    title: 'Import not failed',
+    cause: 'Only a failed import can be retried, and the status of this one is another.',
+    remedy: 'Follow the import. A queued or running one needs no retry, and a done one is stored.',
+    retry: 'Yes, when the import is failed.',
+  },
+  'import-not-retryable': {
+    status: 409,
+    title: 'Import cannot be retried',
+    cause: 'The body of the import, or the API key that it was sent with, was deleted.',
+    remedy: 'Send the file again as a new import.',
+    retry: NOT_UNCHANGED,
+  },
+  'webhook-disabled': {
+    status: 409,
+    title: 'Webhook disabled',
+    cause: 'Nothing is sent to a disabled webhook, so its deliveries cannot be requested again.',
+    remedy: 'Correct the endpoint, set the status of the webhook to "active", and repeat the request.',
+    retry: 'Yes, when the webhook is active.',
+  },
+  'webhook-deleted': {
+    status: 409,
+    title: 'Webhook deleted',
+    cause: 'Nothing is sent to a deleted webhook, so its deliveries cannot be requested again.',
+    remedy: 'Create a new webhook, and read past movements with GET /v1/transactions.',
+    retry: NOT_UNCHANGED,
+  },
+  'account-deleting': {
+    status: 409,
+    title: 'Account being deleted',
+    cause: 'The account of the movement is being deleted, so nothing of it is sent any more.',
+    remedy: 'Nothing. The movement and its deliveries will be gone soon.',
+    retry: NOT_UNCHANGED,
+  },
+  'rate-limited': {
+    status: 429,
+    title: 'Rate limit exceeded',
+    cause: 'The API key has sent more requests than it may send in the current window.',
+    remedy: 'Wait, and spread your requests. The headers RateLimit-Policy and RateLimit show what is left.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'too-many-unknown-keys': {
+    status: 429,
+    title: 'Too many unknown API keys',
+    cause: 'Too many requests with unknown API keys came from your address. The key was not looked up.',
+    remedy:
+      'Find the client at your address that uses a wrong key. A key that has just worked is not affected.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'too-many-passwords': {
+    status: 429,
+    title: 'Too many wrong passwords',
+    cause: 'Too many wrong passwords for the pages of operators came from your address.',
+    remedy: 'Wait, then sign in with the ADMIN_USER and ADMIN_PASSWORD of the service.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'too-many-tests': {
+    status: 429,
+    title: 'Too many test notifications',
+    cause: 'Your webhooks, or this endpoint, have had too many test notifications within a minute.',
+    remedy: 'Wait, then send the next test notification.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  internal: {
+    status: 500,
+    title: 'Internal error',
+    cause: 'The service failed to handle the request. The operator finds the reason in the log.',
+    remedy: 'Report the request_id to the operator.',
+    retry: 'Yes, with the same Idempotency-Key if it is a POST: part of the work may have been done.',
+  },
+  'database-unavailable': {
+    status: 503,
+    title: 'Database unavailable',
+    cause: 'The database cannot be reached.',
+    remedy: 'Send the request again later. Use the same Idempotency-Key if it is a POST.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'upload-interrupted': {
+    status: 503,
+    title: 'Upload interrupted',
+    cause: 'The body of the import stopped arriving for so long that what had been received was deleted.',
+    remedy: 'Send the whole import again.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  overloaded: {
+    status: 503,
+    title: 'Too many large imports at once',
+    cause:
+      'The service is reading as many large JSON bodies, or dry runs, as it can at once. Nothing of yours was stored.',
+    remedy:
+      'Send the import again later, in smaller bodies, or as NDJSON, which has no such limit. Send a dry run again later.',
+    retry: AFTER_RETRY_AFTER,
+  },
+} as const satisfies Record<string, ProblemText>;
+
+/**
+ * Every kind of error that the API answers with. Errors that a program would handle differently have different types, also when
+ * they share a status. `type` in an answer is `/problems/<name>`, a page that shows these texts. docs/errors.md lists them too.
+ */
+export const PROBLEMS = { ...REQUEST_PROBLEMS, ...STATE_PROBLEMS };
+
+export type ProblemName = keyof typeof PROBLEMS;

@@ -1,0 +1,150 @@
+import { type JobsOptions, Queue, type WorkerOptions } from 'bullmq';
+import type { Redis } from 'ioredis';
+
+const SECOND = 1_000;
+
+/** Jobs contain only ids. Everything else is read from MySQL when they run, and no secret ever reaches Redis. */
+export interface ImportJob {
+  importId: string;
+}
+export interface DeliveryJob {
+  webhookId: string;
+}
+export interface SourceJob {
+  sourceId: string;
+}
+export type MaintenanceJob = Record<string, never>;
+
+/** The names of all queues. */
+export const QUEUES = {
+  imports: 'imports',
+  deliveries: 'deliveries',
+  sources: 'sources',
+  maintenance: 'maintenance',
+} as const;
+
+/** Ended jobs are kept for the dashboard only. Their results are in MySQL. */
+const JOB_OPTIONS: JobsOptions = { removeOnComplete: { count: 100 }, removeOnFail: { count: 1_000 } };
+
+/** Another worker takes over the job of a crashed one after about 15 s: the lock lasts 10 s, and is checked every 5 s. */
+export const WORKER_OPTIONS = {
+  lockDuration: 10 * SECOND,
+  stalledInterval: 5 * SECOND,
+  // BullMQ's default (1) would fail a job for good after two crashes of its workers, whatever their cause. Jobs that crash their
+  // worker are limited by `crash_count` in MySQL instead.
+  maxStalledCount: 1_000_000,
+  removeOnComplete: { count: 100 },
+  removeOnFail: { count: 1_000 },
+} satisfies Partial<WorkerOptions>;
+
+/**
+ * Jobs that one process runs at the same time. A delivery job mostly waits for its endpoint, and waiting is cheap. Endpoints
+ * that hang until their timeout, and runs that wait for new movements, must leave slots for the others. A run of a source mostly waits
+ * too, and may hold some MiB of a file.
+ */
+export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 30, maintenance: 1 } as const;
+
+export interface Queues {
+  imports: Queue<ImportJob>;
+  deliveries: Queue<DeliveryJob>;
+  sources: Queue<SourceJob>;
+  maintenance: Queue<MaintenanceJob>;
+  close(): Promise<void>;
+}
+
+/** @param prefix of BullMQ's keys, so that several installations can share one Redis. */
+export function openQueues(connection: Redis, prefix: string): Queues {
+  const open = <T>(name: string) => {
+    const queue = new Queue<T, void, string, T, void, string>(name, {
+      connection,
+      prefix,
+      defaultJobOptions: JOB_OPTIONS,
+      // Otherwise a queue asks Redis for its version once, and if that command times out, all its later commands fail.
+      skipVersionCheck: true,
+    });
+    queue.on('error', () => {});
+    return queue;
+  };
+  const imports = open<ImportJob>(QUEUES.imports);
+  const deliveries = open<DeliveryJob>(QUEUES.deliveries);
+  const sources = open<SourceJob>(QUEUES.sources);
+  const maintenance = open<MaintenanceJob>(QUEUES.maintenance);
+  return {
+    imports,
+    deliveries,
+    sources,
+    maintenance,
+    close: async () => {
+      await Promise.all([imports.close(), deliveries.close(), sources.close(), maintenance.close()]);
+    },
+  };
+}
+
+const JOBS_PER_PIPELINE = 1_000;
+
+const deduplicationIdOf = (webhookId: string): string => `webhook-${webhookId}`;
+const jobIdOf = (importId: string): string => `import-${importId}`;
+
+/**
+ * Adds a job for each webhook. A webhook has at most one waiting or delayed job, so adding is idempotent. A delayed job is
+ * rescheduled. If a job is active, the new one starts after it.
+ * @param delay milliseconds until the jobs run.
+ * @throws when Redis is unreachable. The reconciler then finds what is due.
+ */
+export async function addDeliveryJobs(
+  queues: Queues,
+  webhookIds: readonly string[],
+  delay = 0,
+): Promise<void> {
+  for (let start = 0; start < webhookIds.length; start += JOBS_PER_PIPELINE) {
+    await queues.deliveries.addBulk(
+      webhookIds.slice(start, start + JOBS_PER_PIPELINE).map((webhookId) => ({
+        name: 'deliver',
+        data: { webhookId },
+        opts: {
+          delay,
+          deduplication: { id: deduplicationIdOf(webhookId), keepLastIfActive: true, reschedule: true },
+        },
+      })),
+    );
+  }
+}
+
+/** Queues imports. The id of a job contains the import's id, so that adding it twice is harmless. */
+export async function queueImports(queues: Queues, importIds: readonly string[]): Promise<void> {
+  await queues.imports.addBulk(
+    importIds.map((importId) => ({
+      name: 'import',
+      data: { importId },
+      opts: { jobId: jobIdOf(importId), removeOnComplete: true, removeOnFail: true },
+    })),
+  );
+}
+
+/**
+ * Counts the webhooks without a job. BullMQ (6.7) keeps the deduplication key of a webhook as long as its job waits, is delayed or
+ * is active.
+ */
+export const countWebhooksWithoutJob = (
+  { deliveries }: Queues,
+  redis: Redis,
+  webhookIds: readonly string[],
+): Promise<number> =>
+  countMissing(
+    redis,
+    webhookIds.map((id) => deliveries.toKey(`de:${deduplicationIdOf(id)}`)),
+  );
+
+/** Counts the imports without a job. */
+export const countImportsWithoutJob = (
+  { imports }: Queues,
+  redis: Redis,
+  importIds: readonly string[],
+): Promise<number> =>
+  countMissing(
+    redis,
+    importIds.map((id) => imports.toKey(jobIdOf(id))),
+  );
+
+const countMissing = async (redis: Redis, keys: readonly string[]): Promise<number> =>
+  keys.length === 0 ? 0 : keys.length - (await redis.exists(...keys));

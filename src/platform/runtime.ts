@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
+import pRetry from 'p-retry';
+import type { DataSource } from 'typeorm';
+import type { Config } from './config/config.ts';
+import { createDataSource } from './database/data-source.ts';
+import { findNewerMigrations, migrate } from './database/migrate.ts';
+import { checkSecretKey, createSecretBox, type SecretBox } from './database/secret-box.ts';
+import type { Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { connectFailFast, connectWorker } from './queues/connection.ts';
+import { openQueues, type Queues } from './queues/queues.ts';
+import { abandonStart, type Stop, stopInReverse } from './stopping.ts';
+import type { Tracing } from './tracing/tracing.ts';
+
+const SECOND = 1_000;
+const START_TIMEOUT = 60 * SECOND;
+
+/** Default prefix of BullMQ's keys in Redis. */
+export const DEFAULT_PREFIX = 'ledgerbell';
+
+/** Connections and settings that all roles share. Created once per process and passed down. */
+export interface Runtime {
+  config: Config;
+  database: DataSource;
+  secrets: SecretBox;
+  queues: Queues;
+  /** Commands fail fast while Redis is unreachable, as those of the queues do. */
+  redis: Redis;
+  /** Opens a separate connection for a worker. Its commands wait until Redis is reachable again. */
+  connectWorker: () => Redis;
+  prefix: string;
+  log: Log;
+  metrics: Metrics;
+  /** `undefined`: traces are off. */
+  tracing: Tracing | undefined;
+}
+
+/** A part of the service that runs in this process. */
+export interface Role {
+  name: string;
+  /** Resolves when all work in progress is finished or given back. */
+  stop(): Promise<void>;
+}
+
+/** Where MySQL and Redis are, the key of the sealed secrets, and how to stop servers that are embedded. */
+export interface Servers {
+  databaseUrl: string;
+  redisUrl: string;
+  secretKey: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Connects to MySQL and Redis, waiting up to 60 s for each, then prepares the schema and checks SECRET_KEY.
+ * @param signal stops waiting and closes all connections.
+ * @param migrations run: bring the schema up to date. expect: wait until another process has (`ledgerbell migrate`).
+ */
+export async function openRuntime(
+  config: Config,
+  servers: Omit<Servers, 'stop'>,
+  {
+    log,
+    announce,
+    migrations,
+    prefix = DEFAULT_PREFIX,
+    startTimeout = START_TIMEOUT,
+    signal,
+    tracing,
+  }: {
+    log: Log;
+    announce: (line: string) => void;
+    migrations: 'run' | 'expect';
+    prefix?: string;
+    startTimeout?: number;
+    signal?: AbortSignal | undefined;
+    tracing?: Tracing | undefined;
+  },
+): Promise<Runtime & { close(): Promise<void> }> {
+  const waitFor = <T>(what: string, attempt: () => Promise<T>) => {
+    let announced = '';
+    return pRetry(attempt, {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 200,
+      maxTimeout: 2 * SECOND,
+      maxRetryTime: startTimeout,
+      ...(signal === undefined ? {} : { signal }),
+      onFailedAttempt: ({ error }) => {
+        const line = `Waiting for ${what}: ${error.message || ('code' in error ? error.code : error.name)}`;
+        if (line !== announced) announce(line);
+        announced = line;
+      },
+    });
+  };
+
+  const secrets = createSecretBox(servers.secretKey, config.previousSecretKeys);
+  const database = createDataSource(servers.databaseUrl);
+  const redis = connectFailFast(servers.redisUrl);
+  const workerConnections: Redis[] = [];
+  const started: Stop[] = [
+    () => (database.isInitialized ? database.destroy() : undefined),
+    () => {
+      for (const connection of [redis, ...workerConnections]) connection.disconnect();
+    },
+  ];
+  const close = () => stopInReverse(started);
+  try {
+    await waitFor('MySQL', () => database.initialize());
+    await waitFor('Redis', async () => {
+      if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(2 * SECOND) });
+      await redis.ping();
+    });
+    if (migrations === 'run') await migrate(database);
+    else {
+      await waitFor('the database schema', async () => {
+        if (await database.showMigrations()) {
+          throw new Error('migrations have not been run; run: npm run cli -- migrate');
+        }
+      });
+    }
+    const newer = await findNewerMigrations(database);
+    // Whoever goes back a version in an emergency has to know, and may have no other way.
+    if (newer.length > 0) {
+      announce(
+        `A newer version has migrated this database (${newer.join(', ')}), and this version may not work with it. Start the newer version, or restore the backup that was made before.`,
+      );
+    }
+    signal?.throwIfAborted();
+    await checkSecretKey(database, secrets);
+    signal?.throwIfAborted();
+  } catch (error) {
+    return await abandonStart(error, close);
+  }
+  const queues = openQueues(redis, prefix);
+  // Closing fails while Redis is unreachable. That is no reason for the shutdown to fail.
+  started.push(() => queues.close().catch(() => {}));
+  return {
+    config,
+    database,
+    secrets,
+    queues,
+    redis,
+    connectWorker: () => {
+      const connection = connectWorker(servers.redisUrl);
+      workerConnections.push(connection);
+      return connection;
+    },
+    prefix,
+    log,
+    metrics: createMetrics(),
+    tracing,
+    close,
+  };
+}

@@ -1,0 +1,113 @@
+import * as v from 'valibot';
+
+/** The most validation issues that one answer lists. */
+export const MAX_ISSUES = 100;
+
+/**
+ * Adds JSON Schema to a schema's entry in /openapi.json, for what valibot's own actions cannot say there:
+ * `v.pipe(schema, check, documented({ … }))`.
+ */
+export const documented = <Input>(jsonSchema: Record<string, unknown>) =>
+  v.metadata<Input, Record<string, unknown>>(jsonSchema);
+
+/** Limits a text to a number of characters, as MySQL and JSON Schema count them: code points, not UTF-16 units. */
+export const maxCharacters = (most: number) =>
+  [
+    v.check(
+      (text: string) => text.length <= most || [...text].length <= most,
+      `must be at most ${most} characters long`,
+    ),
+    documented<string>({ maxLength: most }),
+  ] as const;
+
+const LEAP_YEAR = '[1-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[2468][048]|[13579][26])00';
+
+/** A date of the (proleptic Gregorian) calendar, YYYY-MM-DD, as a regular expression. MySQL's DATE starts at the year 1000. */
+export const CALENDAR_DATE = [
+  '(?:[1-9][0-9]{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])',
+  '|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))',
+  `|(?:${LEAP_YEAR})-02-29)`,
+].join('');
+
+/** A text that is such a date. */
+export const DATE_SHAPE = new RegExp(`^${CALENDAR_DATE}$`);
+
+const DATE_RULE = 'must be a date that exists, written YYYY-MM-DD, from the year 1000';
+
+/** A date that exists: "2026-02-28", and not "2026-02-30". */
+export const CalendarDate = v.pipe(
+  v.string(DATE_RULE),
+  v.regex(DATE_SHAPE, DATE_RULE),
+  documented({ format: 'date' }),
+);
+
+/** Fits BIGINT UNSIGNED with room to spare. Ids start at 1. */
+const ID_SHAPE = /^[1-9][0-9]{0,17}$/;
+
+const ID_RULE = 'must be an id: an integer, or a string of digits';
+
+/** Accepts an id as a string or an integer, and returns a string. */
+export const Id = v.pipe(
+  v.union(
+    [
+      v.pipe(
+        v.number(ID_RULE),
+        v.integer(ID_RULE),
+        v.minValue(1, ID_RULE),
+        v.maxValue(Number.MAX_SAFE_INTEGER, ID_RULE),
+      ),
+      v.pipe(v.string(ID_RULE), v.regex(ID_SHAPE, ID_RULE)),
+    ],
+    ID_RULE,
+  ),
+  v.transform(String),
+);
+
+/** A lone surrogate has no UTF-8 encoding: two different texts would be stored as the same one. */
+export const wellFormed = v.check(
+  (text: string) => text.isWellFormed(),
+  'must be valid Unicode, without lone surrogates',
+);
+
+/** One thing that is wrong with an input: where (dot path), and what is allowed. Never contains the value. */
+export interface ValidationIssue {
+  path: string;
+  message: string;
+}
+
+/** Converts an issue of valibot, and replaces a message that would quote the input. */
+export function toValidationIssue(issue: v.BaseIssue<unknown>): ValidationIssue {
+  return { path: v.getDotPath(issue) ?? '', message: messageOf(issue) };
+}
+
+function messageOf(issue: v.BaseIssue<unknown>): string {
+  const missing = issue.received === 'undefined';
+  if (issue.type === 'strict_object' && issue.expected === 'never') return 'is not a known field';
+  if (missing && issue.kind === 'schema') return 'is required';
+  // valibot's default messages quote the input. Ours say only what is allowed.
+  return issue.message.startsWith('Invalid ') ? `must be ${issue.expected ?? 'valid'}` : issue.message;
+}
+
+/** A title that a person gives to something, such as a webhook. */
+export const Title = v.pipe(
+  v.string('must be a string'),
+  ...maxCharacters(200),
+  v.regex(/\S/, 'must not be blank'),
+  documented({ minLength: 1 }),
+  wellFormed,
+  v.trim(),
+);
+
+/** Parts of the API's answers, as /openapi.json shows them. */
+
+/** An id: a JSON integer. MySQL's BIGINT stays below 2^53 here, so that every JSON parser reads it exactly. */
+export const IdView = v.pipe(v.number(), v.integer(), v.minValue(1));
+
+/** How many: a whole number from 0. */
+export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** A moment in UTC, RFC 3339. */
+export const Timestamp = v.pipe(v.string(), v.isoTimestamp());
+
+/** An amount with two fraction digits. */
+export const Amount = v.pipe(v.string(), v.regex(/^-?[0-9]{1,18}\.[0-9]{2}$/));

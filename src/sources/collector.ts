@@ -1,0 +1,193 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import type { AddressGuard } from '../platform/addresses/address-guard.ts';
+import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
+import { isConnectionError, isRetryableLockError } from '../platform/database/transaction.ts';
+import type { Log } from '../platform/log.ts';
+import { type Span, type Tracing, toSpanError } from '../platform/tracing/tracing.ts';
+import type { ClaimedSource } from './claimed-source.ts';
+import { type Connector, type OfferedFile, SourceError } from './connector.ts';
+import { type ConnectorKind, KINDS, kindOf } from './connectors/kinds.ts';
+import { finishRun, type RunEnd } from './finish-run.ts';
+import { addFailure, markEndedFiles, type RunTally } from './mark-files.ts';
+import { RUN_LIMITS, type RunLimits, untilAborted, watchRun } from './run-watch.ts';
+import { hasPendingFiles, isKnown, LeaseLostError, recordFile } from './source-files.ts';
+import { claimSource, RENEW_EVERY, renewLease, type SourceClock } from './source-lease.ts';
+import { RefusedFileError, RunInterruptedError, stageFile } from './stage-file.ts';
+
+/** How long a run waits for the imports of its files, so that most files are marked by the run that collects them. Milliseconds. */
+const IMPORT_PATIENCE = 10_000;
+const LOOK_EVERY = 100;
+
+/** After this many files in a row that cannot be read, the source itself is taken to be broken. */
+const MAX_UNREADABLE = 3;
+
+const UNEXPECTED = 'The run failed. The operator finds the reason in the log.';
+
+export type RunOutcome = RunEnd['status'] | 'lost' | 'not due' | 'in progress' | 'inactive';
+
+export interface CollectorOptions {
+  database: DataSource;
+  secrets: SecretBox;
+  guard: AddressGuard;
+  /** The folder below which a customer's folder sources lie; null: there is none. */
+  folderOf: (customerId: string) => string | null;
+  /** Queues an import. A failure is logged, and the reconciler queues it later. */
+  queueImport: (importId: string) => Promise<void>;
+  log: Log;
+  tracing?: Tracing | undefined;
+  clock?: SourceClock;
+  limits?: RunLimits;
+  kinds?: Readonly<Record<string, ConnectorKind>>;
+}
+
+export interface Collector {
+  /**
+   * Collects from a source, if it is due and no other run is in progress.
+   * @param shutdown ends the run. It is continued elsewhere, or after the next start.
+   * @throws when MySQL cannot be reached. The run is then taken over when its lease has ended.
+   */
+  run(sourceId: string, shutdown: AbortSignal): Promise<RunOutcome>;
+}
+
+export function createCollector(options: CollectorOptions): Collector {
+  const { database, secrets, guard, folderOf, queueImport, log, tracing, kinds = KINDS } = options;
+  const { clock = { now: () => new Date(), random: Math.random }, limits = RUN_LIMITS } = options;
+
+  function connect(source: ClaimedSource): Connector {
+    const { id, customerId, settings, credentials, accountId } = source;
+    const opened = credentials === null ? null : secrets.open(credentials, SEALED.sourceCredentials(id));
+    return kindOf(kinds, source.kind).create({
+      settings: JSON.parse(settings),
+      credentials: opened === null ? null : JSON.parse(opened),
+      guard,
+      folder: folderOf(customerId),
+      accountId,
+    });
+  }
+
+  async function run(sourceId: string, shutdown: AbortSignal): Promise<RunOutcome> {
+    const claim = await claimSource(database, sourceId, clock);
+    if (claim.outcome !== 'claimed') return claim.outcome;
+    const { source } = claim;
+    const watch = watchRun({
+      limits,
+      renewEvery: RENEW_EVERY,
+      renew: () => renewLease(database, source),
+      shutdown,
+    });
+    try {
+      const end = await collect(source, watch).then(
+        (tally): RunEnd => ({ status: 'done', tally }),
+        (error: unknown) => endOf(source, watch.signal.aborted ? watch.signal.reason : error),
+      );
+      if (end === 'lost') return 'lost';
+      await finishRun(database, source, end, clock);
+      return end.status;
+    } finally {
+      watch.stop();
+    }
+  }
+
+  function endOf({ id: sourceId, runId }: ClaimedSource, error: unknown): RunEnd | 'lost' {
+    if (error instanceof LeaseLostError) return 'lost';
+    if (error instanceof RunInterruptedError) return { status: 'interrupted', error: error.message };
+    if (error instanceof SourceError) {
+      log.info({ sourceId, runId }, 'source cannot be collected');
+      return { status: 'failed', error: error.message };
+    }
+    if (isConnectionError(error) || isRetryableLockError(error))
+      return { status: 'interrupted', error: 'The database could not be reached.' };
+    log.error({ err: error, sourceId, runId }, 'run of a source failed');
+    return { status: 'failed', error: UNEXPECTED };
+  }
+
+  async function collect(source: ClaimedSource, watch: ReturnType<typeof watchRun>): Promise<RunTally> {
+    const { signal } = watch;
+    const tally: RunTally = { done: 0, failed: 0, firstFailure: null };
+    const connector = connect(source);
+    const unreadable: SourceError[] = [];
+    try {
+      await markEndedFiles(database, source, connector, tally);
+      for await (const file of untilAborted(connector.files(source.position, signal), signal)) {
+        watch.noteProgress();
+        try {
+          await collectFile(source, connector, file, watch, tally);
+        } catch (error) {
+          // One file that cannot be read must not hold up the others. Behind a cursor it would be left out for good.
+          if (!(error instanceof SourceError) || file.cursor !== undefined || signal.aborted) throw error;
+          unreadable.push(error);
+          if (unreadable.length >= MAX_UNREADABLE) break;
+        }
+        await markEndedFiles(database, source, connector, tally);
+      }
+      await markRemaining(source, connector, signal, tally);
+    } finally {
+      await connector.close().catch((err: unknown) => log.info({ err }, 'source not closed'));
+    }
+    const [first] = unreadable;
+    if (first !== undefined) throw first;
+    return tally;
+  }
+
+  async function collectFile(
+    source: ClaimedSource,
+    connector: Connector,
+    file: OfferedFile,
+    { signal, noteProgress }: ReturnType<typeof watchRun>,
+    tally: RunTally,
+  ): Promise<void> {
+    const known = await isKnown(database, source, file);
+    if (known) return;
+    const { name, version, cursor } = file;
+    const span = beginSpan(source);
+    try {
+      const importId = await stageFile(database, source, file, {
+        signal,
+        onProgress: noteProgress,
+        traceparent: span?.traceparent,
+      });
+      span?.set({ 'ledgerbell.import.id': Number(importId) });
+      await recordFile(database, source, { name, version, cursor, importId });
+      await queueImport(importId).catch((err: unknown) =>
+        log.warn({ err, importId }, 'import not queued yet'),
+      );
+      span?.end();
+    } catch (error) {
+      span?.end(toSpanError(error));
+      if (!(error instanceof RefusedFileError)) throw error;
+      await connector.mark?.(file, { status: 'failed', reason: error.message });
+      await recordFile(database, source, { name, version, cursor, importId: null });
+      addFailure(tally, name, error.message);
+    }
+  }
+
+  /** A file that is collected begins a trace, as a request does that brings one. */
+  const beginSpan = ({ id, customerId, kind }: ClaimedSource): Span | undefined =>
+    tracing?.begin({
+      name: 'collect file',
+      kind: 'internal',
+      parent: null,
+      attributes: {
+        'ledgerbell.customer.id': Number(customerId),
+        'ledgerbell.source.id': Number(id),
+        'ledgerbell.source.kind': kind,
+      },
+    });
+
+  /** Files whose imports take longer are marked by a later run. */
+  async function markRemaining(
+    source: ClaimedSource,
+    connector: Connector,
+    signal: AbortSignal,
+    tally: RunTally,
+  ): Promise<void> {
+    const until = performance.now() + IMPORT_PATIENCE;
+    while ((await hasPendingFiles(database, source.id)) && performance.now() < until) {
+      await delay(LOOK_EVERY, undefined, { signal });
+      await markEndedFiles(database, source, connector, tally);
+    }
+  }
+
+  return { run };
+}

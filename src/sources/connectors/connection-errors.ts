@@ -1,0 +1,93 @@
+import { RefusedAddressError } from '../../platform/addresses/address-guard.ts';
+import { SourceError } from '../connector.ts';
+
+/** Says in one sentence why a connection failed, and what to do about it. */
+
+const SECOND = 1_000;
+
+/** In milliseconds. */
+export interface TimeLimits {
+  /** For connecting, with encryption and sign-in. */
+  connect: number;
+  /** How long the server may send nothing while something is expected of it. */
+  idle: number;
+}
+
+export const TIME_LIMITS: TimeLimits = { connect: 15 * SECOND, idle: 30 * SECOND };
+
+/** Errors of OpenSSL that concern the server's certificate (Node's documentation, "TLS/SSL: X509 certificate error codes"). */
+const CERTIFICATE_ERROR = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH)/;
+
+const CONNECT_TIMEOUTS = ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
+const IDLE_TIMEOUTS = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
+const BROKEN_OFF = [
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'HPE_INVALID_EOF_STATE',
+];
+
+/** The server sent nothing for too long. */
+export const idleError = (peer: string, { idle }: TimeLimits) =>
+  new SourceError(
+    `${peer} sent nothing for ${idle / SECOND} s, so the connection was closed. The next run tries again.`,
+  );
+
+/** The connection took too long. */
+export const connectTimeoutError = (peer: string, { connect }: TimeLimits) =>
+  new SourceError(
+    `${peer} could not be reached within ${connect / SECOND} s. Check host and port, and whether its firewall lets this server in.`,
+  );
+
+/** The connection ended before the transfer did. */
+export const brokenOffError = (peer: string) =>
+  new SourceError(`The connection to ${peer} broke off. The next run tries again.`);
+
+/**
+ * @param peer the server as the settings name it, such as "sftp.bank.example:22".
+ * @returns the error for the owner of the source; the error itself if it is one, or if nothing is known about it.
+ */
+export function toSourceError(error: unknown, peer: string, limits: TimeLimits): unknown {
+  if (error instanceof SourceError) return error;
+  if (error instanceof RefusedAddressError) return new SourceError(error.message);
+  const code = codeOf(error);
+  if (code === 'ENOTFOUND') {
+    return new SourceError(`The host name of ${peer} does not exist in DNS. Check its spelling.`);
+  }
+  if (code === 'EAI_AGAIN') {
+    return new SourceError(`DNS gave no answer for the host name of ${peer}. The next run tries again.`);
+  }
+  if (code === 'ECONNREFUSED') {
+    return new SourceError(
+      `${peer} refuses connections. Check the port, and whether its firewall lets this server in.`,
+    );
+  }
+  if (CONNECT_TIMEOUTS.includes(code)) return connectTimeoutError(peer, limits);
+  if (IDLE_TIMEOUTS.includes(code)) return idleError(peer, limits);
+  if (BROKEN_OFF.includes(code)) return brokenOffError(peer);
+  if (CERTIFICATE_ERROR.test(code)) {
+    return new SourceError(
+      `The certificate of ${peer} is not accepted (${code}). The server needs one that is valid for this host name and comes from a known authority.`,
+    );
+  }
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
+    return new SourceError(
+      `${peer} does not speak TLS as expected (${code}). Check the port, and http or https.`,
+    );
+  }
+  if (code.startsWith('HPE_')) {
+    return new SourceError(`${peer} does not speak HTTP as expected (${code}). Check the port.`);
+  }
+  return error;
+}
+
+/** The code of an error, or of the first error in it: Node tries several addresses of one name. */
+export function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (!(error instanceof Error)) return '';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return error.cause === undefined ? '' : codeOf(error.cause);
+}

@@ -1,0 +1,230 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readdir, realpath, rename, rmdir, writeFile } from 'node:fs/promises';
+import { extname, join, sep } from 'node:path';
+import { type FileOutcome, SourceError } from '../connector.ts';
+import { codeOf } from './connection-errors.ts';
+import { isUnfinished } from './file-names.ts';
+import { FOLDERS } from './settings.ts';
+
+/** The files of a folder source: those that lie there, and those that a run has taken. */
+
+/** A file that lies in the folder. */
+export interface FoundFile {
+  name: string;
+  /** Changes while the file is written. */
+  state: string;
+  /** Milliseconds since 1970. */
+  changedAt: number;
+}
+
+/** A file that was taken: `processing/TOKEN/NAME`. */
+export interface TakenFile {
+  name: string;
+  token: string;
+  path: string;
+}
+
+/** Finds the files in a folder, the oldest first. Folders, symbolic links and the like are left alone. */
+export async function look(folder: string): Promise<FoundFile[]> {
+  const found: FoundFile[] = [];
+  for (const name of await readdir(folder)) {
+    if (isUnfinished(name)) continue;
+    const stats = await statOf(join(folder, name));
+    if (stats === null) continue;
+    found.push({ name, state: `${stats.size} ${stats.mtimeMs}`, changedAt: stats.mtimeMs });
+  }
+  return found.toSorted((a, b) => a.changedAt - b.changedAt || (a.name < b.name ? -1 : 1));
+}
+
+/** @returns null when there is no such file, or it is something else. */
+async function statOf(path: string) {
+  try {
+    const stats = await lstat(path);
+    return stats.isFile() ? stats : null;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/**
+ * Takes a file: renaming it is atomic, so that two runs never take the same one.
+ * @returns null when it is not there any more.
+ */
+export async function takeFile(
+  { inbox, processing }: SourceFolders,
+  name: string,
+): Promise<TakenFile | null> {
+  const token = randomBytes(8).toString('hex');
+  const folder = join(processing, token);
+  await mkdir(folder);
+  const path = join(folder, name);
+  try {
+    await rename(join(inbox, name), path);
+    return { name, token, path };
+  } catch (error) {
+    await rmdir(folder);
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Finds the files that earlier runs have taken and that are not marked, the oldest first. Removes folders that are empty. */
+export async function findTaken({ processing }: SourceFolders): Promise<TakenFile[]> {
+  const found: (TakenFile & { changedAt: number })[] = [];
+  for (const entry of await readdir(processing, { withFileTypes: true })) {
+    const { name: token } = entry;
+    // No link: it could lead out of the customer's folder.
+    if (!entry.isDirectory() || !/^[0-9a-f]{16}$/.test(token)) continue;
+    const folder = join(processing, token);
+    const [name] = await readdir(folder);
+    if (name === undefined) {
+      await rmdir(folder);
+      continue;
+    }
+    const path = join(folder, name);
+    const stats = await statOf(path);
+    if (stats !== null) found.push({ name, token, path, changedAt: stats.mtimeMs });
+  }
+  return found.toSorted((a, b) => a.changedAt - b.changedAt || (a.name < b.name ? -1 : 1));
+}
+
+/** Yields the bytes of a file. @throws {SourceError} when something else was put in its place. */
+export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  // A pipe that nobody writes to would never open without O_NONBLOCK.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    // A folder on the way may have been replaced by a link.
+    if (!stats.isFile() || (await realpath(path)) !== path || (await lstat(path)).ino !== stats.ino)
+      throw new SourceError(`${name} was replaced while it was collected.`);
+    yield* handle.createReadStream({ signal, autoClose: false, highWaterMark: 256 * 1024 });
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The folders of a folder source, all of them below the customer's. */
+
+/** Real paths, without symbolic links. */
+export type SourceFolders = Record<'inbox' | keyof typeof FOLDERS, string>;
+
+/**
+ * Opens the folders of a source, and makes those that are missing.
+ * @param root the customer's folder. The folder above it must exist.
+ * @param path within the customer's folder.
+ * @throws {SourceError} when they cannot be opened, or a symbolic link leads out of the customer's folder.
+ */
+export async function openFolders(root: string, path: string): Promise<SourceFolders> {
+  const top = await openRoot(root);
+  let inbox = top;
+  for (const name of path.split('/')) inbox = await openFolder(top, inbox, name, path);
+  return {
+    inbox,
+    processing: await openFolder(top, inbox, FOLDERS.processing, path),
+    done: await openFolder(top, inbox, FOLDERS.done, path),
+    failed: await openFolder(top, inbox, FOLDERS.failed, path),
+  };
+}
+
+async function openRoot(root: string): Promise<string> {
+  try {
+    await mkdir(root).catch(unlessItExists);
+    return await realpath(root);
+  } catch (error) {
+    throw codeOf(error) === 'ENOENT'
+      ? new SourceError(
+          'The folder for sources does not exist on the server. Have the operator create the folder that SOURCES_DIR names.',
+        )
+      : folderError(error, '');
+  }
+}
+
+async function openFolder(top: string, parent: string, name: string, path: string): Promise<string> {
+  try {
+    const folder = join(parent, name);
+    await mkdir(folder).catch(unlessItExists);
+    const real = await realpath(folder);
+    if (real.startsWith(top + sep)) return real;
+  } catch (error) {
+    throw folderError(error, path);
+  }
+  throw new SourceError(
+    `The folder ${path} has a symbolic link that leads out of your own folder. Replace the link with a folder.`,
+  );
+}
+
+function unlessItExists(error: unknown): void {
+  if (codeOf(error) !== 'EEXIST') throw error;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'The service may not read or write there: give its user access to the folder and to its files.',
+  EPERM: 'The service may not read or write there: give its user access to the folder and to its files.',
+  EROFS: 'It is read-only, and the service has to move files there.',
+  ENOSPC: 'The disk is full.',
+  ENOTDIR: 'A part of its path is a file, and must be a folder.',
+  ENOENT: 'It was removed or renamed during the run.',
+  EXDEV: 'Its folders processing, done and failed must be on the same file system as itself.',
+  ELOOP: 'It has a symbolic link in place of a file.',
+};
+
+/** An error of the operating system, for the owner of the source. @param path of the folder; '' for the customer's own. */
+export function folderError(error: unknown, path: string): Error {
+  if (error instanceof SourceError) return error;
+  const code = codeOf(error);
+  if (!/^E[A-Z]+$/.test(code)) return error instanceof Error ? error : new Error(String(error));
+  const which = path === '' ? 'Your folder for sources' : `The folder ${path}`;
+  return new SourceError(`${which} cannot be used. ${REASONS[code] ?? `The operating system says ${code}.`}`);
+}
+
+/** The longest name that file systems take, in bytes. */
+const MAX_NAME = 255;
+
+const REASON_SUFFIX = '.error.txt';
+
+/**
+ * Moves a file that was taken to `done/` or `failed/`, there with the reason beside it. May be repeated: what is moved already stays
+ * where it is.
+ */
+export async function markFile(
+  folders: SourceFolders,
+  { name, token }: { name: string; token: string },
+  outcome: FileOutcome,
+): Promise<void> {
+  const folder = join(folders.processing, token);
+  const path = join(folder, name);
+  if (!(await exists(path))) return;
+  const target = folders[outcome.status];
+  const free = (await exists(join(target, name))) ? addToName(name, `-${token}`) : name;
+  // The reason comes first, so that no file lies in failed/ without one.
+  if (outcome.status === 'failed')
+    await writeFile(join(target, cutName(free, REASON_SUFFIX)), `${outcome.reason}\n`);
+  await rename(path, join(target, free));
+  // Something else may have been put there.
+  await rmdir(folder).catch(() => {});
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** `march.sta` becomes `march-TEXT.sta`. */
+function addToName(name: string, text: string): string {
+  const extension = extname(name);
+  return cutName(name.slice(0, name.length - extension.length), text + extension);
+}
+
+/** Appends to a name, whose end is cut off where it would get too long. */
+function cutName(name: string, suffix: string): string {
+  const letters = [...name];
+  while (Buffer.byteLength(letters.join('') + suffix) > MAX_NAME) letters.pop();
+  return letters.join('') + suffix;
+}

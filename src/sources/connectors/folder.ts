@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Connector, type OfferedFile, SourceError } from '../connector.ts';
+import {
+  findTaken,
+  folderError,
+  look,
+  markFile,
+  openFolders,
+  readTaken,
+  type SourceFolders,
+  type TakenFile,
+  takeFile,
+} from './folder-files.ts';
+import type { FolderSettings } from './settings.ts';
+
+const NO_FOLDERS = 'There are no folder sources on this service. Have the operator set SOURCES_DIR.';
+
+/** @returns null, or why a folder source cannot be created. */
+export const checkFolder = (_: FolderSettings, { folder }: { folder: string | null }): string | null =>
+  folder === null ? NO_FOLDERS : null;
+
+/** How the connector finds out that a file is complete. Milliseconds. */
+interface Patience {
+  /** A file that has changed since then may still be written. */
+  quiet: number;
+  /** How often the folder is looked at while there are such files. A file is taken when it is the same at two looks. */
+  lookEvery: number;
+  /** How long they are waited for. A later run takes what is not complete by then. */
+  total: number;
+}
+
+const PATIENCE: Patience = { quiet: 5_000, lookEvery: 1_000, total: 15_000 };
+
+/**
+ * Connects to a folder. Files are moved to `processing/` before they are read, and to `done/` or `failed/` when their import has
+ * ended. A run that ends in between leaves them in `processing/`, where the next run finds them.
+ * @param source.folder the customer's folder; null: there is none.
+ */
+export function createFolderConnector({
+  settings: { path },
+  folder,
+  now = Date.now,
+  patience = PATIENCE,
+}: {
+  settings: FolderSettings;
+  folder: string | null;
+  now?: () => number;
+  patience?: Patience;
+}): Connector {
+  let opened: Promise<SourceFolders> | null = null;
+  const open = () => {
+    if (folder === null) throw new SourceError(NO_FOLDERS);
+    opened ??= openFolders(folder, path);
+    return opened;
+  };
+  const explained = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      throw folderError(error, path);
+    }
+  };
+
+  const offer = (file: TakenFile): OfferedFile => ({
+    name: file.name,
+    version: file.token,
+    format: 'auto',
+    async *open(signal) {
+      try {
+        yield* readTaken(file, signal);
+      } catch (error) {
+        throw signal.aborted ? error : folderError(error, path);
+      }
+    },
+  });
+
+  async function* takeNew(folders: SourceFolders, signal: AbortSignal): AsyncGenerator<OfferedFile> {
+    const until = now() + patience.total;
+    let before: ReadonlyMap<string, string> = new Map();
+    for (;;) {
+      const found = await explained(look(folders.inbox));
+      const complete = found.filter(({ name, state, changedAt }) => {
+        const age = now() - changedAt;
+        // The clock of a file server may be ahead of ours.
+        return before.get(name) === state && (age >= patience.quiet || age < 0);
+      });
+      for (const { name } of complete) {
+        const taken = await explained(takeFile(folders, name));
+        if (taken !== null) yield offer(taken);
+      }
+      if (complete.length === found.length || now() >= until) return;
+      before = new Map(found.map(({ name, state }) => [name, state]));
+      await delay(patience.lookEvery, undefined, { signal });
+    }
+  }
+
+  return {
+    async *files(_, signal) {
+      const folders = await open();
+      for (const taken of await explained(findTaken(folders))) yield offer(taken);
+      yield* takeNew(folders, signal);
+    },
+    async mark(file, outcome) {
+      await explained(markFile(await open(), { name: file.name, token: file.version }, outcome));
+    },
+    async close() {},
+  };
+}

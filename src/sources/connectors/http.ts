@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import { type Connector, type OfferedFile, SourceError } from '../connector.ts';
+import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
+import { createHttpClient, type HttpAnswer, type HttpClient } from './http-get.ts';
+import { offerPages } from './http-json.ts';
+import { type HttpCredentials, type HttpSettings, headersOf } from './settings.ts';
+
+/** Collects one file at a URL, when it has changed. */
+
+/** A version has to fit its column, with what stands before the ETag. */
+const MAX_ETAG = 240;
+
+/**
+ * Yields the file unless it is the one of version `since`. The server is asked with that version (RFC 9110, section 13). If it sends
+ * neither ETag nor Last-Modified, the content is compared: the file is then read once to compare it, and again if it has changed.
+ */
+export async function* offerFile(
+  client: HttpClient,
+  url: URL,
+  since: string | null,
+  signal: AbortSignal,
+): AsyncGenerator<OfferedFile> {
+  const answer = await client.get(url, conditionFor(since), signal);
+  if (answer.status !== 200) return;
+  try {
+    refuseUnknownEncoding(answer);
+    const version = versionFromHeaders(answer) ?? `sha256:${await hash(answer.body)}`;
+    if (version === since) return;
+    const read = version.startsWith('sha256:') ? () => readAgain(client, url, signal) : () => answer.body;
+    yield { name: nameOf(url), version, format: 'auto', open: (ended) => readUntil(ended, answer, read()) };
+  } finally {
+    answer.giveUp();
+  }
+}
+
+/** gzip is unpacked where all files are, with a limit to its size. */
+function refuseUnknownEncoding({ headers, url }: HttpAnswer): void {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity' || encoding === 'gzip') return;
+  throw new SourceError(
+    `${url.host} compresses the file with ${encoding.slice(0, 40)}, although only gzip was offered.`,
+  );
+}
+
+function conditionFor(since: string | null): Record<string, string> {
+  if (since?.startsWith('etag:')) return { 'if-none-match': since.slice('etag:'.length) };
+  if (since?.startsWith('modified:')) return { 'if-modified-since': since.slice('modified:'.length) };
+  return {};
+}
+
+function versionFromHeaders({ headers: { etag, 'last-modified': modified } }: HttpAnswer): string | null {
+  if (etag && etag.length <= MAX_ETAG) return `etag:${etag}`;
+  return modified ? `modified:${modified}`.slice(0, MAX_ETAG) : null;
+}
+
+async function hash(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const sum = createHash('sha256');
+  for await (const part of body) sum.update(part);
+  return sum.digest('hex');
+}
+
+async function* readAgain(client: HttpClient, url: URL, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const answer = await client.get(url, {}, signal);
+  if (answer.status !== 200)
+    throw new SourceError(`${url.host} has no file at this URL any more (${answer.status}).`);
+  refuseUnknownEncoding(answer);
+  try {
+    yield* answer.body;
+  } finally {
+    answer.giveUp();
+  }
+}
+
+async function* readUntil(
+  ended: AbortSignal,
+  answer: HttpAnswer,
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  ended.throwIfAborted();
+  ended.addEventListener('abort', answer.giveUp, { once: true });
+  try {
+    yield* body;
+  } finally {
+    ended.removeEventListener('abort', answer.giveUp);
+  }
+}
+
+/** The last part of the path. The query is left out, since it may hold a token. */
+function nameOf({ pathname, host }: URL): string {
+  const last = pathname.split('/').findLast((part) => part !== '');
+  if (last === undefined) return host;
+  try {
+    return decodeURIComponent(last).slice(0, 255);
+  } catch {
+    return last.slice(0, 255);
+  }
+}
+
+interface HttpOptions {
+  settings: HttpSettings;
+  credentials: HttpCredentials;
+  guard: AddressGuard;
+  /** For pages of JSON: the account of movements that name none. */
+  accountId?: string | null;
+  limits?: TimeLimits;
+}
+
+/** Collects a file at a URL, or movements from a JSON API. Nothing on the server is changed. */
+export function createHttpConnector({
+  settings,
+  credentials,
+  guard,
+  accountId = null,
+  limits = TIME_LIMITS,
+}: HttpOptions): Connector {
+  const url = new URL(settings.url);
+  const client = createHttpClient({ origin: url.origin, credentials: headersOf(credentials), guard, limits });
+  return {
+    files: (since, signal) =>
+      settings.format === 'json'
+        ? offerPages(client, settings, accountId, since, signal)
+        : offerFile(client, url, since, signal),
+    close: () => client.close(),
+  };
+}
+
+/** The refusal of the URL's address, or null. For creating or changing a source. */
+export const checkHttpAddress = (
+  settings: HttpSettings,
+  { guard }: { guard: AddressGuard },
+): Promise<string | null> => guard.checkEndpoint(new URL(settings.url));

@@ -1,0 +1,110 @@
+import * as v from 'valibot';
+import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import type { Connector } from '../connector.ts';
+import { checkFolder, createFolderConnector } from './folder.ts';
+import { checkHttpAddress, createHttpConnector } from './http.ts';
+import { checkS3Address, createS3Connector } from './s3.ts';
+import {
+  FolderCredentials,
+  FolderSettings,
+  HttpCredentials,
+  HttpSettings,
+  S3Credentials,
+  S3Settings,
+  SftpCredentials,
+  SftpSettings,
+} from './settings.ts';
+import { checkSftpAddress, createSftpConnector } from './sftp.ts';
+
+/** The kinds of sources. */
+
+/** What surrounds a source. */
+export interface SourcePlace {
+  guard: AddressGuard;
+  /** The folder below which the customer's folder sources lie; null: there is none. */
+  folder: string | null;
+}
+
+/** A source that is stored. */
+interface StoredSource<S, C> extends SourcePlace {
+  settings: S;
+  credentials: C;
+  /** The account that its files are about; null: the files say which. */
+  accountId: string | null;
+}
+
+/** A kind of source, for callers that do not know which. */
+export interface ConnectorKind {
+  Settings: v.GenericSchema;
+  /** What a client sends as `credentials`; undefined where it sends none. */
+  Credentials: v.GenericSchema;
+  /** Whether a customer may have only one source with the same settings. */
+  isExclusive: boolean;
+  /** Whether a source may be created. @returns null, or one sentence that says why not, without input. */
+  check(settings: unknown, place: SourcePlace): Promise<string | null>;
+  /** Connects at the first use. */
+  create(source: StoredSource<unknown, unknown>): Connector;
+}
+
+/** Makes a kind of its typed parts. The stored settings are parsed again, because an older version may have stored them. */
+function kind<S extends v.GenericSchema, C extends v.GenericSchema>(parts: {
+  Settings: S;
+  Credentials: C;
+  isExclusive?: boolean;
+  check?: (settings: v.InferOutput<S>, place: SourcePlace) => string | null | Promise<string | null>;
+  create(source: StoredSource<v.InferOutput<S>, v.InferOutput<C>>): Connector;
+}): ConnectorKind {
+  const { Settings, Credentials, isExclusive = false, check = () => null, create } = parts;
+  return {
+    Settings,
+    Credentials,
+    isExclusive,
+    check: async (settings, place) => check(v.parse(Settings, settings), place),
+    create: ({ settings, credentials, ...rest }) =>
+      create({
+        settings: v.parse(Settings, settings),
+        credentials: v.parse(Credentials, credentials ?? undefined),
+        ...rest,
+      }),
+  };
+}
+
+/** By the name that is stored in `sources.kind`. */
+export const KINDS = {
+  folder: kind({
+    Settings: FolderSettings,
+    Credentials: FolderCredentials,
+    isExclusive: true,
+    check: checkFolder,
+    create: createFolderConnector,
+  }),
+  sftp: kind({
+    Settings: SftpSettings,
+    Credentials: SftpCredentials,
+    check: checkSftpAddress,
+    create: createSftpConnector,
+  }),
+  http: kind({
+    Settings: HttpSettings,
+    Credentials: v.optional(HttpCredentials, {}),
+    check: checkHttpAddress,
+    create: createHttpConnector,
+  }),
+  s3: kind({
+    Settings: S3Settings,
+    Credentials: S3Credentials,
+    check: checkS3Address,
+    create: createS3Connector,
+  }),
+} satisfies Record<string, ConnectorKind>;
+
+export type KindName = keyof typeof KINDS;
+
+export const KIND_NAMES = Object.keys(KINDS) as KindName[];
+
+/** @throws {Error} when there is no such kind in this version. */
+export function kindOf(kinds: Readonly<Record<string, ConnectorKind>>, name: string): ConnectorKind {
+  const found = kinds[name];
+  if (found === undefined) throw new Error(`there is no kind of source named ${name}`);
+  return found;
+}

@@ -1,0 +1,197 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { Readable } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import { SourceError } from '../connector.ts';
+import {
+  brokenOffError,
+  connectTimeoutError,
+  idleError,
+  type TimeLimits,
+  toSourceError,
+} from './connection-errors.ts';
+import { endpointOf, type S3Credentials, type S3Settings } from './settings.ts';
+
+/** The AWS SDK's client for one bucket, with connections that go through the address guard. */
+
+export interface S3Access {
+  settings: S3Settings;
+  credentials: S3Credentials;
+  guard: AddressGuard;
+  limits: TimeLimits;
+}
+
+/** The SDK takes a third of a second to load, so only a process that needs it does. */
+export const loadSdk = () => import('@aws-sdk/client-s3');
+export type Sdk = Awaited<ReturnType<typeof loadSdk>>;
+
+/** @throws {SourceError} when the address of the endpoint is refused. */
+export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits }: S3Access): S3Client {
+  const endpoint = endpointOf(settings);
+  // Node does not look up a literal address, so the URL itself is checked first.
+  const refusal = guard.checkUrl(endpoint);
+  if (refusal !== null) throw new SourceError(refusal);
+  const agent = { keepAlive: true, lookup: guard.lookup };
+  return new sdk.S3Client({
+    // Always given, so that nothing in this machine's environment or ~/.aws decides where the secret is used.
+    endpoint: endpoint.href,
+    region: settings.region,
+    credentials: { accessKeyId: credentials.access_key_id, secretAccessKey: credentials.secret_access_key },
+    forcePathStyle: settings.path_style ?? settings.endpoint !== undefined,
+    requestHandler: {
+      httpAgent: new HttpAgent(agent),
+      httpsAgent: new HttpsAgent(agent),
+      connectionTimeout: limits.connect,
+      // Until the headers of the answer are there. The time for the body is in s3-transfer.ts.
+      requestTimeout: limits.connect + limits.idle,
+      throwOnRequestTimeout: true,
+    },
+    // Other services than AWS do not know the newer checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 2,
+  });
+}
+
+/** Says in one sentence what an error of the SDK means to the owner of the source. */
+export function explainS3(error: unknown, settings: S3Settings, limits: TimeLimits): unknown {
+  const { bucket, region } = settings;
+  const host = endpointOf(settings).host;
+  if (!(error instanceof Error)) return error;
+  switch (error.name) {
+    case 'InvalidAccessKeyId':
+      return new SourceError(`${host} does not know the access key. Check "access_key_id".`);
+    case 'SignatureDoesNotMatch':
+      return new SourceError(`${host} refuses the signature. Check "secret_access_key".`);
+    case 'AccessDenied':
+    case 'AllAccessDisabled':
+    case 'AccountProblem':
+      return new SourceError(
+        `${host} does not allow access to the bucket "${bucket}". The key needs the right to list and read it, and with "after": "move" to write and delete in it.`,
+      );
+    case 'NoSuchBucket':
+      return new SourceError(`There is no bucket "${bucket}" at ${host}. Check "bucket" and "region".`);
+    case 'PermanentRedirect':
+    case 'IllegalLocationConstraintException':
+    case 'AuthorizationHeaderMalformed':
+      return new SourceError(`The bucket "${bucket}" is not in the region ${region}. Check "region".`);
+    case 'RequestTimeTooSkewed':
+      return new SourceError(`${host} says that the clock of this server is wrong. Tell its operator.`);
+    case 'SlowDown':
+    case 'ServiceUnavailable':
+      return new SourceError(`${host} asks to come back later. The next run tries again.`);
+    case 'TimeoutError':
+      return connectTimeoutError(host, limits);
+    default:
+      return explainOther(error, host, limits);
+  }
+}
+
+function explainOther(
+  error: Error & { $metadata?: { httpStatusCode?: number } },
+  host: string,
+  limits: TimeLimits,
+): unknown {
+  const known = toSourceError(error, host, limits);
+  const status = error.$metadata?.httpStatusCode;
+  if (known !== error || status === undefined) return known;
+  if (status === 403) return new SourceError(`${host} does not allow access (403). Check the credentials.`);
+  if (status >= 500)
+    return new SourceError(`${host} answered with status ${status}. The next run tries again.`);
+  return new SourceError(
+    `${host} did not answer as an S3 service does (status ${status}). Check "endpoint" and "bucket".`,
+  );
+}
+
+/** Reads an object in constant memory, and knows whether it is whole. */
+
+interface Listed {
+  key: string;
+  etag: string;
+  size: number;
+}
+
+/**
+ * Yields the bytes of the object in the version that was listed.
+ * @throws {SourceError}
+ */
+export async function* readObject(
+  sdk: Sdk,
+  client: S3Client,
+  { settings, limits }: S3Access,
+  { key, etag, size }: Listed,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const answer = await client
+    .send(
+      new sdk.GetObjectCommand({ Bucket: settings.bucket, Key: key, ...(etag !== '' && { IfMatch: etag }) }),
+      {
+        abortSignal: signal,
+      },
+    )
+    .catch((error: unknown) => {
+      throw signal.aborted
+        ? signal.reason
+        : (explainObject(error, key) ?? explainS3(error, settings, limits));
+    });
+  if (!(answer.Body instanceof Readable)) throw new SourceError(`"${key}" has no content.`);
+  if (answer.ETag !== undefined && etag !== '' && answer.ETag !== etag) {
+    answer.Body.destroy();
+    throw changed(key);
+  }
+  const { host } = endpointOf(settings);
+  let bytes = 0;
+  try {
+    for await (const part of readWithLimit(answer.Body, limits.idle, idleError(host, limits), signal)) {
+      bytes += part.length;
+      yield part;
+    }
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toSourceError(error, host, limits);
+  }
+  if (bytes !== (answer.ContentLength ?? size)) throw brokenOffError(host);
+}
+
+/** Yields the parts of a body. The time runs while the next one is waited for, and not while a slow import keeps the last one. */
+async function* readWithLimit(
+  body: Readable,
+  idle: number,
+  tooSlow: Error,
+  ended: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const startTimer = () => setTimeout(() => body.destroy(tooSlow), idle);
+  const end = () => body.destroy(ended.reason);
+  ended.addEventListener('abort', end, { once: true });
+  let timer = startTimer();
+  try {
+    for await (const part of body) {
+      clearTimeout(timer);
+      yield part;
+      timer = startTimer();
+    }
+  } finally {
+    clearTimeout(timer);
+    ended.removeEventListener('abort', end);
+  }
+}
+
+const changed = (key: string) =>
+  new SourceError(`"${key}" changed while it was being read. The next run reads it again.`);
+
+/** What concerns this object alone. */
+function explainObject(error: unknown, key: string): SourceError | null {
+  switch (error instanceof Error ? error.name : '') {
+    case 'NoSuchKey':
+    case 'NotFound':
+      return new SourceError(`"${key}" was removed before it was read.`);
+    case 'PreconditionFailed':
+      return changed(key);
+    case 'InvalidObjectState':
+      return new SourceError(`"${key}" is archived, and has to be restored before it can be read.`);
+    case 'AccessDenied':
+      return new SourceError(`The access key may not read "${key}". Give it the right s3:GetObject.`);
+    default:
+      return null;
+  }
+}

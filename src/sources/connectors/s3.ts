@@ -1,0 +1,158 @@
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import { type Connector, type FileOutcome, type OfferedFile, SourceError } from '../connector.ts';
+import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
+import { isUnfinished, matchesPattern, numberedName } from './file-names.ts';
+import { createS3Client, explainS3, loadSdk, readObject, type S3Access, type Sdk } from './s3-client.ts';
+import { endpointOf, foldersOf, type S3Credentials, type S3Settings } from './settings.ts';
+
+/** Collects files from a bucket of AWS S3, or of another service with the same interface. */
+
+interface S3Options {
+  settings: S3Settings;
+  credentials: S3Credentials;
+  guard: AddressGuard;
+  limits?: TimeLimits;
+}
+
+/** An object is complete as soon as it is listed, so nothing has to be taken over before it is read. */
+export function createS3Connector({
+  settings,
+  credentials,
+  guard,
+  limits = TIME_LIMITS,
+}: S3Options): Connector {
+  const access: S3Access = { settings, credentials, guard, limits };
+  let opened: Promise<{ sdk: Sdk; client: S3Client }> | undefined;
+
+  function open() {
+    opened ??= loadSdk().then((sdk) => ({ sdk, client: createS3Client(sdk, access) }));
+    return opened;
+  }
+
+  async function* listObjects(signal: AbortSignal): AsyncGenerator<OfferedFile> {
+    const { sdk, client } = await open();
+    const folders = Object.values(foldersOf(settings));
+    let token: string | undefined;
+    do {
+      const page = await client
+        .send(
+          new sdk.ListObjectsV2Command({
+            Bucket: settings.bucket,
+            ...(settings.prefix !== undefined && { Prefix: settings.prefix }),
+            ...(token !== undefined && { ContinuationToken: token }),
+          }),
+          { abortSignal: signal },
+        )
+        .catch((error: unknown) => {
+          throw signal.aborted ? signal.reason : explainS3(error, settings, limits);
+        });
+      for (const { Key: key = '', ETag: etag = '', Size: size = 0 } of page.Contents ?? []) {
+        const name = key.slice(key.lastIndexOf('/') + 1);
+        if (settings.after === 'move' && folders.some((folder) => key.startsWith(folder))) continue;
+        // A key that ends with "/" stands for an empty folder.
+        if (name === '' || isUnfinished(name) || !matchesPattern(name, settings.pattern)) continue;
+        yield {
+          name: key,
+          version: etag,
+          format: 'auto',
+          open: (ended) => readObject(sdk, client, access, { key, etag, size }, ended),
+        };
+      }
+      const next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+      if (page.IsTruncated === true && (next === undefined || next === token)) {
+        throw new SourceError(
+          `${endpointOf(settings).host} lists the bucket "${settings.bucket}" without an end.`,
+        );
+      }
+      token = next;
+    } while (token !== undefined);
+  }
+
+  const connector: Connector = {
+    files: (_since, signal) => listObjects(signal),
+    async close() {
+      const { client } = (await opened?.catch(() => undefined)) ?? {};
+      client?.destroy();
+    },
+  };
+  if (settings.after === 'leave') return connector;
+  return {
+    ...connector,
+    async mark({ name, version }, outcome) {
+      const { sdk, client } = await open();
+      await createS3Mover(sdk, client, access).put({ key: name, etag: version }, outcome);
+    },
+  };
+}
+
+/** The refusal of the endpoint's address, or null. For creating or changing a source. */
+export const checkS3Address = (
+  settings: S3Settings,
+  { guard }: { guard: AddressGuard },
+): Promise<string | null> => guard.checkEndpoint(endpointOf(settings));
+
+/** Moves objects to `done/` or `failed/` when they have been collected. S3 cannot rename: they are copied, then deleted. */
+
+/**
+ * Returns a function that puts an object away. It does nothing if that was done, or if the object has changed since: the new one is
+ * collected by the next run.
+ */
+export function createS3Mover(sdk: Sdk, client: S3Client, { settings, limits }: S3Access) {
+  const { bucket, prefix = '' } = settings;
+  const folders = foldersOf(settings);
+
+  /** Null when there is no such object. */
+  async function etagOf(key: string): Promise<string | null> {
+    try {
+      return (await client.send(new sdk.HeadObjectCommand({ Bucket: bucket, Key: key }))).ETag ?? '';
+    } catch (error) {
+      if (error instanceof Error && (error.name === 'NotFound' || error.name === 'NoSuchKey')) return null;
+      throw error;
+    }
+  }
+
+  /** A copy of the same object that a crash left behind counts as free: copying it again changes nothing. */
+  async function findFreeKey(wanted: string, etag: string): Promise<string> {
+    for (let n = 1; ; n += 1) {
+      const key = numberedName(wanted, n);
+      const found = await etagOf(key);
+      if (found === null || found === etag) return key;
+    }
+  }
+
+  async function move(key: string, etag: string, outcome: FileOutcome): Promise<void> {
+    if ((await etagOf(key)) !== etag) return;
+    const to = await findFreeKey(
+      `${folders[outcome.status]}${key.slice(prefix.length).replace(/^\/+/, '')}`,
+      etag,
+    );
+    await client.send(
+      new sdk.CopyObjectCommand({
+        Bucket: bucket,
+        Key: to,
+        CopySource: `${bucket}/${key}`.split('/').map(encodeURIComponent).join('/'),
+        CopySourceIfMatch: etag,
+      }),
+    );
+    if (outcome.status === 'failed') {
+      await client.send(
+        new sdk.PutObjectCommand({ Bucket: bucket, Key: `${to}.error.txt`, Body: `${outcome.reason}\n` }),
+      );
+    }
+    // Services that do not know the condition delete without it.
+    await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: etag }));
+  }
+
+  return {
+    async put({ key, etag }: { key: string; etag: string }, outcome: FileOutcome): Promise<void> {
+      try {
+        await move(key, etag, outcome);
+      } catch (error) {
+        // It has changed between two of these requests.
+        if (error instanceof Error && error.name === 'PreconditionFailed') return;
+        throw explainS3(error, settings, limits);
+      }
+    },
+  };
+}

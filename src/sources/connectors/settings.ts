@@ -1,0 +1,318 @@
+import { join, resolve } from 'node:path';
+import * as v from 'valibot';
+import { HOST, HTTP_URL } from '../../platform/addresses/http-url.ts';
+import { documented, maxCharacters, wellFormed } from '../../platform/validation.ts';
+
+/** What the settings of several kinds of sources have in common. */
+
+const HOST_RULE = 'must be a host name in ASCII (punycode) or an IP address, without a port';
+const URL_RULE =
+  'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
+
+export const Host = v.pipe(v.string(HOST_RULE), ...maxCharacters(253), v.regex(HOST, HOST_RULE));
+
+export const HttpUrl = v.pipe(
+  v.string(URL_RULE),
+  ...maxCharacters(2_048),
+  v.regex(HTTP_URL, URL_RULE),
+  v.check((text) => URL.canParse(text), URL_RULE),
+);
+
+/** A text without control characters, which no path and no name of a user needs. */
+export const plainText = (most: number) =>
+  v.pipe(
+    v.string('must be a string'),
+    ...maxCharacters(most),
+    v.minLength(1, 'must not be empty'),
+    v.check((text) => !/\p{Cc}/u.test(text), 'must not contain control characters'),
+    documented({ minLength: 1, not: { pattern: '[\\u0000-\\u001f\\u007f-\\u009f]' } }),
+    wellFormed,
+  );
+
+/** A secret is kept exactly as it was sent. */
+export const secretText = (most: number) =>
+  v.pipe(
+    v.string('must be a string'),
+    ...maxCharacters(most),
+    v.minLength(1, 'must not be empty'),
+    documented({ minLength: 1 }),
+    wellFormed,
+  );
+
+/** Which names are collected. `*` stands for any characters, `?` for one. */
+export const NamePattern = v.pipe(
+  plainText(200),
+  v.check((text) => !text.includes('/'), 'must be a pattern of file names, such as "*.sta", without a path'),
+  documented({ examples: ['*.sta'] }),
+);
+
+/** What happens to a file on the server when it has been collected. */
+export const After = v.picklist(['leave', 'move'], 'must be "leave" or "move"');
+
+/** A place for collected files, which has a meaning only if they are moved. */
+export const MOVE_RULE = 'needs "after": "move"';
+export const hasMeaning = (place: string | undefined, after: 'leave' | 'move'): boolean =>
+  place === undefined || after === 'move';
+
+/** Folders that a folder source makes below its own. */
+export const FOLDERS = { processing: 'processing', done: 'done', failed: 'failed' } as const;
+
+const NAME = '[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}';
+
+const PATH_RULE =
+  'must be a folder such as "inbox" or "garanti/inbox": names of letters (a to z), digits, "_", "-" and ".", which does not come first';
+
+export const FolderSettings = v.strictObject({
+  path: v.pipe(
+    v.string(PATH_RULE),
+    ...maxCharacters(500),
+    v.regex(new RegExp(`^${NAME}(?:/${NAME})*$`), PATH_RULE),
+    v.check(
+      (path) => !path.split('/').some((name) => Object.hasOwn(FOLDERS, name.toLowerCase())),
+      `must not contain a folder named ${Object.keys(FOLDERS).join(', ')}: a source keeps its own files there`,
+    ),
+    documented({ examples: ['inbox'] }),
+  ),
+});
+
+export type FolderSettings = v.InferOutput<typeof FolderSettings>;
+
+export const FolderCredentials = v.optional(v.null('must be left out: a folder needs none'), null);
+
+const MAX_HEADERS = 10;
+
+/** Headers that the connector or the connection sets itself (RFC 9110, section 7.6.1). */
+const REFUSED_HEADERS =
+  /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-.*|accept-encoding|range|if-.*|__proto__|constructor|prototype)$/i;
+
+/** A field-name is a token, a field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
+const HeaderName = v.pipe(
+  v.string(),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must have names of letters, digits and hyphens'),
+  v.check(
+    (name) => !REFUSED_HEADERS.test(name),
+    'must not set host, content-*, if-*, range, accept-encoding or a header of the connection',
+  ),
+);
+const VISIBLE = /^[\x21-\x7e](?:[\t\x20-\x7e]{0,3998}[\x21-\x7e])?$/;
+const VISIBLE_RULE = 'must be visible ASCII characters, at most 4,000';
+
+const Headers = v.pipe(
+  v.record(HeaderName, v.pipe(v.string(VISIBLE_RULE), v.regex(VISIBLE, VISIBLE_RULE))),
+  v.check(
+    (headers) => Object.keys(headers).length <= MAX_HEADERS,
+    `must have at most ${MAX_HEADERS} headers`,
+  ),
+  documented({ maxProperties: MAX_HEADERS }),
+);
+
+const MEMBER_RULE = 'must be the names of members with points between them, such as "paging.next"';
+
+/** Where a page of JSON tells how the next one is asked for. */
+const Json = v.strictObject({
+  cursor_path: v.pipe(
+    v.string(MEMBER_RULE),
+    v.regex(/^[A-Za-z0-9_$-]{1,100}(?:\.[A-Za-z0-9_$-]{1,100}){0,9}$/, MEMBER_RULE),
+  ),
+  cursor_parameter: plainText(100),
+});
+
+/** Settings of a source of kind `http`. Everybody who may read the source sees them. */
+export const HttpSettings = v.pipe(
+  v.strictObject({
+    url: HttpUrl,
+    format: v.optional(v.picklist(['file', 'json'], 'must be "file" or "json"'), 'file'),
+    json: v.optional(Json),
+    /** Where a run begins: at the last page that was collected, or always at `url`. */
+    start: v.optional(v.picklist(['last_page', 'first_page'], 'must be "last_page" or "first_page"')),
+  }),
+  v.forward(
+    v.check(({ format, json }) => json === undefined || format === 'json', 'needs "format": "json"'),
+    ['json'],
+  ),
+  v.forward(
+    v.check(({ format, start }) => start === undefined || format === 'json', 'needs "format": "json"'),
+    ['start'],
+  ),
+);
+export type HttpSettings = v.InferOutput<typeof HttpSettings>;
+
+/** Credentials of a source of kind `http`. All of them are sent to the host of `url` alone. */
+export const HttpCredentials = v.pipe(
+  v.strictObject({
+    bearer: v.optional(v.pipe(v.string(VISIBLE_RULE), v.regex(VISIBLE, VISIBLE_RULE))),
+    user: v.optional(secretText(255)),
+    password: v.optional(secretText(1_024)),
+    headers: v.optional(Headers),
+  }),
+  v.check(
+    ({ bearer, user }) => bearer === undefined || user === undefined,
+    'must have either "bearer", or "user" and "password"',
+  ),
+  v.forward(
+    v.check(
+      ({ user, password }) => password === undefined || user !== undefined,
+      'belongs to "user", which is missing',
+    ),
+    ['password'],
+  ),
+  v.forward(
+    v.check(({ user }) => user === undefined || !user.includes(':'), 'must not contain a colon (RFC 7617)'),
+    ['user'],
+  ),
+);
+export type HttpCredentials = v.InferOutput<typeof HttpCredentials>;
+
+/** The headers that carry the credentials. */
+export function headersOf({
+  bearer,
+  user,
+  password = '',
+  headers = {},
+}: HttpCredentials): Record<string, string> {
+  if (bearer !== undefined) return { ...headers, authorization: `Bearer ${bearer}` };
+  if (user === undefined) return headers;
+  return { ...headers, authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+}
+
+const BUCKET_RULE = 'must be the name of a bucket: 3 to 63 lower-case letters, digits, points and hyphens';
+const REGION_RULE = 'must be a region, such as "eu-central-1"';
+const FOLDER_RULE = 'must be a prefix that ends with "/", and another one than "prefix"';
+
+/** Settings of a source of kind `s3`. Everybody who may read the source sees them. */
+export const S3Settings = v.pipe(
+  v.strictObject({
+    /** Of a service other than AWS. */
+    endpoint: v.optional(HttpUrl),
+    region: v.optional(v.pipe(v.string(REGION_RULE), v.regex(/^[a-z0-9-]{1,50}$/, REGION_RULE)), 'us-east-1'),
+    bucket: v.pipe(
+      v.string(BUCKET_RULE),
+      v.regex(/^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/, BUCKET_RULE),
+      documented({ examples: ['bank-statements'] }),
+    ),
+    prefix: v.optional(plainText(900)),
+    pattern: v.optional(NamePattern, '*'),
+    path_style: v.optional(v.boolean('must be true or false')),
+    after: v.optional(After, 'leave'),
+    done_prefix: v.optional(v.pipe(plainText(900), v.endsWith('/', FOLDER_RULE))),
+    failed_prefix: v.optional(v.pipe(plainText(900), v.endsWith('/', FOLDER_RULE))),
+  }),
+  v.forward(
+    v.check(({ after, done_prefix }) => hasMeaning(done_prefix, after), MOVE_RULE),
+    ['done_prefix'],
+  ),
+  v.forward(
+    v.check(({ after, failed_prefix }) => hasMeaning(failed_prefix, after), MOVE_RULE),
+    ['failed_prefix'],
+  ),
+  v.forward(
+    v.check(({ prefix, done_prefix }) => done_prefix === undefined || done_prefix !== prefix, FOLDER_RULE),
+    ['done_prefix'],
+  ),
+  v.forward(
+    v.check(
+      ({ prefix, failed_prefix }) => failed_prefix === undefined || failed_prefix !== prefix,
+      FOLDER_RULE,
+    ),
+    ['failed_prefix'],
+  ),
+);
+export type S3Settings = v.InferOutput<typeof S3Settings>;
+
+/** Credentials of a source of kind `s3`. */
+export const S3Credentials = v.strictObject({
+  access_key_id: secretText(255),
+  secret_access_key: secretText(1_024),
+});
+export type S3Credentials = v.InferOutput<typeof S3Credentials>;
+
+/** Where the service answers. AWS has an address per region. */
+export const endpointOf = ({ endpoint, region }: S3Settings): URL =>
+  new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
+
+/** Where files go with `after: "move"`. */
+export const foldersOf = ({ prefix = '', done_prefix, failed_prefix }: S3Settings) => ({
+  done: done_prefix ?? `${prefix}${prefix === '' || prefix.endsWith('/') ? '' : '-'}done/`,
+  failed: failed_prefix ?? `${prefix}${prefix === '' || prefix.endsWith('/') ? '' : '-'}failed/`,
+});
+
+const PORT_RULE = 'must be a port: a whole number from 1 to 65535';
+const HOST_KEY_RULE =
+  'must be the fingerprint of the server\'s host key: "SHA256:" and 43 characters, as ssh-keygen -lf shows it';
+const OTHER_FOLDER = 'must be another folder than "path"';
+const KEY_RULE = 'must be a private key as a text that begins with "-----BEGIN", or a PuTTY key file';
+
+const Port = v.pipe(
+  v.number(PORT_RULE),
+  v.integer(PORT_RULE),
+  v.minValue(1, PORT_RULE),
+  v.maxValue(65_535, PORT_RULE),
+);
+
+/** Settings of a source of kind `sftp`. Everybody who may read the source sees them. */
+export const SftpSettings = v.pipe(
+  v.strictObject({
+    host: Host,
+    port: v.optional(Port, 22),
+    user: plainText(255),
+    /** The folder with the files. A path that does not begin with "/" begins in the user's home. */
+    path: v.optional(plainText(1_024), '.'),
+    host_key: v.pipe(
+      v.string(HOST_KEY_RULE),
+      v.regex(/^SHA256:[A-Za-z0-9+/]{43}$/, HOST_KEY_RULE),
+      documented({ examples: ['SHA256:mVPwvezndPv/ARoIadVY98vAC0g+P/5633yTC4d/wXE'] }),
+    ),
+    pattern: v.optional(NamePattern, '*'),
+    after: v.optional(After, 'leave'),
+    done_path: v.optional(plainText(1_024)),
+    failed_path: v.optional(plainText(1_024)),
+  }),
+  v.forward(
+    v.check(({ after, done_path }) => hasMeaning(done_path, after), MOVE_RULE),
+    ['done_path'],
+  ),
+  v.forward(
+    v.check(({ after, failed_path }) => hasMeaning(failed_path, after), MOVE_RULE),
+    ['failed_path'],
+  ),
+  v.forward(
+    v.check(({ path, done_path }) => done_path !== path, OTHER_FOLDER),
+    ['done_path'],
+  ),
+  v.forward(
+    v.check(({ path, failed_path }) => failed_path !== path, OTHER_FOLDER),
+    ['failed_path'],
+  ),
+);
+export type SftpSettings = v.InferOutput<typeof SftpSettings>;
+
+/** Credentials of a source of kind `sftp`. A server may ask for both a key and a password. */
+export const SftpCredentials = v.pipe(
+  v.strictObject({
+    password: v.optional(secretText(1_024)),
+    private_key: v.optional(
+      v.pipe(secretText(16_384), v.regex(/^\s*(?:-----BEGIN |PuTTY-User-Key-File-)/, KEY_RULE)),
+    ),
+    passphrase: v.optional(secretText(1_024)),
+  }),
+  v.check(
+    ({ password, private_key }) => password !== undefined || private_key !== undefined,
+    'must have "password" or "private_key"',
+  ),
+  v.forward(
+    v.check(
+      ({ passphrase, private_key }) => passphrase === undefined || private_key !== undefined,
+      'belongs to "private_key", which is missing',
+    ),
+    ['passphrase'],
+  ),
+);
+export type SftpCredentials = v.InferOutput<typeof SftpCredentials>;
+
+/**
+ * The folder below which the folder sources of a customer lie.
+ * @param sourcesDir SOURCES_DIR; undefined: there are no folder sources.
+ * @returns an absolute path, or null.
+ */
+export const customerFolder = (sourcesDir: string | undefined, customerId: string): string | null =>
+  sourcesDir === undefined ? null : join(resolve(sourcesDir), customerId);

@@ -1,0 +1,196 @@
+import { type FileOutcome, SourceError } from '../connector.ts';
+import { numberedName } from './file-names.ts';
+import type { SftpSettings } from './settings.ts';
+import {
+  isDenied,
+  isMissing,
+  join,
+  type SftpEntry,
+  type SftpSession,
+  SftpStatusError,
+  versionOf,
+} from './sftp-session.ts';
+
+/** Moves files within an SFTP server: into `processing` before they are read, into `done` or `failed` afterwards. */
+
+export interface Mover {
+  /** Files that an earlier run has taken and not put away, because it crashed or their import is still running. */
+  leftOvers(): Promise<SftpEntry[]>;
+  /** Renames a file into `processing`. */
+  take(entry: SftpEntry): Promise<void>;
+  /** Where a taken file lies. */
+  taken(entry: SftpEntry): string;
+  /** Renames a taken file into `done` or `failed`, there with a text file that has the reason. Does nothing if that was done. */
+  put(file: { name: string; version: string }, outcome: FileOutcome): Promise<void>;
+}
+
+/** In `processing`, the version stands before the name, so that two files of one name do not meet there. */
+const TAKEN = /^(\d+-\d+)-(.+)$/s;
+
+/** More files of one name in `done` than this are an error of whoever uploads them. */
+const MAX_NUMBER = 10_000;
+
+export function createMover(session: SftpSession, settings: SftpSettings): Mover {
+  const processing = join(settings.path, 'processing');
+  const folders = {
+    done: settings.done_path ?? join(settings.path, 'done'),
+    failed: settings.failed_path ?? join(settings.path, 'failed'),
+  };
+  const made = new Set<string>();
+
+  /** @throws {SourceError} that says which right is missing. */
+  async function move<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof SftpStatusError)) throw error;
+      throw new SourceError(
+        `The server does not let the user move files from "${settings.path}" (${error.message}). Give the user the right to rename files and to make folders there, or set "after" to "leave".`,
+      );
+    }
+  }
+
+  async function makeFolder(path: string): Promise<void> {
+    if (made.has(path)) return;
+    if ((await session.stat(path)) === null) await session.makeFolder(path);
+    made.add(path);
+  }
+
+  const pathOf = (name: string, version: string) => join(processing, `${version}-${name}`);
+
+  async function readLeftOvers(): Promise<SftpEntry[]> {
+    const found: SftpEntry[] = [];
+    for await (const { name: takenName, ...attributes } of session.list(processing)) {
+      const [, version = '', name = ''] = TAKEN.exec(takenName) ?? [];
+      if (name === '') continue;
+      const entry = { name, ...attributes };
+      // Somebody was still writing it, and has now changed it: it is another version, and has to be read whole again.
+      if (versionOf(entry) !== version)
+        await session.rename(join(processing, takenName), pathOf(name, versionOf(entry)));
+      found.push(entry);
+    }
+    return found;
+  }
+
+  /** Where a file lies that is to be put away; null when it is not there any more. */
+  async function locate(name: string, version: string): Promise<string | null> {
+    for (const path of [pathOf(name, version), join(settings.path, name)]) {
+      const attributes = await session.stat(path);
+      if (attributes !== null && versionOf(attributes) === version) return path;
+    }
+    return null;
+  }
+
+  async function findFreePath(folder: string, name: string): Promise<string> {
+    for (let n = 1; n <= MAX_NUMBER; n += 1) {
+      const path = join(folder, numberedName(name, n));
+      if ((await session.stat(path)) === null) return path;
+    }
+    throw new SourceError(`"${folder}" has more than ${MAX_NUMBER} files named "${name}". Remove some.`);
+  }
+
+  return {
+    leftOvers: () =>
+      move(() =>
+        readLeftOvers().catch((error: unknown) => {
+          if (isMissing(error)) return [];
+          throw error;
+        }),
+      ),
+    take: (entry) =>
+      move(async () => {
+        await makeFolder(processing);
+        await session.rename(join(settings.path, entry.name), pathOf(entry.name, versionOf(entry)));
+      }),
+    taken: (entry) => pathOf(entry.name, versionOf(entry)),
+    put: ({ name, version }, outcome) =>
+      move(async () => {
+        const from = await locate(name, version);
+        if (from === null) return;
+        const folder = folders[outcome.status];
+        await makeFolder(folder);
+        const to = await findFreePath(folder, name);
+        // The reason first: after a crash between the two, both are done again.
+        if (outcome.status === 'failed') await session.writeFile(`${to}.error.txt`, `${outcome.reason}\n`);
+        await session.rename(from, to);
+      }),
+  };
+}
+
+/** Reads a file from an SFTP server in constant memory, and knows whether it is whole. */
+
+/** All servers answer requests of this size (draft-ietf-secsh-filexfer-02, section 3). */
+const READ_BYTES = 32 * 1024;
+/** Requests under way at a time: 512 KiB, so that a server 100 ms away still sends 5 MB/s. */
+const READ_AHEAD = 16;
+
+/**
+ * Yields the bytes of a file. Its size and time must be the same before and after, so that neither a file that is still being
+ * written nor a connection that breaks off is taken for a whole one.
+ * @param size of the file when it was listed.
+ * @throws {SourceError}
+ */
+export async function* readWhole(
+  session: SftpSession,
+  path: string,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  const handle = await session.open(path).catch((error: unknown) => {
+    throw explainOpening(error, path);
+  });
+  try {
+    const before = await session.statOpen(handle);
+    if (before.size !== size) throw changed(path);
+    const underWay: Promise<Buffer>[] = [];
+    let next = 0;
+    for (;;) {
+      while (underWay.length < READ_AHEAD && next < size) {
+        const part = readPart(session, handle, next, Math.min(READ_BYTES, size - next), path);
+        part.catch(() => {}); // Awaited below, unless an earlier part fails.
+        underWay.push(part);
+        next += READ_BYTES;
+      }
+      const first = underWay.shift();
+      if (first === undefined) break;
+      yield await first;
+    }
+    const after = await session.statOpen(handle);
+    if (after.size !== before.size || after.changedAt !== before.changedAt) throw changed(path);
+  } finally {
+    await session.closeHandle(handle).catch(() => {});
+  }
+}
+
+/** A server may answer with less than it was asked for. */
+async function readPart(
+  session: SftpSession,
+  handle: Buffer,
+  position: number,
+  length: number,
+  path: string,
+): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  while (bytes < length) {
+    const part = await session.read(handle, position + bytes, length - bytes);
+    if (part.length === 0) throw changed(path);
+    parts.push(part);
+    bytes += part.length;
+  }
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+}
+
+const changed = (path: string) =>
+  new SourceError(`"${path}" changed while it was being read. The next run reads it again.`);
+
+function explainOpening(error: unknown, path: string): unknown {
+  if (path.includes('\uFFFD')) {
+    return new SourceError(
+      `The name "${path}" is not UTF-8, so the file cannot be opened. Rename it on the server.`,
+    );
+  }
+  if (isMissing(error)) return new SourceError(`"${path}" was removed before it was read.`);
+  if (isDenied(error))
+    return new SourceError(`The user may not read "${path}". Give it the right on the server.`);
+  return error;
+}

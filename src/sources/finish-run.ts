@@ -1,0 +1,168 @@
+import type { DataSource } from 'typeorm';
+import { recordEvent } from '../deliveries/events/operational-event.ts';
+import { countOf } from '../platform/counts.ts';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import type { ClaimedSource } from './claimed-source.ts';
+import type { RunTally } from './mark-files.ts';
+import type { SourceClock } from './source-lease.ts';
+import { backoff } from './source-schedule.ts';
+
+/**
+ * How a run ended. `done`: the source was looked at from beginning to end; files of it may have failed. `failed`: it was not.
+ * `interrupted`: for a reason that is not the source's, so that it does not count as a failure and is continued soon.
+ */
+export type RunEnd =
+  | { status: 'done'; tally: RunTally }
+  | { status: 'failed' | 'interrupted'; error: string };
+
+/** Runs that are kept for each source. */
+const KEPT_RUNS = 1_000;
+
+const END_RUN = `
+  UPDATE source_runs SET status = ?, finished_at = NOW(6), error = ? WHERE id = ? AND status = 'running'`;
+
+/**
+ * MySQL assigns from left to right, so `error` comes before the count that it depends on: a run that found nothing leaves what is
+ * wrong with the files of an earlier one, and clears what was wrong with the source.
+ */
+const DONE = `
+  UPDATE sources SET run_id = NULL, lease_until = NULL, error = IF(?, ?, IF(? OR consecutive_failures > 0, NULL, error)),
+    consecutive_failures = 0
+  WHERE id = ? AND run_id = ?`;
+
+const FAILED = `
+  UPDATE sources SET run_id = NULL, lease_until = NULL, error = ?, consecutive_failures = ?, next_run_at = IF(status = 'active', ?, NULL)
+  WHERE id = ? AND run_id = ?`;
+
+const INTERRUPTED = `
+  UPDATE sources SET run_id = NULL, lease_until = NULL, next_run_at = IF(status = 'active', NOW(6), NULL)
+  WHERE id = ? AND run_id = ?`;
+
+/** Index: source_runs_page. The files of a run that is deleted stay known. */
+const OLDEST_KEPT = `SELECT id FROM source_runs WHERE source_id = ? ORDER BY id DESC LIMIT 1 OFFSET ${KEPT_RUNS - 1}`;
+const DELETE_OLDER = 'DELETE FROM source_runs WHERE source_id = ? AND id < ?';
+
+/** Ends a run, and shows in the accounts how it ended. Changes nothing when the run is not its source's any more. */
+export function finishRun(
+  database: DataSource,
+  source: ClaimedSource,
+  end: RunEnd,
+  clock: SourceClock,
+): Promise<void> {
+  const { id, runId } = source;
+  return inTransaction(database, async (sql) => {
+    const [statement, values] = updateOf(source, end, clock);
+    const { affectedRows } = await sql.query<WriteResult>(statement, values);
+    if (affectedRows !== 1) return;
+    const error = end.status === 'done' ? describeFailures(end.tally) : end.error.slice(0, 500);
+    await sql.query(END_RUN, [end.status === 'done' ? 'done' : 'failed', error, runId]);
+    const [oldest] = await sql.query<{ id: string }[]>(OLDEST_KEPT, [id]);
+    if (oldest !== undefined) await sql.query(DELETE_OLDER, [id, oldest.id]);
+    await refreshAccounts(sql, await findSourceAccounts(sql, id), end.status === 'done');
+    if (end.status === 'failed')
+      await reportFailingSource(sql, id, { failures: source.failures + 1, error: end.error.slice(0, 500) });
+  });
+}
+
+function updateOf(
+  { id, runId, schedule, failures }: ClaimedSource,
+  end: RunEnd,
+  { now, random }: SourceClock,
+): [statement: string, values: unknown[]] {
+  switch (end.status) {
+    case 'done':
+      return [DONE, [end.tally.failed > 0, describeFailures(end.tally), end.tally.done > 0, id, runId]];
+    case 'failed': {
+      const next = new Date(now().getTime() + backoff(schedule, failures + 1, random));
+      return [FAILED, [end.error.slice(0, 500), failures + 1, next, id, runId]];
+    }
+    case 'interrupted':
+      return [INTERRUPTED, [id, runId]];
+  }
+}
+
+/** What is wrong with the files of a run; null: nothing. */
+function describeFailures({ failed, firstFailure }: RunTally): string | null {
+  if (firstFailure === null) return null;
+  const others = failed === 1 ? '' : ` ${countOf(failed - 1, 'more file')} failed.`;
+  return `${firstFailure.slice(0, 470)}${others}`;
+}
+
+/** Accounts show how the runs of their sources end. */
+
+/** Index: the primary keys. */
+const ACCOUNTS = `
+  SELECT account_id AS id FROM sources WHERE id = ? AND account_id IS NOT NULL
+  UNION SELECT account_id FROM source_accounts WHERE source_id = ?`;
+
+/** The error of the source that ran last, among those that the account has movements from. Index: sources_page. */
+const REFRESH = `
+  UPDATE accounts a SET
+    a.last_work = IF(?, GREATEST(COALESCE(a.last_work, NOW(6)), NOW(6)), a.last_work),
+    a.error = (
+      SELECT s.error FROM sources s
+      WHERE s.customer_id = a.customer_id AND s.status = 'active' AND s.error IS NOT NULL
+        AND (s.account_id = a.id
+          OR EXISTS (SELECT 1 FROM source_accounts x WHERE x.source_id = s.id AND x.account_id = a.id))
+      ORDER BY s.last_run_at DESC, s.id DESC LIMIT 1)
+  WHERE a.id IN (?)`;
+
+/** The accounts that a source is about: its own, and those of the movements that it has brought. */
+export async function findSourceAccounts(sql: Sql, sourceId: string): Promise<string[]> {
+  const rows = await sql.query<{ id: string }[]>(ACCOUNTS, [sourceId, sourceId]);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Writes what accounts show of their sources.
+ * @param sql a transaction, which is repeated when an import is writing the same accounts.
+ * @param hasWorked whether a run has just ended well, which is work on these accounts.
+ */
+export async function refreshAccounts(
+  sql: Sql,
+  accountIds: readonly string[],
+  hasWorked: boolean,
+): Promise<void> {
+  if (accountIds.length === 0) return;
+  await sql.query(REFRESH, [hasWorked, accountIds]);
+}
+
+/** Failed runs in a row after which a source is reported. One or two may be a network that was down for a moment. */
+const FAILURES = 3;
+
+const READ = 'SELECT id, customer_id, title, kind, next_run_at FROM sources WHERE id = ?';
+
+interface FailingSource {
+  id: string;
+  customer_id: string;
+  title: string;
+  kind: string;
+  next_run_at: Date | null;
+}
+
+/**
+ * Records a `source.failing` with the third failure in a row: once for each series of failures, since each failure raises their
+ * number by one.
+ * @param sql the transaction that counts the failure.
+ */
+export async function reportFailingSource(
+  sql: Sql,
+  sourceId: string,
+  { failures, error }: { failures: number; error: string },
+): Promise<void> {
+  if (failures !== FAILURES) return;
+  const [source] = await sql.query<FailingSource[]>(READ, [sourceId]);
+  if (source === undefined) return;
+  const { id, customer_id, title, kind, next_run_at } = source;
+  await recordEvent(sql, {
+    type: 'source.failing',
+    customerId: customer_id,
+    data: {
+      customer_id: Number(customer_id),
+      source: { id: Number(id), title, kind },
+      consecutive_failures: failures,
+      error,
+      next_run_at: next_run_at?.toISOString() ?? null,
+    },
+  });
+}

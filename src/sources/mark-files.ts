@@ -1,0 +1,75 @@
+import { countOf } from '../platform/counts.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import { inWordsOf } from '../statements/unreadable.ts';
+import type { ClaimedSource } from './claimed-source.ts';
+import type { Connector, FileOutcome } from './connector.ts';
+import { type EndedFile, findEndedFiles, findReasons, setOutcome } from './source-files.ts';
+
+/** Reasons for rejected rows that are written beside a file. */
+const SHOWN_REASONS = 100;
+
+/** What has become of the files of a run. */
+export interface RunTally {
+  done: number;
+  failed: number;
+  /** What is wrong with the first file that failed; null while none did. */
+  firstFailure: string | null;
+}
+
+/**
+ * Marks the files whose imports have ended, in the source and in MySQL. The source comes first: a crash between the two repeats it.
+ * @throws {SourceError} when a file cannot be marked.
+ */
+export async function markEndedFiles(
+  sql: Sql,
+  source: Pick<ClaimedSource, 'id'>,
+  connector: Connector,
+  tally: RunTally,
+): Promise<void> {
+  for (const file of await findEndedFiles(sql, source.id)) {
+    const failure = await describeFailure(sql, file);
+    const outcome: FileOutcome =
+      failure === null
+        ? { status: 'done' }
+        : { status: 'failed', reason: [failure.sentence, ...failure.details].join('\n') };
+    await connector.mark?.(file, outcome);
+    await setOutcome(sql, file.id, outcome.status);
+    if (failure === null) tally.done += 1;
+    else addFailure(tally, file.name, failure.sentence);
+  }
+}
+
+/** Counts a file that failed. @param sentence why. */
+export function addFailure(tally: RunTally, name: string, sentence: string): void {
+  tally.failed += 1;
+  tally.firstFailure ??= `${name}: ${sentence}`;
+}
+
+/**
+ * Why a file counts as failed, for the people of its source: it could not be read, or rows of it were rejected.
+ * @returns null when it did not fail.
+ */
+async function describeFailure(
+  sql: Sql,
+  { import_id: importId, status, error, received, rejected }: EndedFile,
+): Promise<{ sentence: string; details: string[] } | null> {
+  const isRead = status === 'done';
+  if (isRead && rejected === 0) return null;
+  const reasons = rejected === 0 ? [] : await findReasons(sql, importId, SHOWN_REASONS);
+  const lines = reasons.map(({ line, path, message }) =>
+    [line === 0 ? '' : `line ${line}`, path, inWordsOf('source', message)]
+      .filter((it) => it !== '')
+      .join(', '),
+  );
+  if (!isRead) {
+    return {
+      sentence: inWordsOf('source', error ?? 'The file could not be read.'),
+      details: [...lines, `The id of the import is ${importId}.`],
+    };
+  }
+  const others = received === null || received > rejected ? 'The other rows are stored. ' : '';
+  const details = [...lines, `${others}The id of the import is ${importId}.`];
+  const first = lines[0] === undefined ? '' : `, the first because of ${lines[0]}`;
+  const rows = countOf(received ?? rejected, 'row');
+  return { sentence: `${rejected} of ${rows} ${rejected === 1 ? 'was' : 'were'} rejected${first}.`, details };
+}

@@ -1,0 +1,166 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import type { SourceRow } from './find-source.ts';
+import { findSourceAccounts, refreshAccounts } from './finish-run.ts';
+import { queueSources, scheduleSource, unscheduleSource } from './source-jobs.ts';
+import { revokeRun } from './source-lease.ts';
+import { nextSlot, type SourceSchedule } from './source-schedule.ts';
+
+/** Columns of `sources` and their values. The names come from our code, never from a caller. */
+export type SourceColumns = Record<string, unknown>;
+
+const INSERT = (columns: readonly string[]) =>
+  `INSERT INTO sources (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+const CREATED = 'SELECT created_at FROM sources WHERE id = ?';
+const COMPLETE = 'UPDATE sources SET credentials = ?, next_run_at = ? WHERE id = ?';
+
+/**
+ * Stores a new source.
+ * @param seal returns the sealed credentials. They are bound to the row, whose id is known only after the INSERT.
+ * @param record runs in the same transaction.
+ * @returns its id.
+ */
+export function insertSource(
+  database: DataSource,
+  {
+    columns,
+    schedule,
+    seal,
+    record,
+  }: {
+    columns: SourceColumns;
+    schedule: SourceSchedule;
+    seal: (sourceId: string) => string | null;
+    record: (sql: Sql, sourceId: string) => Promise<void>;
+  },
+): Promise<string> {
+  return inTransaction(database, async (sql) => {
+    const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), Object.values(columns));
+    const id = String(insertId);
+    const createdAt = await readCreated(sql, id);
+    await sql.query(COMPLETE, [seal(id), firstRun(schedule, createdAt), id]);
+    await record(sql, id);
+    return id;
+  });
+}
+
+/** A source with an interval is due as soon as it exists, one with a cron expression when its time comes. */
+const firstRun = (schedule: SourceSchedule, now: Date): Date =>
+  'cron' in schedule ? nextSlot(schedule, now, now) : now;
+
+async function readCreated(sql: Sql, id: string): Promise<Date> {
+  const [row] = await sql.query<{ created_at: Date }[]>(CREATED, [id]);
+  if (row === undefined) throw new Error(`source ${id} was not stored`);
+  return row.created_at;
+}
+
+/** What a change does beside setting its columns. */
+export interface SourceChangePlan {
+  columns: SourceColumns;
+  schedule: SourceSchedule;
+  /** The place or how it is entered has changed: the run in progress ends, and the next one begins immediately. */
+  isElsewhere: boolean;
+  /** The settings have changed: nothing that was collected is known any more. */
+  isForgotten: boolean;
+  isRescheduled: boolean;
+  status: 'active' | 'paused' | undefined;
+}
+
+const LOCK = `SELECT status FROM sources WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+const UPDATE = (columns: readonly string[]) =>
+  `UPDATE sources SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
+const FORGET = 'UPDATE sources SET revision = revision + 1, position = NULL WHERE id = ?';
+const RESTART = 'UPDATE sources SET next_run_at = ?, consecutive_failures = 0 WHERE id = ?';
+const STOP = 'UPDATE sources SET next_run_at = NULL, is_requested = 0 WHERE id = ?';
+const FORGET_ACCOUNTS = 'DELETE FROM source_accounts WHERE source_id = ?';
+
+/** Changes a source. @param record runs in the same transaction. @returns false when it does not exist any more. */
+export async function updateSource(
+  database: DataSource,
+  id: string,
+  plan: SourceChangePlan,
+  record: (sql: Sql) => Promise<void>,
+): Promise<boolean> {
+  const { columns, schedule, isElsewhere, isForgotten, isRescheduled, status } = plan;
+  const names = Object.keys(columns);
+  const accountsBefore = await findSourceAccounts(database, id);
+  return inTransaction(database, async (sql) => {
+    const [before] = await sql.query<{ status: string }[]>(LOCK, [id]);
+    if (before === undefined) return false;
+    if (names.length > 0) await sql.query(UPDATE(names), [...Object.values(columns), id]);
+    if (isForgotten) await sql.query(FORGET, [id]);
+    if (names.includes('account_id')) await sql.query(FORGET_ACCOUNTS, [id]);
+    const isActive = (status ?? before.status) === 'active';
+    const isResumed = isActive && before.status === 'paused';
+    if (isElsewhere || !isActive)
+      await revokeRun(sql, id, `The source was ${isActive ? 'changed' : 'paused'} during the run.`);
+    if (!isActive) await sql.query(STOP, [id]);
+    else if (isElsewhere || isResumed || isRescheduled) {
+      const now = new Date();
+      const next = isResumed ? firstRun(schedule, now) : nextSlot(schedule, await readCreated(sql, id), now);
+      await sql.query(RESTART, [isElsewhere ? now : next, id]);
+    }
+    await refreshAccounts(sql, [...accountsBefore, ...(await findSourceAccounts(sql, id))], false);
+    await record(sql);
+    return true;
+  });
+}
+
+const DELETE = `
+  UPDATE sources SET status = 'deleted', credentials = NULL, next_run_at = NULL, is_requested = 0, error = NULL
+  WHERE id = ? AND status <> 'deleted'`;
+
+/**
+ * Deletes a source. Its imports, its runs and its movements stay.
+ * @param record runs in the same transaction, if the source is deleted.
+ * @returns false when it was deleted before.
+ */
+export async function deleteSource(
+  database: DataSource,
+  id: string,
+  record: (sql: Sql) => Promise<void>,
+): Promise<boolean> {
+  return inTransaction(database, async (sql) => {
+    await revokeRun(sql, id, 'The source was deleted during the run.');
+    const { affectedRows } = await sql.query<WriteResult>(DELETE, [id]);
+    await refreshAccounts(sql, await findSourceAccounts(sql, id), false);
+    if (affectedRows === 1) await record(sql);
+    return affectedRows === 1;
+  });
+}
+
+const REQUEST = `UPDATE sources SET is_requested = 1 WHERE id = ? AND status <> 'deleted'`;
+
+/** Index: source_runs_page. */
+const NEWEST_RUN = 'SELECT MAX(id) AS id FROM source_runs WHERE source_id = ?';
+
+/**
+ * Asks for a run of a source, whatever its schedule, its backoff and its status.
+ * @param sql a transaction. Runs begin under the lock that it takes, so that each of them begins either before or after the request.
+ * @returns the id of the last run that began before the request; null: none did. The next one is the run that was asked for.
+ */
+export async function requestRun(sql: Sql, id: string): Promise<string | null> {
+  await sql.query(REQUEST, [id]);
+  const [newest] = await sql.query<{ id: string | null }[]>(NEWEST_RUN, [id]);
+  return newest?.id ?? null;
+}
+
+/**
+ * Makes or removes the job scheduler of a source that was created or changed, and queues it if it is due. Redis may be unreachable: the
+ * reconciler then finds the source when it is overdue.
+ */
+export async function wakeSource(
+  { queues, log }: Pick<Runtime, 'queues' | 'log'>,
+  it: SourceRow,
+): Promise<void> {
+  const { id, created_at: createdAt, next_run_at: next, status } = it;
+  const now = new Date();
+  try {
+    if (status !== 'active') await unscheduleSource(queues, id);
+    else await scheduleSource(queues, { id, schedule: JSON.parse(it.schedule), createdAt }, now);
+    if (next !== null && next <= now) await queueSources(queues, [id]);
+  } catch (err) {
+    log.warn({ err, sourceId: id }, 'source not scheduled yet');
+  }
+}

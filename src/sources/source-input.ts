@@ -1,0 +1,198 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import { hasAccount } from '../customers/accounts.ts';
+import type { Caller } from '../customers/caller.ts';
+import type { AddressGuard } from '../platform/addresses/address-guard.ts';
+import { check, invalid } from '../platform/problems/problem.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { documented, Id, Title } from '../platform/validation.ts';
+import { STATEMENT_FORMATS } from '../statements/formats.ts';
+import { KIND_NAMES, KINDS, kindOf, type SourcePlace } from './connectors/kinds.ts';
+import { customerFolder } from './connectors/settings.ts';
+import { isCron, isTimeZone, parseInterval, type SourceSchedule } from './source-schedule.ts';
+
+const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
+
+const INTERVAL_RULE =
+  'must be an interval from 10 s to 31 days: a whole number and s, m, h or d, such as "15m"';
+const CRON_RULE =
+  'must be five fields of cron (minute, hour, day, month, day of the week) that come true some day, such as "0 7 * * 1-5"';
+const ZONE_RULE = 'must be the name of a time zone, such as "Europe/Istanbul"';
+
+const Schedule = v.pipe(
+  v.strictObject({
+    every: v.optional(
+      v.pipe(
+        v.string(INTERVAL_RULE),
+        v.regex(/^[1-9][0-9]{0,6}[smhd]$/, INTERVAL_RULE),
+        v.check((text) => parseInterval(text) !== null, INTERVAL_RULE),
+        documented({ examples: ['15m'] }),
+      ),
+    ),
+    cron: v.optional(
+      v.pipe(
+        v.string(CRON_RULE),
+        v.maxLength(100, 'must be at most 100 characters long'),
+        v.check(isCron, CRON_RULE),
+        documented({ examples: ['0 7 * * 1-5'] }),
+      ),
+    ),
+    time_zone: v.optional(
+      v.pipe(
+        v.string(ZONE_RULE),
+        v.maxLength(64, 'must be at most 64 characters long'),
+        v.check(isTimeZone, ZONE_RULE),
+        documented({ examples: ['Europe/Istanbul'] }),
+      ),
+    ),
+  }),
+  v.check(
+    ({ every, cron }) => (every === undefined) !== (cron === undefined),
+    'must have either every or cron, and not both',
+  ),
+  v.check(
+    ({ every, time_zone }) => every === undefined || time_zone === undefined,
+    'must have a time_zone only with cron',
+  ),
+  documented({
+    oneOf: [{ required: ['every'] }, { required: ['cron'] }],
+    dependentRequired: { time_zone: ['cron'] },
+    examples: [{ every: '15m' }, { cron: '0 7 * * 1-5', time_zone: 'Europe/Istanbul' }],
+  }),
+  v.transform(
+    ({ every = '', cron, time_zone = 'UTC' }): SourceSchedule =>
+      cron === undefined ? { every } : { cron, time_zone },
+  ),
+);
+
+/** What an object of a kind's own may look like, for the document. The schema of the kind checks it. */
+function documentedKinds(schemas: readonly v.GenericSchema[]): Record<string, unknown> {
+  const texts = schemas.map((schema) => {
+    const { $schema: _, ...rest } = toJsonSchema(schema, { errorMode: 'ignore', typeMode: 'input' });
+    return JSON.stringify(rest);
+  });
+  const [only = {}, ...others] = [...new Set(texts)].map((text) => JSON.parse(text));
+  return others.length === 0 ? only : { anyOf: [only, ...others] };
+}
+
+const Settings = v.pipe(
+  v.custom<object>(isObject, 'must be an object'),
+  v.description('Where the files are. The kind decides which members there are.'),
+  documented({
+    ...documentedKinds(KIND_NAMES.map((name) => KINDS[name].Settings)),
+    examples: [{ path: 'inbox' }],
+  }),
+);
+
+const Credentials = v.pipe(
+  v.custom<object | null>((value) => value === null || isObject(value), 'must be an object or null'),
+  v.description('Stored encrypted and never shown again. The kind decides which members there are.'),
+  documented(documentedKinds(KIND_NAMES.map((name) => KINDS[name].Credentials))),
+);
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const fields = {
+  title: Title,
+  settings: Settings,
+  credentials: Credentials,
+  schedule: Schedule,
+  account_id: v.nullable(Id),
+  format: v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`),
+  profile: v.nullable(
+    v.pipe(
+      v.string('must be a string or null'),
+      v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"'),
+    ),
+  ),
+  create_accounts: v.boolean('must be true or false'),
+};
+
+/** The body of POST /v1/sources. Settings and credentials are checked by the kind. */
+export const NewSource = v.pipe(
+  v.strictObject({
+    ...fields,
+    kind: v.picklist(KIND_NAMES, `must be one of ${KIND_NAMES.join(', ')}`),
+    credentials: v.optional(fields.credentials),
+    account_id: v.optional(fields.account_id, null),
+    format: v.optional(fields.format, 'auto'),
+    profile: v.optional(fields.profile, null),
+    create_accounts: v.optional(fields.create_accounts, false),
+  }),
+  documented({
+    examples: [
+      {
+        title: 'Garanti',
+        kind: 'folder',
+        settings: { path: 'inbox' },
+        schedule: { cron: '0 7 * * 1-5', time_zone: 'Europe/Istanbul' },
+      },
+    ],
+  }),
+);
+
+/** The body of PATCH /v1/sources/:id: any of these fields, without defaults. */
+export const SourceChange = v.pipe(
+  v.strictObject({
+    ...v.partial(v.object(fields)).entries,
+    status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
+  }),
+  v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
+  documented({ minProperties: 1 }),
+);
+
+export type SourceChange = v.InferOutput<typeof SourceChange>;
+
+const SAME = `
+  SELECT id FROM sources WHERE customer_id = ? AND kind = ? AND status <> 'deleted' AND settings = ? AND id <> ? LIMIT 1`;
+
+/** Checks of what a client says about a source that need more than a schema. Each throws a Problem 422. */
+export interface SourceChecks {
+  /** The account must be one of the caller's. */
+  requireAccount(accountId: string | null): Promise<void>;
+  /**
+   * @param source.id '0' for one that is still to be created.
+   * @returns the settings as they are stored.
+   */
+  requireSettings(source: { id: string; kind: string; settings: object }): Promise<string>;
+  /** @returns the credentials as they are sealed; null: none. */
+  requireCredentials(kind: string, credentials: object | null | undefined): string | null;
+}
+
+export function createSourceChecks(
+  { config, database }: Pick<Runtime, 'config' | 'database'>,
+  guard: AddressGuard,
+  caller: Caller,
+): SourceChecks {
+  const { customerId } = caller;
+  const place: SourcePlace = { guard, folder: customerFolder(config.sourcesDir, customerId) };
+  return {
+    async requireAccount(accountId) {
+      if (accountId !== null && !(await hasAccount(database, caller, accountId)))
+        throw invalid([{ path: 'account_id', message: 'is not one of your accounts' }]);
+    },
+    async requireSettings({ id, kind: name, settings: sent }) {
+      const kind = kindOf(KINDS, name);
+      const { settings } = check(v.object({ settings: kind.Settings }), { settings: sent });
+      const refusal = await kind.check(settings, place);
+      if (refusal !== null)
+        throw invalid([{ path: 'settings', message: `are not allowed: ${refusal.replace(/\.$/, '')}` }]);
+      const stored = JSON.stringify(settings);
+      if (kind.isExclusive) {
+        const [other] = await database.query<{ id: string }[]>(SAME, [customerId, name, stored, id]);
+        if (other !== undefined)
+          throw invalid([{ path: 'settings', message: `are those of source ${other.id} already` }]);
+      }
+      return stored;
+    },
+    requireCredentials(kind, sent) {
+      const { Credentials } = kindOf(KINDS, kind);
+      const { credentials } = check(v.object({ credentials: Credentials }), {
+        credentials: sent ?? undefined,
+      });
+      return credentials === null || credentials === undefined ? null : JSON.stringify(credentials);
+    },
+  };
+}

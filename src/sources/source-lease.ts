@@ -1,0 +1,159 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { type ClaimedSource, LEASE, LEASE_IS_HELD } from './claimed-source.ts';
+import { reportFailingSource } from './finish-run.ts';
+import { hasEndedFiles } from './source-files.ts';
+import { backoff, nextSlot, type SourceSchedule } from './source-schedule.ts';
+
+/** Who may collect from a source. One run of a source is in progress at a time, and its process renews a lease. */
+
+/** `inactive`: paused or deleted, so that it needs no jobs. */
+export type Claim =
+  | { outcome: 'claimed'; source: ClaimedSource }
+  | { outcome: 'not due' | 'in progress' | 'inactive' };
+
+export interface SourceClock {
+  now: () => Date;
+  random: () => number;
+}
+
+/** How often the lease is renewed. */
+export const RENEW_EVERY = 4_000;
+
+/**
+ * A source whose process ended this often in a row, without having collected a file, waits like one that fails. It may be what ends
+ * one process after the other.
+ */
+const MAX_CRASHES = 3;
+
+/** A row of `sources`, as a run needs it. */
+interface LeaseRow {
+  id: string;
+  customer_id: string;
+  kind: string;
+  settings: string;
+  credentials: string | null;
+  schedule: string;
+  account_id: string | null;
+  format: string;
+  profile: string | null;
+  create_accounts: number;
+  status: 'active' | 'paused' | 'deleted';
+  revision: number;
+  position: string | null;
+  consecutive_failures: number;
+  is_requested: number;
+  run_id: string | null;
+  created_at: Date;
+  next_run_at: Date | null;
+  is_leased: number | string | null;
+  is_due: number | string | null;
+}
+
+/** The tolerance is for clocks that differ: a job that comes a little early must not be lost. */
+const READ = `
+  SELECT id, customer_id, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, status, revision,
+    position, consecutive_failures, is_requested, run_id, created_at, next_run_at, ${LEASE_IS_HELD} AS is_leased,
+    (next_run_at <= NOW(6) + INTERVAL 5 SECOND) AS is_due
+  FROM sources s WHERE id = ? FOR UPDATE`;
+
+const ABANDON_RUN = `
+  UPDATE source_runs SET status = 'failed', finished_at = NOW(6), error = ? WHERE id = ? AND status = 'running'`;
+
+const FILES_OF_RUN = 'SELECT files FROM source_runs WHERE id = ?';
+
+const WAIT = `
+  UPDATE sources SET run_id = NULL, lease_until = NULL, is_requested = 0, consecutive_failures = ?, next_run_at = ?, error = ?
+  WHERE id = ?`;
+
+const ADD_RUN = 'INSERT INTO source_runs (source_id, customer_id) VALUES (?, ?)';
+
+const TAKE = `
+  UPDATE sources SET run_id = ?, lease_until = ${LEASE}, is_requested = 0, last_run_at = NOW(6), consecutive_failures = ?,
+    next_run_at = IF(status = 'active', ?, NULL)
+  WHERE id = ?`;
+
+const CRASHED = 'The process that ran it ended before the run did.';
+
+/**
+ * Begins a run of a source that is due, or was asked for, or whose last run lost its process, or that has files to mark and is not
+ * failing.
+ */
+export function claimSource(database: DataSource, id: string, clock: SourceClock): Promise<Claim> {
+  return inTransaction(database, async (sql) => {
+    const [row] = await sql.query<LeaseRow[]>(READ, [id]);
+    if (row === undefined || row.status === 'deleted') return { outcome: 'inactive' };
+    if (row.run_id !== null && Number(row.is_leased) === 1) return { outcome: 'in progress' };
+    const isAbandoned = row.run_id !== null;
+    const isRequested = row.is_requested === 1;
+    if (row.status === 'paused' && !isRequested && !isAbandoned) return { outcome: 'inactive' };
+    const isDue = isRequested || isAbandoned || Number(row.is_due) === 1;
+    if (!isDue && !(row.consecutive_failures === 0 && (await hasEndedFiles(sql, id))))
+      return { outcome: 'not due' };
+    if (isAbandoned) {
+      await sql.query(ABANDON_RUN, [CRASHED, row.run_id]);
+      const [run] = await sql.query<{ files: number }[]>(FILES_OF_RUN, [row.run_id]);
+      // After a run that has collected files, the next one has less to do: it need not wait.
+      row.consecutive_failures = run !== undefined && run.files > 0 ? 0 : row.consecutive_failures + 1;
+      if (row.consecutive_failures > MAX_CRASHES && !isRequested)
+        return await waitAfterCrash(sql, row, clock);
+    }
+    const source = await beginRun(sql, row, clock);
+    if (isAbandoned)
+      await reportFailingSource(sql, id, { failures: row.consecutive_failures, error: CRASHED });
+    return { outcome: 'claimed', source };
+  });
+}
+
+async function waitAfterCrash(sql: Sql, row: LeaseRow, { now, random }: SourceClock): Promise<Claim> {
+  const { id, consecutive_failures: failures, status } = row;
+  const wait = backoff(JSON.parse(row.schedule), failures, random);
+  const next = status === 'active' ? new Date(now().getTime() + wait) : null;
+  await sql.query(WAIT, [failures, next, CRASHED, id]);
+  return { outcome: 'not due' };
+}
+
+async function beginRun(sql: Sql, row: LeaseRow, { now }: SourceClock): Promise<ClaimedSource> {
+  const { id, customer_id: customerId, created_at: createdAt } = row;
+  const schedule: SourceSchedule = JSON.parse(row.schedule);
+  const { insertId } = await sql.query<WriteResult>(ADD_RUN, [id, customerId]);
+  // A run that comes a little early is that of its slot. The same slot must not be due again when it ends.
+  const slot = Number(row.is_due) === 1 ? (row.next_run_at?.getTime() ?? 0) : 0;
+  const next = nextSlot(schedule, createdAt, new Date(Math.max(now().getTime(), slot)));
+  await sql.query(TAKE, [insertId, row.consecutive_failures, next, id]);
+  return {
+    id,
+    customerId,
+    runId: String(insertId),
+    kind: row.kind,
+    settings: row.settings,
+    credentials: row.credentials,
+    schedule,
+    accountId: row.account_id,
+    format: row.format,
+    profile: row.profile,
+    createAccounts: row.create_accounts === 1,
+    revision: row.revision,
+    position: row.position,
+    failures: row.consecutive_failures,
+  };
+}
+
+const RENEW = `UPDATE sources SET lease_until = ${LEASE} WHERE id = ? AND run_id = ?`;
+
+/** @returns false when the run is not the source's any more: the source was changed, or the run was taken over. */
+export async function renewLease(sql: Sql, { id, runId }: ClaimedSource): Promise<boolean> {
+  const { affectedRows } = await sql.query<WriteResult>(RENEW, [id, runId]);
+  return affectedRows === 1;
+}
+
+const REVOKE = 'UPDATE sources SET run_id = NULL, lease_until = NULL WHERE id = ?';
+const RUN_OF = 'SELECT run_id FROM sources WHERE id = ? FOR UPDATE';
+
+/** Ends the run of a source that is changed. Its process notices that it has lost the lease. @param reason one sentence. */
+export async function revokeRun(sql: Sql, id: string, reason: string): Promise<void> {
+  const [row] = await sql.query<{ run_id: string | null }[]>(RUN_OF, [id]);
+  if (row === undefined || row.run_id === null) return;
+  await sql.query(ABANDON_RUN, [reason, row.run_id]);
+  await sql.query(REVOKE, [id]);
+}

@@ -1,0 +1,70 @@
+import * as v from 'valibot';
+import { SEALED } from '../platform/database/secret-box.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { KIND_NAMES, type KindName } from './connectors/kinds.ts';
+import type { SourceRow } from './find-source.ts';
+
+/** A source as the API shows it. */
+export const SourceView = v.object({
+  id: IdView,
+  title: v.string(),
+  kind: v.picklist(KIND_NAMES),
+  settings: v.pipe(v.looseObject({}), v.description('Where the files are.')),
+  credentials: v.pipe(
+    v.array(v.string()),
+    v.description('The names of the credentials. Their values are not shown.'),
+  ),
+  schedule: v.pipe(
+    v.union([v.object({ every: v.string() }), v.object({ cron: v.string(), time_zone: v.string() })]),
+    v.description('When the source is due: at equal intervals, or by cron in a time zone.'),
+  ),
+  account_id: v.pipe(
+    v.nullable(IdView),
+    v.description('The account that all files are about; null: the statements say which.'),
+  ),
+  format: v.string(),
+  profile: v.nullable(v.string()),
+  create_accounts: v.boolean(),
+  status: v.picklist(['active', 'paused']),
+  is_running: v.pipe(v.boolean(), v.description('Whether a run is in progress.')),
+  last_run_at: v.pipe(v.nullable(Timestamp), v.description('When the last run began.')),
+  next_run_at: v.pipe(
+    v.nullable(Timestamp),
+    v.description(
+      'When the next run is due, later than the schedule says after a failed run; null while paused.',
+    ),
+  ),
+  consecutive_failures: v.pipe(Count, v.description('Failed runs since the last one that was done.')),
+  error: v.pipe(
+    v.nullable(v.string()),
+    v.description('What was wrong with the last run, or with the last files; null: nothing.'),
+  ),
+  created_at: Timestamp,
+});
+
+export type SourceView = v.InferOutput<typeof SourceView>;
+
+export const viewSource = ({ secrets }: Pick<Runtime, 'secrets'>, it: SourceRow): SourceView => ({
+  id: Number(it.id),
+  title: it.title,
+  kind: it.kind as KindName,
+  settings: JSON.parse(it.settings),
+  credentials:
+    it.credentials === null
+      ? []
+      : Object.keys(JSON.parse(secrets.open(it.credentials, SEALED.sourceCredentials(it.id)))),
+  schedule: JSON.parse(it.schedule),
+  account_id: it.account_id === null ? null : Number(it.account_id),
+  format: it.format,
+  profile: it.profile,
+  create_accounts: it.create_accounts === 1,
+  // A deleted source is never shown.
+  status: it.status as SourceView['status'],
+  is_running: it.run_id !== null,
+  last_run_at: it.last_run_at?.toISOString() ?? null,
+  next_run_at: it.next_run_at?.toISOString() ?? null,
+  consecutive_failures: it.consecutive_failures,
+  error: it.error,
+  created_at: it.created_at.toISOString(),
+});

@@ -1,0 +1,37 @@
+import { createAddressGuard } from '../platform/addresses/address-guard.ts';
+import { queueImports, type SourceJob } from '../platform/queues/queues.ts';
+import { startWorker } from '../platform/queues/worker.ts';
+import type { Role, Runtime } from '../platform/runtime.ts';
+import { createCollector } from './collector.ts';
+import { customerFolder } from './connectors/settings.ts';
+import { unscheduleSource } from './source-jobs.ts';
+
+/** Runs the jobs of the queue `sources`. A part of the role `importer`. */
+export function startCollectorWorker(runtime: Runtime): Role {
+  const { config, database, secrets, queues, log, tracing } = runtime;
+  const shutdown = new AbortController();
+  const collector = createCollector({
+    database,
+    secrets,
+    guard: createAddressGuard({ allow: config.allowPrivateEndpoints, subject: 'source' }),
+    folderOf: (customerId) => customerFolder(config.sourcesDir, customerId),
+    queueImport: (importId) => queueImports(queues, [importId]),
+    log,
+    tracing,
+  });
+  const worker = startWorker<SourceJob>(runtime, 'sources', async ({ data: { sourceId } }) => {
+    let outcome = await collector.run(sourceId, shutdown.signal);
+    // A run may have been asked for in the meantime. Its job was not added, because this one was there.
+    while ((outcome === 'done' || outcome === 'failed') && !shutdown.signal.aborted)
+      outcome = await collector.run(sourceId, shutdown.signal);
+    // Its scheduler was not removed when the source was paused or deleted, because Redis could not be reached.
+    if (outcome === 'inactive') await unscheduleSource(queues, sourceId);
+  });
+  return {
+    name: 'collector',
+    async stop() {
+      shutdown.abort();
+      await worker.close();
+    },
+  };
+}

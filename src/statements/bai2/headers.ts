@@ -1,0 +1,206 @@
+import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
+import { countOf, quote } from '../text.ts';
+import { calendarDate, readIban } from '../values.ts';
+import { parseDigits, parseImplied } from './map.ts';
+import { type BaiRecord, readFields, skipFunds } from './records.ts';
+
+export interface Account {
+  account: AccountReference;
+  /** ISO 4217. USD if neither the account nor its group names one (BAI2 specification, record 02). */
+  currency: string;
+  opening: Balance | null;
+  closing: Balance | null;
+  /** The sum of the amounts as they stand, for control totals. Null: one of them cannot be read. */
+  digits: bigint | null;
+  warnings: StatementEvent[];
+}
+
+const OPENING = '010';
+const CLOSING = '015';
+
+/** Reads an account record (03): who it is, and its sums, of which only the ledger balances are kept. */
+export function readAccount(record: BaiRecord, group: Group): Account {
+  const fields = readFields(record);
+  const warnings: StatementEvent[] = [];
+  const warn = (message: string) => warnings.push({ type: 'warning', line: record.line, message });
+  const number = fields.next() ?? '';
+  const iban = readIban(number);
+  const ownCurrency = fields.next()?.toUpperCase() ?? '';
+  if (ownCurrency !== '' && !/^[A-Z]{3}$/.test(ownCurrency))
+    warn(`The currency is ${quote(ownCurrency)}. It must be three letters. ${group.currency} was taken.`);
+  const currency = /^[A-Z]{3}$/.test(ownCurrency) ? ownCurrency : group.currency;
+
+  const balances = new Map<string, Balance>();
+  let digits: bigint | null = 0n;
+  const add = (typeCode: string, text: string | null) => {
+    if (text === '') return;
+    const found: bigint | null = parseDigits(text ?? '');
+    digits = digits === null || found === null ? null : digits + found;
+    if (typeCode !== OPENING && typeCode !== CLOSING) return;
+    const amount = parseImplied(text ?? '', currency);
+    if (amount !== null) balances.set(typeCode, { amount, date: group.date });
+    else
+      warn(
+        `The ${typeCode === OPENING ? 'opening' : 'closing'} ledger balance (${typeCode}) is ${quote(text ?? '')}. It cannot be read.`,
+      );
+  };
+
+  for (let typeCode = fields.next(); typeCode !== null; typeCode = fields.next()) {
+    if (typeCode === '') continue;
+    if (!/^\d{3}$/.test(typeCode)) {
+      warn(`The type code is ${quote(typeCode)}. It must be three digits. The sums after it were not read.`);
+      digits = null;
+      break;
+    }
+    add(typeCode, fields.next());
+    // Some banks leave out the item count and the funds type before a continuation.
+    if (beginsSum(fields.peekContinuation())) continue;
+    fields.next();
+    if (beginsSum(fields.peekContinuation())) continue;
+    skipFunds(fields);
+  }
+  if (record.isCut) digits = null;
+  const account = {
+    iban,
+    number: iban === null && number !== '' ? number : null,
+    currency,
+    bank: group.bank,
+  };
+  const balance = (typeCode: string) => balances.get(typeCode) ?? null;
+  return {
+    account,
+    currency,
+    opening: balance(OPENING),
+    closing: balance(CLOSING),
+    digits,
+    warnings,
+  };
+}
+
+const beginsSum = (field: string | null): boolean => field !== null && /^\d{3}$/.test(field);
+
+export interface Group {
+  /** Update and correction are imported. */
+  status: 'update' | 'deletion' | 'correction' | 'test';
+  /** The as-of date, YYYY-MM-DD, which is the booking date of its transactions. Null: it cannot be read. */
+  date: string | null;
+  currency: string;
+  kind: 'final' | 'interim';
+  bank: string | null;
+  warnings: string[];
+}
+
+const STATUSES: Record<string, Group['status']> = {
+  '1': 'update',
+  '2': 'deletion',
+  '3': 'correction',
+  '4': 'test',
+};
+const DEFAULT_CURRENCY = 'USD';
+
+/** What holds for an account that stands outside of a group. */
+export const NO_GROUP: Group = {
+  status: 'update',
+  date: null,
+  currency: DEFAULT_CURRENCY,
+  kind: 'final',
+  bank: null,
+  warnings: [],
+};
+
+/** Reads a group header (02). */
+export function readGroup(record: BaiRecord): Group {
+  const fields = readFields(record);
+  const [, bank, status, asOf, , currency, modifier] = Array.from({ length: 7 }, () => fields.next() ?? '');
+  const date = readDate(asOf ?? '');
+  const warnings: string[] = [];
+  if (date === null)
+    warnings.push(`The as-of date of the group is ${quote(asOf ?? '')}. It must be YYMMDD, such as 260301.`);
+  if (STATUSES[status ?? ''] === undefined)
+    warnings.push(
+      `The group status is ${quote(status ?? '')}. It must be 1, 2, 3 or 4. 1 (update) was taken.`,
+    );
+  if (currency !== '' && !/^[A-Z]{3}$/i.test(currency ?? ''))
+    warnings.push(
+      `The currency of the group is ${quote(currency ?? '')}. It must be three letters. USD was taken.`,
+    );
+  return {
+    status: STATUSES[status ?? ''] ?? 'update',
+    date,
+    currency: /^[A-Z]{3}$/i.test(currency ?? '') ? (currency ?? '').toUpperCase() : DEFAULT_CURRENCY,
+    // 1 and 3 are interim data of the previous and of the same day.
+    kind: modifier === '1' || modifier === '3' ? 'interim' : 'final',
+    bank: bank || null,
+    warnings,
+  };
+}
+
+/** YYMMDD, or YYYYMMDD as some banks write. The years 80 to 99 are 1980 to 1999, as in SWIFT. */
+function readDate(text: string): string | null {
+  const [, century, year, month, day] = /^(\d{2})?(\d{2})(\d{2})(\d{2})$/.exec(text) ?? [];
+  if (day === undefined) return null;
+  return calendarDate(
+    Number((century ?? (Number(year) >= 80 ? '19' : '20')) + year),
+    Number(month),
+    Number(day),
+  );
+}
+
+interface Level {
+  /** Null: an amount could not be read, so there is nothing to compare. */
+  sum: bigint | null;
+  /** Accounts of a group, or groups of a file. */
+  children: number;
+  records: number;
+}
+
+export type LevelName = 'account' | 'group' | 'file';
+
+const create = (): Level => ({ sum: 0n, children: 0, records: 0 });
+const add = (level: Level, amount: bigint | null) => {
+  level.sum = level.sum === null || amount === null ? null : level.sum + amount;
+};
+
+/** Adds up what the trailers (49, 98, 99) state (BAI2 specification, records 49 to 99): amounts as they stand, and physical records. */
+export function createControlTotals() {
+  const levels: Record<LevelName, Level> = { account: create(), group: create(), file: create() };
+
+  return {
+    begin(name: LevelName) {
+      levels[name] = create();
+    },
+    count(record: BaiRecord) {
+      for (const level of Object.values(levels)) level.records += record.count;
+    },
+    add: (amount: bigint | null) => add(levels.account, amount),
+    /** @param trailer null if it is missing
+     *  @returns what differs, as sentences */
+    end(name: LevelName, trailer: BaiRecord | null): string[] {
+      const level = levels[name];
+      const fields = trailer === null ? null : readFields(trailer);
+      const stated = parseDigits(fields?.next() ?? '');
+      const children = name === 'account' ? null : parseDigits(fields?.next() ?? '');
+      const records = parseDigits(fields?.next() ?? '');
+      const parent = name === 'account' ? levels.group : name === 'group' ? levels.file : null;
+      if (parent !== null) {
+        parent.children += 1;
+        // The trailer's own sum, so that one difference is not reported again on each level.
+        add(parent, stated ?? level.sum);
+      }
+      const differences: string[] = [];
+      if (stated !== null && level.sum !== null && stated !== level.sum)
+        differences.push(
+          `The control total of the ${name} is ${stated}, but its amounts add up to ${level.sum}.`,
+        );
+      if (children !== null && children !== BigInt(level.children))
+        differences.push(
+          `The trailer of the ${name} counts ${countOf(children, name === 'group' ? 'account' : 'group')}, but there are ${level.children}.`,
+        );
+      if (records !== null && records !== BigInt(level.records))
+        differences.push(
+          `The trailer of the ${name} counts ${countOf(records, 'record')}, but there are ${level.records}.`,
+        );
+      return differences;
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import type { Entry, MinorUnits, StatementEvent } from '../statement.ts';
+import { quote } from '../text.ts';
+import { parseAmount } from '../values.ts';
+import { type BaiRecord, readFields, skipFunds } from './records.ts';
+
+export interface Detail {
+  events: StatementEvent[];
+  /** The amount as it stands, for control totals. Null: it cannot be read. */
+  digits: bigint | null;
+}
+
+/**
+ * Maps a transaction detail (16) to an entry, or to an issue that says why there is none. Information (type code 890) is neither.
+ * @param date the as-of date of its group
+ * @param currency that of its account, which the decimals depend on
+ */
+export function toEntry(record: BaiRecord, date: string | null, currency: string): Detail {
+  const fields = readFields(record);
+  const typeCode = fields.next();
+  const amountText = fields.next() ?? '';
+  const events: StatementEvent[] = [];
+  const digits = amountText === '' && record.brokenAt === null ? 0n : parseDigits(amountText);
+  const issue = (path: string, message: string): Detail => ({
+    events: [{ type: 'issue', line: record.line, path, message }],
+    digits,
+  });
+
+  const meaning = meaningOf(typeCode ?? '');
+  if (meaning === 'information') return { events, digits };
+  if (meaning !== 'Credit' && meaning !== 'Debit')
+    return issue('type code', describeTypeCode(typeCode, meaning));
+  const amount = parseImplied(amountText, currency);
+  if (amount === null || amountText.startsWith('-'))
+    return issue('amount', describeAmount(record, amountText, currency));
+  if (date === null)
+    return issue(
+      'as-of date',
+      'The group (02) has no as-of date that can be read, so this transaction has no date.',
+    );
+
+  const warn = (message: string) => events.push({ type: 'warning', line: record.line, message });
+  if (!skipFunds(fields))
+    warn('The funds type is not one of 0, 1, 2, S, V, D and Z. The reference and the text may be wrong.');
+  if (record.hasStrayText)
+    warn('A line without a record code was read as text of the transaction before it.');
+  if (record.isCut) warn('The text is longer than 64 Ki characters. Its end was left out.');
+  else if (record.isUnfinished) warn('The file ends inside this transaction. Its text may be incomplete.');
+  const bankReference = fields.next() ?? '';
+  const customerReference = fields.next() ?? '';
+  const entry: Entry = {
+    line: record.line,
+    status: 'booked',
+    date,
+    dc: meaning,
+    amount,
+    currency: null,
+    balance: null,
+    code: typeCode,
+    description: describe(fields.rest(), customerReference) || null,
+    name: null,
+    opponentId: null,
+    opponentIban: null,
+    reference: bankReference || customerReference || null,
+  };
+  events.push({ type: 'entry', entry });
+  return { events, digits };
+}
+
+/** The customer's reference is a check number or what the customer calls the payment. */
+const describe = (text: string, customerReference: string): string =>
+  customerReference === '' || text.includes(customerReference) ? text : `${text} ${customerReference}`.trim();
+
+function describeTypeCode(typeCode: string | null, meaning: 'summary' | 'status' | 'unknown'): string {
+  const found = `The type code is ${quote(typeCode ?? '')}`;
+  if (meaning !== 'unknown')
+    return `${found}, which is a ${meaning}. A transaction (16) must have the code of a single credit or debit.`;
+  return `${found}. It must be a credit (101 to 399, 920 to 959), a debit (401 to 699, 960 to 999) or a loan payment (721 to 728).`;
+}
+
+function describeAmount(record: BaiRecord, text: string, currency: string): string {
+  if (text === '')
+    return record.brokenAt !== null
+      ? 'The transaction is broken off before its amount ends.'
+      : 'The transaction has no amount.';
+  const digits = parseDigits(text);
+  const fits = digits !== null && digits >= 0n && digits < 10n ** 20n;
+  if (fits)
+    return `The amount ${quote(text)} of ${currency} has ${decimalsOf(currency)} decimals, and does not fit in hundredths.`;
+  return `The amount is ${quote(text)}. It must be digits without a sign and without a decimal point.`;
+}
+
+/** What a type code of a transaction detail says. `summary` and `status` codes belong into account records only. */
+export type TypeCodeMeaning = 'Credit' | 'Debit' | 'summary' | 'status' | 'information' | 'unknown';
+
+/** Codes above 100 that stand for sums (BAI2 specification, appendix A: level "Summary" or "Status"). */
+const SUMMARIES = new Set(
+  (
+    '100 101 105 106 107 109 110 120 130 131 140 146 150 160 162 163 167 170 178 180 182 185 186 188 190 200 205 207 210 215 230 231 ' +
+    '239 245 250 251 256 260 270 271 280 285 294 302 303 304 305 307 309 310 315 316 318 319 320 321 324 325 326 327 328 329 330 332 ' +
+    '336 338 340 341 343 350 352 355 356 360 361 370 385 389 390 400 401 403 405 406 410 412 416 420 430 446 450 463 465 467 470 471 ' +
+    '478 480 482 486 490 500 505 507 510 515 530 532 534 536 537 539 550 551 556 560 570 580 583 584 585 586 587 588 590 594 596 601 ' +
+    '602 610 611 612 613 614 615 617 618 621 623 625 626 628 630 632 640 646 650 655 665 670 685 689 690 701 703 705 707 709 720 760'
+  ).split(' '),
+);
+
+/**
+ * Reads a type code (BAI2 specification, "Type Code Ranges" and appendix A). Codes from 900 on are agreed between a bank and its
+ * customer, within ranges. Of the loan codes, 721 to 728 are payments.
+ */
+export function meaningOf(typeCode: string): TypeCodeMeaning {
+  if (!/^\d{3}$/.test(typeCode)) return 'unknown';
+  if (SUMMARIES.has(typeCode)) return 'summary';
+  const code = Number(typeCode);
+  if (code === 890) return 'information';
+  if (code < 100 || (code >= 900 && code < 920)) return 'status';
+  if (code < 400 || (code >= 721 && code <= 728) || (code >= 920 && code < 960)) return 'Credit';
+  return code < 700 || code >= 960 ? 'Debit' : 'unknown';
+}
+
+/**
+ * Decimals of the currencies that do not have two (ISO 4217, list one). The BAI2 specification of 2005 has a list of its own, in which
+ * the euro has none in some countries. Banks follow ISO 4217.
+ */
+const DECIMALS = new Map<string, number>([
+  ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'
+    .split(' ')
+    .map((currency): [string, number] => [currency, 0]),
+  ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((currency): [string, number] => [currency, 3]),
+  ['CLF', 4],
+  ['UYW', 4],
+]);
+
+export const decimalsOf = (currency: string): number => DECIMALS.get(currency) ?? 2;
+
+/** @returns the digits of an amount as they stand, for control totals; null if it is no whole number */
+export function parseDigits(text: string): bigint | null {
+  const [, sign, digits] = /^([+-]?)(\d{1,40})$/.exec(text) ?? [];
+  if (digits === undefined) return null;
+  return sign === '-' ? -BigInt(digits) : BigInt(digits);
+}
+
+/**
+ * Reads an amount of a currency whose decimals are implied: "1234" is 12.34 USD, 1234 JPY or 1.234 KWD.
+ * @returns hundredths; null if it is no whole number, or does not fit in hundredths (1.234 KWD)
+ */
+export function parseImplied(text: string, currency: string): MinorUnits | null {
+  const digits = parseDigits(text);
+  if (digits === null) return null;
+  const decimals = decimalsOf(currency);
+  const plain = (digits < 0n ? -digits : digits).toString().padStart(decimals + 1, '0');
+  const whole = plain.slice(0, plain.length - decimals);
+  const amount = parseAmount(`${whole}.${plain.slice(plain.length - decimals)}`, '.');
+  return amount !== null && digits < 0n ? -amount : amount;
+}

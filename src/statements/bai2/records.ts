@@ -1,0 +1,269 @@
+import { splitLines } from '../text.ts';
+
+/** A record with its continuations (88). */
+export interface BaiRecord {
+  /** Two digits. Empty: a line that is no record. */
+  code: string;
+  /** The line at which it begins, from 1. */
+  line: number;
+  /** What follows the code, of the record and of each continuation, without the closing slash. */
+  parts: string[];
+  /** How many records it counts for in control totals. */
+  count: number;
+  /** From this part on, the last field may be incomplete: a line that is no record, or the end of the file, comes after it. */
+  brokenAt: number | null;
+  /** The file ends inside it. */
+  isUnfinished: boolean;
+  /** It is longer than 64 Ki characters, and its end is missing. */
+  isCut: boolean;
+  /** A line without a record code was added to its text. */
+  hasStrayText: boolean;
+}
+
+const MAX_LENGTH = 64 * 1024;
+/** A code with a wrong, a missing or an additional character. */
+const DAMAGED_CODE = /^\s*(?:\S?\d\S?|\d\S{2}|\S{2}\d)?,/;
+const CODE = /^\s*(01|02|03|16|49|88|98|99)\s*(?:,|(?=\/?\s*$))/;
+
+/**
+ * Where another record begins on the same line: after a slash, or after a blank where a slash was left out. The text of a transaction
+ * may contain slashes and numbers ("PAID 12/16,000"), so what follows must have the fields of its record.
+ */
+const NEXT_RECORD = new RegExp(
+  `(?:/\\s{0,200}|\\s)(?=${[
+    '01,[^,/]{0,80},[^,/]{0,80},\\d{6,8},',
+    '02,[^,/]{0,80},[^,/]{0,80},[1-4]?,\\d{6,8},',
+    '03,[^,/]{1,80},(?:[A-Z]{3})?,(?:\\d{3})?,[+-]?\\d*[,/]',
+    '16,\\d{3},\\d*(?:,[VSDZ012]?,|(?:,[VSDZ012]?)?/\\s{0,200}88,)',
+    '49,[+-]?\\d{0,40},\\d{1,10}\\s*(?:/|$)',
+    '98,[+-]?\\d{0,40},\\d{1,10},\\d{1,10}\\s*(?:/|$)',
+    '99,[+-]?\\d{0,40},\\d{1,10},\\d{1,10}\\s*(?:/|$)',
+  ].join('|')})|/\\s{0,200}(?=88,)`,
+);
+
+/** Splits a line that has several records. Each keeps its closing slash. */
+export function splitRecords(line: string): string[] {
+  const records: string[] = [];
+  let rest = line;
+  for (;;) {
+    const next = NEXT_RECORD.exec(rest);
+    if (next === null) return [...records, rest];
+    const end = next.index + next[0].length;
+    records.push(rest.slice(0, end));
+    rest = rest.slice(end);
+  }
+}
+
+/** Reads records from text that comes in any split. At most one record is held. */
+export function createRecordReader() {
+  const lines = createLineReader(splitRecords);
+  let record: BaiRecord | null = null;
+  let length = 0;
+  let isClosed = false;
+  let done: BaiRecord[] = [];
+
+  const finish = () => {
+    if (record !== null) done.push(record);
+    record = null;
+  };
+  const addPart = (text: string) => {
+    if (record === null) return;
+    isClosed = text.trimEnd().endsWith('/');
+    length += text.length;
+    if (length > MAX_LENGTH) record.isCut = true;
+    else record.parts.push(text.trimEnd().replace(/\/$/, ''));
+  };
+  const begin = (code: string, line: Line, text: string) => {
+    finish();
+    record = {
+      code,
+      line: line.line,
+      parts: [],
+      count: 1,
+      brokenAt: null,
+      isUnfinished: false,
+      isCut: false,
+      hasStrayText: false,
+    };
+    length = 0;
+    addPart(text);
+  };
+  /** A bank broke the text of a transaction into lines, or the line is damaged. */
+  const addStray = (line: Line, text: string) => {
+    if (record !== null && !isClosed) record.brokenAt ??= record.parts.length - 1;
+    if (record?.code !== '16' || isClosed || DAMAGED_CODE.test(text)) return begin('', line, text);
+    record.hasStrayText = true;
+    addPart(text);
+  };
+  const readLine = (line: Line) => {
+    for (const text of splitRecords(line.text)) {
+      if (text.trim() === '') continue;
+      const [start, code] = CODE.exec(text) ?? [];
+      if (start === undefined || code === undefined) addStray(line, text);
+      else if (code !== '88') begin(code, line, text.slice(start.length));
+      else if (record === null) begin(code, line, text.slice(start.length));
+      else {
+        record.count += 1;
+        addPart(text.slice(start.length));
+      }
+    }
+    if (record === null) return;
+    if (line.isCut) record.isCut = true;
+    if (line.isEnded || isClosed) return;
+    record.brokenAt ??= record.parts.length - 1;
+    record.isUnfinished = true;
+  };
+  const take = (): BaiRecord[] => {
+    const records = done;
+    done = [];
+    return records;
+  };
+
+  return {
+    /** @returns the records that this part completes */
+    read(part: string): BaiRecord[] {
+      for (const line of lines.read(part)) readLine(line);
+      return take();
+    },
+    end(): BaiRecord[] {
+      for (const line of lines.end()) readLine(line);
+      finish();
+      return take();
+    },
+  };
+}
+
+/** A record of BAI2 usually has 80 characters, and banks that write a whole text into one have some hundred. */
+const MAX_LINE = 64 * 1024;
+
+export interface Line {
+  line: number;
+  text: string;
+  /** The line ends with a line end, and not with the file. */
+  isEnded: boolean;
+  /** What lies between 64 Ki characters and the line end is missing. */
+  isCut: boolean;
+}
+
+/**
+ * Splits text that comes in any split into lines, which end with CRLF, LF or CR. Blank lines are left out.
+ * @param splitLong what a line of more than 64 Ki characters can be split into. All but the last piece count as lines, so that a file
+ *   may be one line.
+ */
+export function createLineReader(splitLong: (text: string) => string[]) {
+  let rest = '';
+  let line = 1;
+  let isSkipping = false;
+  let endsWithReturn = false;
+  const lines: Line[] = [];
+
+  const add = (text: string, isEnded: boolean) => {
+    if (text.trim() !== '') lines.push({ line, text, isEnded, isCut: isSkipping });
+  };
+  const grow = (text: string) => {
+    if (isSkipping) return;
+    rest += text;
+    if (rest.length <= MAX_LINE) return;
+    const pieces = splitLong(rest);
+    rest = pieces.pop() ?? '';
+    for (const piece of pieces) add(piece, true);
+    if (rest.length <= MAX_LINE) return;
+    rest = rest.slice(0, MAX_LINE);
+    isSkipping = true;
+  };
+
+  return {
+    read(part: string): Line[] {
+      if (part === '') return [];
+      lines.length = 0;
+      // The LF of a CRLF that was cut in two.
+      const text = endsWithReturn && part.startsWith('\n') ? part.slice(1) : part;
+      endsWithReturn = part.endsWith('\r');
+      const pieces = splitLines(text);
+      for (const [index, piece] of pieces.entries()) {
+        grow(piece);
+        if (index === pieces.length - 1) break;
+        add(rest, true);
+        rest = '';
+        isSkipping = false;
+        line += 1;
+      }
+      return [...lines];
+    },
+    /** @returns the last line if the text ends without a line end */
+    end(): Line[] {
+      lines.length = 0;
+      add(rest, false);
+      return [...lines];
+    },
+  };
+}
+
+/** Reads the fields of a record in turn. A continuation goes on with the next field, or with the text that has begun. */
+export interface FieldReader {
+  /** The next field, without blanks around it. Null: there is none, or it may be incomplete since the record is broken off there. */
+  next(): string | null;
+  /** The next field if a continuation begins with it, and it is not read yet. */
+  peekContinuation(): string | null;
+  /** All that is left, as one text. Continuations are joined with a blank. */
+  rest(): string;
+}
+
+export function readFields(record: BaiRecord): FieldReader {
+  const { parts } = record;
+  const brokenAt = record.brokenAt ?? (record.isCut ? parts.length - 1 : parts.length);
+  let part = 0;
+  let at = 0;
+
+  const current = (): string | null => {
+    const text = parts[part];
+    if (text === undefined || at <= text.length) return text ?? null;
+    part += 1;
+    at = 0;
+    return parts[part] ?? null;
+  };
+  const endOfField = (text: string): number => {
+    const comma = text.indexOf(',', at);
+    return comma === -1 ? text.length : comma;
+  };
+
+  return {
+    next() {
+      const text = current();
+      if (text === null) return null;
+      const end = endOfField(text);
+      if (end === text.length && part >= brokenAt) return null;
+      const field = text.slice(at, end).trim();
+      at = end + 1;
+      return field;
+    },
+    peekContinuation() {
+      const text = current();
+      return text === null || part === 0 || at > 0 ? null : text.slice(at, endOfField(text)).trim();
+    },
+    rest() {
+      const texts = [current()?.slice(at) ?? '', ...parts.slice(part + 1)];
+      part = parts.length;
+      return texts
+        .map((text) => text.trim())
+        .filter((text) => text !== '')
+        .join(' ');
+    },
+  };
+}
+
+const NO_FIELDS = new Set(['', 'Z', '0', '1', '2']);
+
+/**
+ * Reads a funds type and the fields that belong to it: three amounts (S), a date and a time (V), or a number of pairs (D).
+ * @returns false if it is none, so that the fields after it may be others
+ */
+export function skipFunds(fields: FieldReader): boolean {
+  const type = fields.next()?.toUpperCase() ?? '';
+  if (NO_FIELDS.has(type)) return true;
+  const pairs = type === 'D' ? (fields.next() ?? '') : '0';
+  const count =
+    type === 'S' ? 3 : type === 'V' ? 2 : type === 'D' && /^\d{1,4}$/.test(pairs) ? 2 * Number(pairs) : null;
+  for (let i = 0; i < (count ?? 0); i += 1) fields.next();
+  return count !== null;
+}

@@ -1,0 +1,194 @@
+import type { Entry, StatementEvent } from '../statement.ts';
+import { squeeze } from '../text.ts';
+import {
+  type Detail,
+  divide,
+  findCommonFields,
+  readBookingDate,
+  readCurrency,
+  readEntryAmount,
+  readEntryDirection,
+  readReference,
+  readStatus,
+  type Share,
+  Unreadable,
+} from './entry.ts';
+import type { Fields } from './xml.ts';
+
+/** An Ntry element as it stands in the file. */
+export interface RawEntry {
+  line: number;
+  fields: Fields;
+  details: Detail[];
+}
+
+/** What an entry needs to know of its statement. */
+export interface StatementContext {
+  kind: 'final' | 'interim';
+  holder: Holder;
+}
+
+/**
+ * Maps an Ntry element: to one entry, or to one per TxDtls if their amounts add up to the amount of the entry. An entry that cannot
+ * be read yields an issue.
+ */
+export function mapEntry(raw: RawEntry, statement: StatementContext): StatementEvent[] {
+  const warnings: StatementEvent[] = [];
+  const warn = (message: string) => warnings.push({ type: 'warning', line: raw.line, message });
+  try {
+    const { fields } = raw;
+    const total = { amount: readEntryAmount(fields), dc: readEntryDirection(fields) };
+    const currency = readCurrency(fields);
+    const status = readStatus(fields, statement.kind, warn);
+    const date = readBookingDate(fields, status, warn);
+    if (date === null) return warnings;
+
+    const toEntry = ({ amount, dc }: Share, detail: Fields, line: number): StatementEvent => {
+      const { name, opponentId, opponentIban } = findCounterparty(detail, {
+        dc,
+        isReversal: /^(true|1)$/.test(fields.reversal ?? '') || detail.returned !== undefined,
+        holder: statement.holder,
+      });
+      const entry: Entry = {
+        line,
+        status,
+        date,
+        dc,
+        amount,
+        currency,
+        balance: null,
+        code: readCode(detail, fields),
+        description: describe(detail, fields),
+        name,
+        opponentId,
+        opponentIban,
+        reference: readReference(detail) ?? readReference(fields),
+      };
+      return { type: 'entry', entry };
+    };
+    const shares = divide(total, currency, raw.details);
+    if (shares === null) return [...warnings, toEntry(total, findCommonFields(raw.details), raw.line)];
+    return [
+      ...warnings,
+      ...raw.details.map((detail, at) => toEntry(shares[at] ?? total, detail.fields, detail.line)),
+    ];
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return [...warnings, { type: 'issue', line: raw.line, path: error.path, message: error.message }];
+  }
+}
+
+/** Whose statement it is, as far as the file says. */
+export interface Holder {
+  iban: string | null;
+  number: string | null;
+  name: string | null;
+}
+
+type Counterparty = Pick<Entry, 'name' | 'opponentId' | 'opponentIban'>;
+
+type Party = Counterparty & { account: string | null };
+
+/**
+ * Finds the counterparty among debtor and creditor. A party whose account is the statement's account is the account holder, and the
+ * other one is the counterparty. Otherwise the debtor is the counterparty of a credit, and the creditor that of a debit.
+ *
+ * In a reversal or return, many banks name the parties of the original payment, whose money moved the other way round. There, what
+ * the file says of the parties counts first: who is named at all, who has the holder's name, and who has an account.
+ */
+export function findCounterparty(
+  detail: Fields,
+  { dc, isReversal, holder }: { dc: 'Debit' | 'Credit'; isReversal: boolean; holder: Holder },
+): Counterparty {
+  const debtor = readParty(detail, DEBTOR);
+  const creditor = readParty(detail, CREDITOR);
+  const onlyOne = (is: (party: Party) => boolean): Party | null =>
+    is(debtor) === is(creditor) ? null : is(debtor) ? debtor : creditor;
+  const other = (party: Party | null): Party | null =>
+    party === null ? null : party === debtor ? creditor : debtor;
+
+  const own = onlyOne((party) => isHoldersAccount(party, holder));
+  const reversed = isReversal
+    ? (onlyOne(isNamed) ?? other(onlyOne((party) => hasHoldersName(party, holder))) ?? onlyOne(hasAccount))
+    : null;
+  const { name, opponentId, opponentIban } = other(own) ?? reversed ?? (dc === 'Credit' ? debtor : creditor);
+  return { name, opponentId, opponentIban };
+}
+
+/** The fields of a side. Their names are put together once, not for each entry. */
+const fieldsOf = <Side extends 'debtor' | 'creditor'>(side: Side) =>
+  ({
+    name: `${side}Name`,
+    ultimateName: `${side}UltimateName`,
+    id: `${side}Id`,
+    ultimateId: `${side}UltimateId`,
+    account: `${side}Account`,
+    iban: `${side}Iban`,
+  }) as const;
+
+const DEBTOR = fieldsOf('debtor');
+const CREDITOR = fieldsOf('creditor');
+
+function readParty(fields: Fields, of: typeof DEBTOR | typeof CREDITOR): Party {
+  const account = fields[of.account] ?? null;
+  return {
+    account,
+    name: fields[of.name] ?? fields[of.ultimateName] ?? null,
+    opponentId: account ?? fields[of.id] ?? fields[of.ultimateId] ?? null,
+    opponentIban: fields[of.iban]?.replace(/\s/g, '') ?? null,
+  };
+}
+
+const isHoldersAccount = ({ opponentIban, account }: Party, { iban, number }: Holder): boolean =>
+  isSame(opponentIban?.toUpperCase(), iban) ||
+  isSame(opponentIban, number) ||
+  isSame(account, number) ||
+  isSame(account, iban);
+
+const isSame = (one: string | null | undefined, other: string | null): boolean =>
+  other !== null && one === other;
+
+const isNamed = ({ name, opponentId, opponentIban }: Party): boolean =>
+  (name ?? opponentId ?? opponentIban) !== null;
+
+const hasAccount = ({ opponentIban, account }: Party): boolean => (opponentIban ?? account) !== null;
+
+const hasHoldersName = (party: Party, holder: Holder): boolean =>
+  party.name !== null && holder.name !== null && fold(party.name) === fold(holder.name);
+
+const fold = (name: string): string => name.replace(/\s+/g, ' ').toUpperCase();
+
+/** What a movement's description can hold. */
+const MAX_DESCRIPTION = 4_000;
+
+/**
+ * Describes an entry: remittance information, the creditor's reference, and what the bank adds to the detail and to the entry. A
+ * text that is contained in the ones before is left out. A batch that nothing else describes has the ids of its payment
+ * instructions.
+ */
+export function describe(detail: Fields, entry: Fields): string | null {
+  const texts = [detail.remittance, detail.remittanceReference, detail.note, entry.note];
+  let description = '';
+  for (const text of texts) {
+    if (text === undefined) continue;
+    const words = squeeze(text);
+    if (words === '' || description.includes(words)) continue;
+    description += description === '' ? words : ` ${words}`;
+  }
+  if (description === '') description = entry.batch ?? '';
+  return description === '' ? null : cut(description);
+}
+
+/** Never between the two halves of a character. */
+const cut = (text: string): string =>
+  text.length <= MAX_DESCRIPTION ? text : text.slice(0, MAX_DESCRIPTION).replace(/[\uD800-\uDBFF]$/, '');
+
+/**
+ * Reads the bank's code for the kind of transaction: domain, family and sub-family, such as PMNT-RCDT-ESCT, or else the bank's own
+ * code. Each counts as the detail has it, or else as the entry has it.
+ */
+export function readCode(detail: Fields, entry: Fields): string | null {
+  const { domain, family, subFamily } = detail.domain === undefined ? entry : detail;
+  if (domain === undefined) return detail.proprietary ?? entry.proprietary ?? null;
+  return [domain, family, subFamily].filter((part) => part !== undefined).join('-');
+}

@@ -1,0 +1,258 @@
+import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
+import { isCurrency, readAmount, readDate, readDirection, show } from './entry.ts';
+import { type Holder, mapEntry, type RawEntry } from './map.ts';
+import type { ScopeHandler } from './parse.ts';
+import type { Fields, Stop } from './xml.ts';
+
+/** How much the details of one entry may take, in characters: those of about 60,000 payments. */
+const MAX_DETAILS = 32 * 1024 * 1024;
+/** What a detail takes beside its texts. */
+const DETAIL_OVERHEAD = 200;
+/** Warnings that are kept until the event of their statement is emitted. */
+const MAX_WARNINGS = 100;
+
+interface OpenStatement {
+  readonly line: number;
+  readonly kind: 'final' | 'interim';
+  readonly fields: Fields;
+  readonly balances: Balances;
+  readonly warnings: StatementEvent[];
+  /** Whose it is, as its event says. Null until the event is emitted. */
+  holder: Holder | null;
+}
+
+interface OpenEntry extends RawEntry {
+  detailsSize: number;
+}
+
+export interface Statements extends ScopeHandler {
+  /**
+   * No more elements follow.
+   * @param stop why the document was not read to its end; null if it was.
+   * @param root the name of the outermost element.
+   */
+  finish(stop: Stop | null, root: string | null): void;
+}
+
+/** Turns the scopes of a document into the events of its statements. */
+export function createStatements(emit: (event: StatementEvent) => void): Statements {
+  let hasMessage = false;
+  let message: { name: string; line: number; isEmpty: boolean } | null = null;
+  let statement: OpenStatement | null = null;
+  let entry: OpenEntry | null = null;
+  let part: { fields: Fields; line: number } = { fields: {}, line: 0 };
+
+  return {
+    begin(scope, fields, name, line) {
+      switch (scope) {
+        case 'message':
+          hasMessage = true;
+          message = { name, line, isEmpty: true };
+          break;
+        case 'statement':
+          if (message !== null) message.isEmpty = false;
+          statement = openStatement(fields, name, line);
+          break;
+        case 'entry':
+          entry = { line, fields, details: [], detailsSize: 0 };
+          break;
+        case 'balance':
+        case 'detail':
+          part = { fields, line };
+      }
+    },
+    complete(scope, line) {
+      switch (scope) {
+        case 'detail':
+          if (entry !== null) addDetail(entry, part);
+          break;
+        case 'balance':
+          if (statement !== null) addBalance(statement, part, emit);
+          break;
+        case 'entry':
+          if (statement !== null && entry !== null) emitEntry(statement, entry, emit);
+          entry = null;
+          break;
+        case 'statement':
+          if (statement !== null) {
+            emitStatement(statement, undefined, emit);
+            emit({ type: 'end', line, closing: statement.balances.closing });
+          }
+          statement = null;
+          break;
+        case 'message':
+          if (message?.isEmpty)
+            emit(issue(message.line, message.name, 'holds no statement; allowed are Rpt, Stmt and Ntfctn'));
+          message = null;
+      }
+    },
+    finish(stop, root) {
+      if (stop !== null)
+        emit(issue(stop.line, 'Document', `not read from line ${stop.line} on: ${stop.reason}`));
+      else if (!hasMessage)
+        emit(
+          issue(
+            1,
+            'Document',
+            `found ${show(root ?? '')}; allowed are messages camt.052, camt.053, camt.054`,
+          ),
+        );
+      if (statement === null) return;
+      emitStatement(statement, undefined, emit);
+      const line = stop?.line ?? statement.line;
+      emit({ type: 'warning', line, message: 'The statement broke off. What was read before is kept.' });
+      emit({ type: 'end', line, closing: null });
+    },
+  };
+}
+
+const issue = (line: number, path: string, message: string): StatementEvent => {
+  return { type: 'issue', line, path, message };
+};
+
+function openStatement(fields: Fields, name: string, line: number): OpenStatement {
+  return {
+    line,
+    kind: name === 'Stmt' ? 'final' : 'interim',
+    fields,
+    balances: createBalances(() => readCurrency(fields.accountCurrency)),
+    warnings: [],
+    holder: null,
+  };
+}
+
+const readCurrency = (text: string | undefined): string | null =>
+  text !== undefined && isCurrency(text) ? text : null;
+
+function addBalance(
+  statement: OpenStatement,
+  { fields, line }: { fields: Fields; line: number },
+  emit: (event: StatementEvent) => void,
+): void {
+  const isLate = statement.holder !== null && /^(OPBD|PRCD)$/.test(fields.balanceType ?? '');
+  const message = isLate
+    ? `The balance ${fields.balanceType} is not used: it follows the first entry.`
+    : statement.balances.add(fields);
+  if (message === null) return;
+  const warning: StatementEvent = { type: 'warning', line, message };
+  if (statement.holder !== null) emit(warning);
+  else if (statement.warnings.length < MAX_WARNINGS) statement.warnings.push(warning);
+}
+
+function addDetail(entry: OpenEntry, { fields, line }: { fields: Fields; line: number }): void {
+  if (entry.detailsSize === 0) {
+    entry.detailsSize = DETAIL_OVERHEAD;
+    entry.details.push({ line, fields });
+    return;
+  }
+  const text = JSON.stringify(fields);
+  entry.detailsSize += text.length + DETAIL_OVERHEAD;
+  if (entry.detailsSize > MAX_DETAILS) entry.details = [];
+  // A copy, because texts that are cut out of a part of the file would keep all of it in memory.
+  else entry.details.push({ line, fields: JSON.parse(text) });
+}
+
+function emitEntry(statement: OpenStatement, entry: OpenEntry, emit: (event: StatementEvent) => void): void {
+  const holder = emitStatement(statement, entry.fields.currency, emit);
+  if (entry.detailsSize > MAX_DETAILS) {
+    const message = 'The entry has too many details (TxDtls). It is read as one movement.';
+    emit({ type: 'warning', line: entry.line, message });
+  }
+  for (const event of mapEntry(entry, { kind: statement.kind, holder })) emit(event);
+}
+
+/**
+ * Emits the event of a statement, unless it has been emitted.
+ * @param entryCurrency the currency of the first entry, which counts if neither the account nor its balances say theirs.
+ */
+function emitStatement(
+  statement: OpenStatement,
+  entryCurrency: string | undefined,
+  emit: (event: StatementEvent) => void,
+): Holder {
+  if (statement.holder !== null) return statement.holder;
+  const { line, kind, balances, warnings, fields } = statement;
+  const account = readAccount(statement, entryCurrency);
+  emit({ type: 'statement', line, account, kind, opening: balances.opening });
+  for (const warning of warnings) emit(warning);
+  statement.holder = { iban: account.iban, number: account.number, name: fields.owner ?? null };
+  return statement.holder;
+}
+
+function readAccount(
+  { fields, balances }: OpenStatement,
+  entryCurrency: string | undefined,
+): AccountReference {
+  return {
+    iban: fields.accountIban?.replace(/\s/g, '').toUpperCase() ?? null,
+    number: fields.accountNumber ?? null,
+    currency: readCurrency(fields.accountCurrency) ?? balances.currency ?? readCurrency(entryCurrency),
+    bank: fields.bic ?? fields.bankCode ?? fields.bankName ?? null,
+  };
+}
+
+/** The booked balances at both ends of a statement, and what is wrong with them. */
+export interface Balances {
+  /** @returns a warning, if the balance cannot be used. */
+  add(fields: Fields): string | null;
+  readonly opening: Balance | null;
+  readonly closing: Balance | null;
+  /** The currency of the balances, if there are any. */
+  readonly currency: string | null;
+}
+
+/**
+ * Collects the booked balances of a statement: OPBD, the opening balance, or PRCD, the closing balance before it, and CLBD, the
+ * closing balance. Interim balances (ITBD) and available ones (OPAV, CLAV …) are not read. A statement of several days may have
+ * some of them for each day: the earliest opening and the latest closing balance count.
+ * @param accountCurrency a balance in another currency is not used.
+ */
+export function createBalances(accountCurrency: () => string | null): Balances {
+  let opening: (Balance & { type: string }) | null = null;
+  let closing: Balance | null = null;
+  let currency: string | null = null;
+
+  return {
+    add(fields) {
+      const { balanceType: type = '', amount: text = '', dc, date: dateText = '' } = fields;
+      if (type !== 'OPBD' && type !== 'PRCD' && type !== 'CLBD') return null;
+      const amount = readAmount(text);
+      const direction = readDirection(dc);
+      if (amount === null) return `The balance ${type} is not used: its amount is ${show(text)}.`;
+      if (direction === null)
+        return `The balance ${type} is not used: CdtDbtInd is ${show(dc ?? '')}; allowed are CRDT and DBIT.`;
+      const expected = accountCurrency() ?? currency;
+      if (fields.currency !== undefined && isCurrency(fields.currency)) {
+        if (expected !== null && expected !== fields.currency)
+          return `The balance ${type} is not used: it is in ${fields.currency}, the account in ${expected}.`;
+        currency = fields.currency;
+      }
+      const date = readDate(dateText);
+      const balance = { amount: direction === 'Debit' ? -amount : amount, date };
+      if (type === 'CLBD') {
+        if (closing === null || isNotAfter(closing.date, date)) closing = balance;
+      } else if (opening === null || replaces({ ...balance, type }, opening)) opening = { ...balance, type };
+      return date === null ? `The balance ${type} has no readable date: found ${show(dateText)}.` : null;
+    },
+    get opening() {
+      return opening === null ? null : { amount: opening.amount, date: opening.date };
+    },
+    get closing() {
+      return closing;
+    },
+    get currency() {
+      return currency;
+    },
+  };
+}
+
+function replaces(
+  balance: { type: string; date: string | null },
+  opening: { type: string; date: string | null },
+) {
+  if (balance.type !== opening.type) return balance.type === 'OPBD';
+  return !isNotAfter(opening.date, balance.date);
+}
+
+const isNotAfter = (one: string | null, other: string | null): boolean =>
+  one === null || other === null || one <= other;

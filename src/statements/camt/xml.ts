@@ -1,0 +1,252 @@
+import { createXmlParser, localName } from '../xml-parser.ts';
+
+/** Which elements of a message are read, by the paths of their local names. All versions are read alike. */
+
+type Side = 'debtor' | 'creditor';
+
+export type Field =
+  | `${Side}${'Name' | 'Id' | 'Iban' | 'Account' | 'UltimateName' | 'UltimateId'}`
+  | 'accountIban'
+  | 'accountNumber'
+  | 'accountCurrency'
+  | 'owner'
+  | 'bic'
+  | 'bankCode'
+  | 'bankName'
+  | 'balanceType'
+  | 'amount'
+  | 'currency'
+  | 'transactionAmount'
+  | 'transactionCurrency'
+  | 'dc'
+  | 'status'
+  | 'date'
+  | 'valueDate'
+  | 'reversal'
+  | 'returned'
+  | 'reference'
+  | 'batch'
+  | 'domain'
+  | 'family'
+  | 'subFamily'
+  | 'proprietary'
+  | 'remittance'
+  | 'remittanceReference'
+  | 'note';
+
+/** What an element says. A field that occurs several times has all its texts, separated by spaces. */
+export type Fields = Partial<Record<Field, string>>;
+
+/** The paths of the fields. `@Ccy` is the attribute. */
+type Paths = Readonly<Record<string, Field>>;
+
+/** A party may have several identifications; the first one is read. */
+export const FIRST_ONLY: ReadonlySet<Field> = new Set<Field>([
+  'debtorId',
+  'creditorId',
+  'debtorUltimateId',
+  'creditorUltimateId',
+]);
+
+export const ACCOUNT: Paths = {
+  'Acct/Id/IBAN': 'accountIban',
+  'Acct/Id/Othr/Id': 'accountNumber',
+  'Acct/Id/PrtryAcct/Id': 'accountNumber',
+  'Acct/Id/BBAN': 'accountNumber',
+  'Acct/Ccy': 'accountCurrency',
+  'Acct/Ownr/Nm': 'owner',
+  'Acct/Svcr/FinInstnId/BIC': 'bic',
+  'Acct/Svcr/FinInstnId/BICFI': 'bic',
+  'Acct/Svcr/FinInstnId/ClrSysMmbId/MmbId': 'bankCode',
+  'Acct/Svcr/FinInstnId/Nm': 'bankName',
+  'Acct/Svcr/FinInstnId/NmAndAdr/Nm': 'bankName',
+};
+
+export const BALANCE: Paths = {
+  'Tp/CdOrPrtry/Cd': 'balanceType',
+  'Tp/Cd': 'balanceType',
+  Amt: 'amount',
+  'Amt@Ccy': 'currency',
+  CdtDbtInd: 'dc',
+  'Dt/Dt': 'date',
+  'Dt/DtTm': 'date',
+};
+
+const CODE: Paths = {
+  'BkTxCd/Domn/Cd': 'domain',
+  'BkTxCd/Domn/Fmly/Cd': 'family',
+  'BkTxCd/Domn/Fmly/SubFmlyCd': 'subFamily',
+  'BkTxCd/Prtry/Cd': 'proprietary',
+};
+
+export const ENTRY: Paths = {
+  ...CODE,
+  Amt: 'amount',
+  'Amt@Ccy': 'currency',
+  CdtDbtInd: 'dc',
+  RvslInd: 'reversal',
+  // A code in the element itself up to version 07, and in Cd since version 08.
+  Sts: 'status',
+  'Sts/Cd': 'status',
+  'Sts/Prtry': 'status',
+  'BookgDt/Dt': 'date',
+  'BookgDt/DtTm': 'date',
+  'ValDt/Dt': 'valueDate',
+  'ValDt/DtTm': 'valueDate',
+  AcctSvcrRef: 'reference',
+  'Btch/PmtInfId': 'batch',
+  'NtryDtls/Btch/PmtInfId': 'batch',
+  AddtlNtryInf: 'note',
+};
+
+export const DETAIL: Paths = {
+  ...CODE,
+  ...party('Dbtr', 'debtor'),
+  ...party('Cdtr', 'creditor'),
+  Amt: 'amount',
+  'Amt@Ccy': 'currency',
+  'AmtDtls/TxAmt/Amt': 'transactionAmount',
+  'AmtDtls/TxAmt/Amt@Ccy': 'transactionCurrency',
+  CdtDbtInd: 'dc',
+  'Refs/AcctSvcrRef': 'reference',
+  'RtrInf/Rsn/Cd': 'returned',
+  'RtrInf/Rsn/Prtry': 'returned',
+  'RtrInf/AddtlInf': 'returned',
+  'RmtInf/Ustrd': 'remittance',
+  'RmtInf/Strd/CdtrRefInf/Ref': 'remittanceReference',
+  'RmtInf/Strd/AddtlRmtInf': 'remittance',
+  AddtlTxInf: 'note',
+};
+
+function party(element: 'Dbtr' | 'Cdtr', side: Side): Paths {
+  const at = `RltdPties/${element}`;
+  return {
+    ...person(at, `${side}Name`, `${side}Id`),
+    ...person(`RltdPties/Ultmt${element}`, `${side}UltimateName`, `${side}UltimateId`),
+    [`${at}Acct/Id/IBAN`]: `${side}Iban`,
+    [`${at}Acct/Id/Othr/Id`]: `${side}Account`,
+    [`${at}Acct/Id/PrtryAcct/Id`]: `${side}Account`,
+    [`${at}Acct/Id/BBAN`]: `${side}Account`,
+  };
+}
+
+/** Since version 08, a person or organisation is nested in Pty, and a bank in Agt. */
+function person(at: string, name: Field, id: Field): Paths {
+  return {
+    [`${at}/Agt/FinInstnId/Nm`]: name,
+    ...Object.fromEntries(
+      [at, `${at}/Pty`].flatMap((element): [string, Field][] => [
+        [`${element}/Nm`, name],
+        [`${element}/Id/OrgId/Othr/Id`, id],
+        [`${element}/Id/PrvtId/Othr/Id`, id],
+      ]),
+    ),
+  };
+}
+
+/** CAMT nests about 15 elements. */
+const MAX_DEPTH = 64;
+/** The longest text of a CAMT message has 500 characters. saxes holds everything between two tags in memory. */
+const MAX_BETWEEN_TAGS = 64 * 1024;
+
+/** What is told of a document: its elements by their local names, without namespace prefixes. */
+export interface ElementHandler {
+  open(name: string, attributes: Readonly<Record<string, string>>, line: number): void;
+  text(text: string): void;
+  close(line: number): void;
+}
+
+/** Why, and from which line on, the rest of a document is not read. */
+export interface Stop {
+  line: number;
+  reason: string;
+}
+
+export interface XmlReader {
+  write(text: string): void;
+  /** No more text follows. */
+  end(): void;
+  /** Once it is not null, nothing more is read. */
+  readonly stop: Stop | null;
+  /** The local name of the outermost element. */
+  readonly root: string | null;
+}
+
+/**
+ * Reads XML in any split, and stops at the first thing that is not well-formed. It also stops at a document type declaration, at an
+ * entity that is not predefined, below 64 nested elements, and where two tags lie more than 64 KiB apart, so that no file can
+ * fill the memory.
+ */
+export function createXmlReader(handler: ElementHandler): XmlReader {
+  let stop: Stop | null = null;
+  let linesBefore = 0;
+  let written = 0;
+  let depth = 0;
+  let root: string | null = null;
+  let tagLine = 1;
+  let tagPosition = 0;
+
+  const line = () => linesBefore + parser.line;
+  const stopAt = (at: number, reason: string) => {
+    stop ??= { line: at, reason };
+  };
+  const reachTag = () => {
+    checkDistance(parser.position);
+    tagLine = line();
+    tagPosition = parser.position;
+  };
+  const checkDistance = (position: number) => {
+    if (position - tagPosition > MAX_BETWEEN_TAGS)
+      stopAt(tagLine, `the next tag is more than ${MAX_BETWEEN_TAGS / 1024} KiB away, which is the limit`);
+  };
+
+  const parser = createXmlParser({
+    opentag({ name, attributes }) {
+      if (stop !== null) return;
+      reachTag();
+      depth += 1;
+      if (depth > MAX_DEPTH)
+        stopAt(line(), `elements are nested more than ${MAX_DEPTH} deep, which is the limit`);
+      root ??= localName(name);
+      if (stop === null) handler.open(localName(name), attributes, line());
+    },
+    closetag() {
+      if (stop !== null) return;
+      reachTag();
+      depth -= 1;
+      if (stop === null) handler.close(line());
+    },
+    text(text) {
+      if (stop === null) handler.text(text);
+    },
+    doctype: () => stopAt(line(), 'a document type declaration (DTD) is not allowed'),
+    error: ({ message }) => stopAt(line(), explain(message)),
+  });
+
+  return {
+    write(text) {
+      // Some banks send blank lines before the XML declaration.
+      const content = written === 0 ? text.trimStart() : text;
+      linesBefore += text.slice(0, text.length - content.length).split('\n').length - 1;
+      if (content === '') return;
+      parser.write(content);
+      written += content.length;
+      checkDistance(written);
+    },
+    end() {
+      if (stop === null) parser.close();
+    },
+    get stop() {
+      return stop;
+    },
+    get root() {
+      return root;
+    },
+  };
+}
+
+function explain(message: string): string {
+  if (message === 'undefined entity.')
+    return 'an entity is not allowed, except &amp;, &lt;, &gt;, &apos;, &quot; and character references';
+  return `it is not well-formed XML: ${message.replace(/\.$/, '')}`;
+}

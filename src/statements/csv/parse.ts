@@ -1,0 +1,84 @@
+import {
+  chooseProfile,
+  findHeading,
+  fits,
+  foldRows,
+  MAX_ROWS_ABOVE,
+  type ReadTable,
+} from '../profiles/headings.ts';
+import type { Profile } from '../profiles/profile.ts';
+import type { Row } from '../profiles/row.ts';
+import { createTableReader } from '../profiles/table.ts';
+import type { StatementEvent, StatementParser } from '../statement.ts';
+import { createLineSplitter, createRecordReader, type Dialect } from './records.ts';
+
+const DELIMITERS = [';', ',', '\t', '|'];
+
+/** Creates a function that reads the start of a file as a table in some dialect. Each dialect is read once. */
+export function createTableStart(start: string): (dialect: Dialect) => readonly Row[] {
+  const lines = createLineSplitter();
+  const texts = [...lines.split(start), ...lines.end()];
+  const tables = new Map<string, readonly Row[]>();
+  return ({ delimiter, quote }) => {
+    const key = `${delimiter} ${quote}`;
+    const known = tables.get(key);
+    if (known !== undefined) return known;
+    const records = createRecordReader({ delimiter, quote });
+    const rows = [...records.read(texts), ...records.end()].slice(0, MAX_ROWS_ABOVE);
+    tables.set(key, rows);
+    return rows;
+  };
+}
+
+/** Reads the start of a file with each delimiter. */
+export function readTables(start: string): ReadTable[] {
+  const rowsIn = createTableStart(start);
+  return DELIMITERS.map((delimiter) => ({ delimiter, rows: rowsIn({ delimiter, quote: '"' }) }));
+}
+
+/** Control characters, and the beginnings of JSON, XML and PDF. Their lines may have commas too. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a table has none.
+const NO_TABLE = /^\s*(?:[{[<]|%PDF)|[\u0000-\u0008\u000e-\u001f]/;
+
+/** Whether the start of a file looks like a table of any bank: two rows with as many columns. */
+export const looksLikeTable = (start: string): boolean =>
+  !NO_TABLE.test(start) && findHeading(readTables(start)) !== null;
+
+/** Creates the parser of the CSV files that `profile` describes. A row that cannot be read is an issue; the others are read. */
+export const createCsvParser = (profile: Profile): StatementParser =>
+  async function* parseCsv(text: AsyncIterable<string>): AsyncGenerator<StatementEvent[]> {
+    const lines = createLineSplitter();
+    const records = createRecordReader(profile);
+    const table = createTableReader(profile);
+    let isFirst = true;
+    for await (const part of text) {
+      const events = table.read(records.read(lines.split(isFirst ? withoutMark(part) : part)));
+      isFirst &&= part === '';
+      if (events.length > 0) yield events;
+    }
+    yield [...table.read(records.read(lines.end())), ...table.read(records.end()), ...table.end()];
+  };
+
+/** A byte order mark that was decoded with the text. */
+const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');
+
+/**
+ * Finds the profile whose heading is in the start of a file.
+ * @param start the first 4 KiB of decoded text. It may have been decoded with another encoding than the profile names.
+ * @returns null if no profile fits, or several do.
+ */
+export function detectProfile(start: string, profiles: readonly Profile[]): Profile | null {
+  const rowsIn = createTableStart(start);
+  const folded = new Map<readonly Row[], readonly ReadonlySet<string>[]>();
+  const matches = profiles.filter((profile) => {
+    const rows = rowsIn(profile);
+    const known = folded.get(rows) ?? foldRows(rows);
+    folded.set(rows, known);
+    return fits(known, profile);
+  });
+  return chooseProfile(matches);
+}
+
+/** Whether the start of a file has the heading of one profile, and of one only. */
+export const looksLikeCsv = (start: string, profiles: readonly Profile[]): boolean =>
+  detectProfile(start, profiles) !== null;

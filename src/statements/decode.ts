@@ -1,0 +1,154 @@
+import { isUtf8 } from 'node:buffer';
+
+/**
+ * Decodes the bytes of a text file. Its encoding is that of its byte order mark or XML declaration; else UTF-8 as long as the bytes
+ * are valid, and Windows-1254 from there on. Windows-1254 and ISO-8859-9 (Turkish) and Windows-1252 and ISO-8859-1 (Western
+ * European) are the same but for six letters, which are Turkish in the one and Icelandic in the other.
+ */
+
+const FALLBACK = 'windows-1254';
+
+/** `label` if it names an encoding, else the usual fallback. */
+const fallbackOf = (label: string | undefined): string =>
+  label !== undefined && isEncoding(label) && !/^utf-?8$/i.test(label) ? label : FALLBACK;
+
+/** Bytes of the start that are looked at. */
+const HEAD_BYTES = 4 * 1024;
+
+/** Bytes decoded at a time. What is made of a whole part would live long enough to fill the heap's old space with garbage. */
+const SLICE_BYTES = 32 * 1024;
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/**
+ * Decodes a stream of bytes, without the byte order mark. Bytes that the encoding does not know become U+FFFD.
+ * @param fallback the encoding of bytes that are not UTF-8: a label of the WHATWG Encoding standard. Banks often name an encoding and
+ * write UTF-8, so it is not used for a file that is.
+ */
+export async function* decode(bytes: AsyncIterable<Uint8Array>, fallback?: string): AsyncGenerator<string> {
+  let head: Buffer | null = Buffer.alloc(0);
+  let decoder: Decoder | null = null;
+  for await (const part of bytes) {
+    if (decoder !== null) {
+      for (const slice of slices(part)) yield decoder.decode(slice);
+      continue;
+    }
+    head = Buffer.concat([head ?? Buffer.alloc(0), part]);
+    if (head.length < HEAD_BYTES) continue;
+    decoder = createDecoder(detectEncoding(head), fallbackOf(fallback));
+    for (const slice of slices(head)) yield decoder.decode(slice);
+    head = null;
+  }
+  if (head !== null) {
+    decoder = createDecoder(detectEncoding(head), fallbackOf(fallback));
+    yield decoder.decode(head);
+  }
+  yield decoder?.end() ?? '';
+}
+
+function* slices(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
+}
+
+/** Decodes the beginning of a file, to see what it is. */
+export function decodeStart(start: Buffer): string {
+  return createDecoder(detectEncoding(start), FALLBACK).decode(start);
+}
+
+interface Decoder {
+  decode(bytes: Uint8Array): string;
+  end(): string;
+}
+
+/** @returns the label of an encoding; null: UTF-8 or the fallback. */
+function detectEncoding(head: Buffer): string | null {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
+  if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return null;
+  const utf16 = detectUtf16(head);
+  if (utf16 !== null) return utf16;
+  const [, declared] =
+    /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(head.toString('latin1')) ?? [];
+  return declared !== undefined &&
+    isEncoding(declared) &&
+    !/^utf-?8$/i.test(declared) &&
+    !/^utf-?16/i.test(declared)
+    ? declared
+    : null;
+}
+
+/** Text without a byte order mark in UTF-16: almost every other byte is zero. */
+function detectUtf16(head: Buffer): string | null {
+  const pairs = Math.floor(head.length / 2);
+  if (pairs === 0) return null;
+  let [even, odd] = [0, 0];
+  for (let i = 0; i < pairs * 2; i += 2) {
+    if (head[i] === 0) even += 1;
+    if (head[i + 1] === 0) odd += 1;
+  }
+  if (odd > pairs * 0.7 && even < pairs * 0.1) return 'utf-16le';
+  return even > pairs * 0.7 && odd < pairs * 0.1 ? 'utf-16be' : null;
+}
+
+function createDecoder(encoding: string | null, fallback: string): Decoder {
+  return encoding === null ? createUtf8Decoder(fallback) : plain(new TextDecoder(encoding));
+}
+
+const plain = (decoder: InstanceType<typeof TextDecoder>): Decoder => ({
+  decode: (bytes) => decoder.decode(bytes, { stream: true }),
+  end: () => decoder.decode(),
+});
+
+/**
+ * UTF-8 until a byte is not valid, then the fallback. Bytes of a character that is not complete yet are kept. A Buffer decodes whole
+ * characters several times as fast as TextDecoder decodes a stream, and gives strings of one byte per character where it can.
+ */
+function createUtf8Decoder(fallbackEncoding: string): Decoder {
+  let fallback: Decoder | null = null;
+  let kept: Uint8Array = Buffer.alloc(0);
+  let isStart = true;
+  const decodeAll = (bytes: Uint8Array): string => {
+    if (fallback !== null) return fallback.decode(bytes);
+    if (!isUtf8(bytes)) {
+      fallback = plain(new TextDecoder(fallbackEncoding));
+      return fallback.decode(bytes);
+    }
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+    const isMarked = isStart && text.startsWith(BYTE_ORDER_MARK);
+    isStart &&= text === '';
+    return isMarked ? text.slice(1) : text;
+  };
+  return {
+    decode(part) {
+      const bytes = kept.length === 0 ? part : Buffer.concat([kept, part]);
+      if (fallback !== null) return decodeAll(bytes);
+      const whole = bytes.length - incompleteLength(bytes);
+      kept = bytes.subarray(whole);
+      return decodeAll(bytes.subarray(0, whole));
+    },
+    end() {
+      const rest = kept.length === 0 ? '' : decodeAll(kept);
+      return rest + (fallback?.end() ?? '');
+    },
+  };
+}
+
+/** Bytes at the end that may begin a character of UTF-8 whose other bytes are still to come. */
+function incompleteLength(bytes: Uint8Array): number {
+  for (let length = 1; length <= Math.min(3, bytes.length); length += 1) {
+    const byte = bytes[bytes.length - length] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) > length ? length : 0;
+  }
+  return 0;
+}
+
+/** Whether a label names an encoding of the WHATWG Encoding standard. */
+export function isEncoding(label: string): boolean {
+  try {
+    new TextDecoder(label);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,94 @@
+import { looksLikeBai2, parseBai2 } from './bai2/parse.ts';
+import { looksLikeCamt, parseCamt } from './camt/parse.ts';
+import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
+import { decode, decodeStart } from './decode.ts';
+import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
+import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
+import { explainHeadings } from './profiles/headings.ts';
+import type { Profile } from './profiles/profile.ts';
+import type { StatementEvent } from './statement.ts';
+import { UnreadableFileError } from './unreadable.ts';
+import { createXlsxParser, looksLikeXlsx } from './xlsx/parse.ts';
+
+/** The formats of statement files: which one a file is in, and how it is read. */
+
+export const STATEMENT_FORMATS = ['mt940', 'mt942', 'camt', 'ofx', 'csv', 'xlsx', 'bai2'] as const;
+
+export type StatementFormat = (typeof STATEMENT_FORMATS)[number];
+
+export const isStatementFormat = (name: string): name is StatementFormat =>
+  (STATEMENT_FORMATS as readonly string[]).includes(name);
+
+/** Bytes of the beginning by which a format is recognised. */
+export const START_BYTES = 8 * 1024;
+
+/** A file whose beginning has been read. `bytes` yields all of it, the beginning included. */
+export interface StartedFile {
+  start: Buffer;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+export interface StatementFormats {
+  /** Recognises a file by its content; null: it is in none of the formats. */
+  detect(start: Buffer): StatementFormat | null;
+  /**
+   * Reads a file.
+   * @param profile the name of a profile, for CSV and XLSX; null: the one whose heading the file has.
+   * @throws {UnreadableFileError} when no profile fits.
+   */
+  parse(file: StartedFile, format: StatementFormat, profile: string | null): AsyncIterable<StatementEvent[]>;
+}
+
+/** Creates the formats. @param profiles of CSV and XLSX files. */
+export function createStatementFormats(profiles: readonly Profile[]): StatementFormats {
+  const named = (name: string): Profile => {
+    const profile = profiles.find((it) => it.name === name);
+    if (profile === undefined) {
+      throw new UnreadableFileError(
+        'There is no profile of that name.',
+        'docs/formats/csv.md lists the profiles of this project, and ledgerbell formats those of PROFILES_DIR too.',
+      );
+    }
+    return profile;
+  };
+  const parseCsv = ({ start, bytes }: StartedFile, name: string | null) => {
+    const profile = name === null ? detectProfile(decodeStart(start), profiles) : named(name);
+    if (profile === null) {
+      const tables = readTables(decodeStart(start));
+      throw new UnreadableFileError(`${explainHeadings(tables, profiles)}.`);
+    }
+    return createCsvParser(profile)(decode(bytes, profile.encoding));
+  };
+
+  return {
+    detect(start) {
+      if (looksLikeXlsx(start)) return 'xlsx';
+      const text = decodeStart(start);
+      if (looksLikeCamt(text)) return 'camt';
+      if (looksLikeOfx(text)) return 'ofx';
+      if (looksLikeMt942(text)) return 'mt942';
+      if (looksLikeMt940(text)) return 'mt940';
+      if (looksLikeBai2(text)) return 'bai2';
+      // A table of an unknown bank is CSV too: what is missing is its profile.
+      return detectProfile(text, profiles) !== null || looksLikeTable(text) ? 'csv' : null;
+    },
+    parse(file, format, profile) {
+      const text = (fallback?: string | null) => decode(file.bytes, fallback ?? undefined);
+      switch (format) {
+        case 'mt940':
+        case 'mt942':
+          return parseMt940(text());
+        case 'camt':
+          return parseCamt(text());
+        case 'ofx':
+          return parseOfx(text(encodingOf(decodeStart(file.start))));
+        case 'bai2':
+          return parseBai2(text());
+        case 'csv':
+          return parseCsv(file, profile);
+        case 'xlsx':
+          return createXlsxParser(profile === null ? profiles : [named(profile)])(file.bytes);
+      }
+    },
+  };
+}

@@ -1,0 +1,281 @@
+import { squeeze } from '../text.ts';
+import type { Field } from './fields.ts';
+import { readIban } from './values.ts';
+
+/** The transaction code of three digits, the separator and a sub-field, or a sub-field alone. */
+const START = /^(?:\d{3}([^\p{L}\p{N}\s.,:-])|([?~^<>@&]))(?:[01]0|2\d|3[0-8]|6[0-3])/u;
+const REMITTANCE = [...range(20, 29), ...range(60, 63)];
+const NAME = [32, 33];
+/** The sub-fields that exist. The separator before other digits is part of the text. */
+const CODES = new Set([0, 10, 11, ...range(20, 38), ...range(60, 65), 70, 71]);
+
+/** The separator of sub-fields; null if the text has none. */
+export function separatorOf(text: string): string | null {
+  const [, afterCode, first] = START.exec(text) ?? [];
+  return afterCode ?? first ?? null;
+}
+
+/**
+ * Reads the sub-fields that German, Austrian, Swiss and Polish banks write, here with the separator ?: ?00 booking text, ?20 to ?29 and
+ * ?60 to ?63 remittance information, ?31 account (or ?38 IBAN), ?32 and ?33 name.
+ * Source: Deutsche Kreditwirtschaft, "DFÜ-Abkommen, Anlage 3", chapter 8 (MT940, field 86).
+ */
+export function readSubFields(lines: readonly string[], separator: string): Details {
+  const fields = splitSubFields(joinLines(lines, separator), separator);
+  const remittance = joinFields(fields, REMITTANCE);
+  const tags = readSepaTags(remittance);
+  const account = tidy(fields[31] ?? '');
+  const accountIban = readIban(account ?? '');
+  return {
+    description: tags.remittance ?? tidy(remittance) ?? tidy(fields[0] ?? ''),
+    name: tidy(joinFields(fields, NAME)) ?? tags.name,
+    opponentId: accountIban === null ? account : null,
+    opponentIban: accountIban ?? readIban(fields[38] ?? '') ?? tags.iban,
+  };
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+/** The texts of sub-fields by their codes. */
+type SubFields = readonly (string | undefined)[];
+
+function joinFields(fields: SubFields, codes: readonly number[]): string {
+  const parts: string[] = [];
+  for (const code of codes) {
+    const text = fields[code];
+    if (text !== undefined) parts.push(text);
+  }
+  return joinWrapped(parts, SUB_FIELD_WIDTH);
+}
+
+function splitSubFields(text: string, separator: string): SubFields {
+  const fields: (string | undefined)[] = [];
+  let open = -1;
+  for (let at = text.indexOf(separator); at !== -1; ) {
+    const start = at + separator.length;
+    at = text.indexOf(separator, start);
+    const end = at === -1 ? text.length : at;
+    const code = codeAt(text, start);
+    if (CODES.has(code) && fields[code] === undefined) {
+      open = code;
+      fields[code] = text.slice(start + 2, end);
+    } else if (open !== -1) {
+      // Each sub-field comes once. This is the separator within text, such as "Really?20 EUR".
+      fields[open] += separator + text.slice(start, end);
+    }
+  }
+  return fields;
+}
+
+const ZERO = 0x30;
+
+/** Two digits as a number; -1 for anything else. */
+function codeAt(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - ZERO;
+  const ones = text.charCodeAt(at + 1) - ZERO;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : -1;
+}
+
+/** A line that lacks one character lost the blank at its end. */
+function joinLines(lines: readonly string[], separator: string): string {
+  let text = '';
+  for (let index = 0; index < lines.length; index += 1) {
+    const line = lines[index] as string;
+    const isLast = index === lines.length - 1;
+    const isWrapped = line.length === LINE_WIDTH - 1 && !isLast && !lines[index + 1]?.startsWith(separator);
+    text += isWrapped ? `${line} ` : line;
+  }
+  return text;
+}
+
+/** A line of :86: has 65 characters, a sub-field 27. */
+export const LINE_WIDTH = 65;
+export const SUB_FIELD_WIDTH = 27;
+
+/** What the text beside an entry says. */
+export interface Details {
+  description: string | null;
+  name: string | null;
+  opponentId: string | null;
+  opponentIban: string | null;
+}
+
+export const NO_DETAILS: Details = { description: null, name: null, opponentId: null, opponentIban: null };
+
+/** Without blanks at its ends, with one blank where there were several; null if nothing is left. */
+export const tidy = (text: string): string | null => squeeze(text) || null;
+
+/**
+ * Joins what was wrapped at a width. A full part was cut in the middle, perhaps of a word. Between shorter ones there was a blank, which
+ * many banks drop at the end of a line.
+ */
+export function joinWrapped(parts: readonly string[], width: number): string {
+  const last = parts.length - 1;
+  let text = '';
+  for (let index = 0; index <= last; index += 1) {
+    const part = parts[index] as string;
+    text += part.length < width && index < last ? `${part} ` : part;
+  }
+  return text;
+}
+
+/** Lines are cut within words, at 65 characters or a little before. */
+const WIDTH = 60;
+const TAGS =
+  'ACCW|ADDR|BENM|BIC|CNTP|CREF|CSID|EREF|EXCH|IBAN|ID|INIT|IREF|ISDT|KREF|MARF|NAME|NRTX|ORDP|PREF|PURP|REMI|RTRN|RTYP|SVCL|TRCD|TRTP|TRXID|UCRD|UDTR|ULTB|ULTC|ULTD';
+const TAG = new RegExp(`/(${TAGS})(?=/)`, 'g');
+const SLASH_TAG_START = new RegExp(`^/(?:${TAGS})/`);
+
+export const hasSlashTags = (text: string): boolean => SLASH_TAG_START.test(text);
+
+/**
+ * Reads the tags of Dutch banks: "/TRTP/…/IBAN/…/NAME/…/REMI/…/EREF/…" (ABN AMRO), "/EREF/…/BENM//NAME/…/REMI/…" (Rabobank),
+ * "/CNTP/<IBAN>/<BIC>/<name>/<place>//REMI/USTD//…" (ING).
+ */
+export function readSlashTags(lines: readonly string[]): Details {
+  const text = joinWrapped(lines, WIDTH);
+  const tags = new Map<string, string>();
+  const matches = [...text.matchAll(TAG)];
+  matches.forEach((match, index) => {
+    const tag = match[1] ?? '';
+    const value = trimSlashes(text.slice(match.index + match[0].length, matches[index + 1]?.index));
+    if (value !== '' && !tags.has(tag)) tags.set(tag, value);
+  });
+  const [party = '', , partyName = ''] = (tags.get('CNTP') ?? '').split('/');
+  const account = tags.get('IBAN') ?? party;
+  const iban = readIban(account);
+  const remittance = (tags.get('REMI') ?? '').replace(/^(?:USTD\/\/|STRD\/(?:CUR|ISO)\/)/, '');
+  return {
+    description: tidy(remittance) ?? tidy(text),
+    name: tidy(tags.get('NAME') ?? partyName),
+    opponentId: iban === null ? tidy(account) : null,
+    opponentIban: iban,
+  };
+}
+
+function trimSlashes(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && (text[start] === '/' || text[start] === ' ')) start += 1;
+  while (end > start && (text[end - 1] === '/' || text[end - 1] === ' ')) end -= 1;
+  return text.slice(start, end);
+}
+
+/** Source: Deutsche Kreditwirtschaft, "DFÜ-Abkommen, Anlage 3", chapter 8: identifiers in the remittance information. */
+const SEPA_TAG =
+  /(EREF|KREF|MREF|PREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|RREF|RCMT|SQTP|(?<![A-Z])(?:IBAN|BIC))\+/;
+
+export interface SepaTags {
+  /** SVWZ+ */
+  remittance: string | null;
+  /** ABWA+ or ABWE+: on whose behalf it was sent, or for whom it was received. */
+  name: string | null;
+  /** IBAN+ */
+  iban: string | null;
+}
+
+const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null };
+
+/** Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information. Text without them has none. */
+export function readSepaTags(text: string): SepaTags {
+  if (!text.includes('+')) return NO_TAGS;
+  const values = new Map<string, string>();
+  // What is before the first tag, then each tag and what follows it.
+  const parts = text.split(SEPA_TAG);
+  for (let at = 1; at < parts.length; at += 2) {
+    const tag = parts[at] as string;
+    const value = tidy(parts[at + 1] as string);
+    if (value !== null && !values.has(tag)) values.set(tag, value);
+  }
+  const [iban = ''] = (values.get('IBAN') ?? '').split(' ');
+  return {
+    remittance: values.get('SVWZ') ?? null,
+    name: values.get('ABWA') ?? values.get('ABWE') ?? null,
+    iban: readIban(iban),
+  };
+}
+
+/**
+ * Reads :NS: beside an entry, by which German software writes lines that begin with a number: 01 to 14 remittance information, 15 and 16
+ * name, 17 booking text, 34 account.
+ */
+export function readNumberedLines(lines: readonly string[]): Details {
+  const select = (from: number, to: number) =>
+    joinWrapped(
+      lines.filter((line) => isWithin(line, from, to)).map((line) => line.slice(2)),
+      SUB_FIELD_WIDTH,
+    );
+  const account = tidy(select(34, 34));
+  const iban = readIban(account ?? '');
+  return {
+    description: tidy(select(1, 14)) ?? tidy(select(17, 17)),
+    name: tidy(select(15, 16)),
+    opponentId: iban === null ? account : null,
+    opponentIban: iban,
+  };
+}
+
+function isWithin(line: string, from: number, to: number): boolean {
+  const number = /^\d\d/.exec(line)?.[0];
+  return number !== undefined && Number(number) >= from && Number(number) <= to;
+}
+
+/** ASN, RegioBank and SNS: the account and the name on the first line, then an empty line. */
+const ACCOUNT_AND_NAME = /^([A-Z]{2}\d{2}[A-Z0-9]{11,30}|\d{7,10})(?: (.*))?$/;
+/** Knab: a line of its own. */
+const LABELS = /^REK: ([A-Z0-9]{15,34})\/NAAM: (.*)$/;
+
+/** Reads text without a structure. The counterparty is found where a bank is known to write it. */
+export function readFreeText(lines: readonly string[]): Details {
+  const [first = '', second, ...rest] = lines;
+  const heading = second?.trim() === '' ? ACCOUNT_AND_NAME.exec(first.trim()) : null;
+  if (heading) return withCounterparty(rest, heading[1], heading[2]);
+  const last = LABELS.exec(lines.at(-1)?.trim() ?? '');
+  if (last) return withCounterparty(lines.slice(0, -1), last[1], last[2]);
+  const text = joinWrapped(lines, LINE_WIDTH);
+  const tags = readSepaTags(text);
+  return {
+    ...NO_DETAILS,
+    description: tags.remittance ?? tidy(text),
+    name: tags.name,
+    opponentIban: tags.iban,
+  };
+}
+
+function withCounterparty(text: readonly string[], account = '', name = ''): Details {
+  const iban = readIban(account);
+  return {
+    description: tidy(joinWrapped(text, LINE_WIDTH)) ?? tidy(name),
+    name: tidy(name),
+    opponentId: iban === null ? account : null,
+    opponentIban: iban,
+  };
+}
+
+/** Reads the fields :86: (there may be several) or :NS: that follow an entry. */
+export function readDetails(fields: readonly Field[]): Details {
+  const lines = linesOf(fields, '86');
+  if (lines.some((line) => line.trim() !== '')) return readText(lines);
+  const numbered = linesOf(fields, 'NS');
+  return numbered.length === 0 ? NO_DETAILS : readNumberedLines(numbered);
+}
+
+/** What tells the structure stands among the first characters, perhaps after some blanks. */
+const LONG = 60;
+
+/** Nearly all entries have one field. */
+function linesOf(fields: readonly Field[], tag: string): readonly string[] {
+  const [first] = fields;
+  if (fields.length === 1 && first?.tag === tag) return first.lines;
+  return fields.flatMap((field) => (field.tag === tag ? field.lines : []));
+}
+
+function readText(lines: readonly string[]): Details {
+  const [first = '', second = ''] = lines;
+  const start = (first.length < LONG ? first + second : first).trimStart();
+  const separator = separatorOf(start);
+  if (separator !== null) return readSubFields(lines, separator);
+  return hasSlashTags(start) ? readSlashTags(lines) : readFreeText(lines);
+}

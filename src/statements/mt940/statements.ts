@@ -1,0 +1,238 @@
+import type { AccountReference, Balance, Entry, StatementEvent } from '../statement.ts';
+import { quote } from '../text.ts';
+import { joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
+import { type EntryLine, readEntryLine } from './entry-line.ts';
+import type { Field } from './fields.ts';
+import { NO_ACCOUNT, readAccount, readBalance, readIban } from './values.ts';
+
+/** SWIFT allows 35 characters in :25:. What is longer and stands among entries is text with a wrong tag. */
+const MAX_ACCOUNT = 40;
+/** Fields :86: of one entry. Rabobank writes a field for each line. */
+const MAX_FIELDS = 64;
+
+type Kind = 'final' | 'interim';
+
+/** From :20: to "-": names the account. */
+interface Message {
+  account: AccountReference | null;
+  kind: Kind;
+  isEmpty: boolean;
+  hasEnded: boolean;
+}
+
+/** From the opening to the closing balance. */
+interface Statement {
+  line: number;
+  opening: Balance | null;
+  currency: string | null;
+  /** Whether the event has been yielded. */
+  hasBegun: boolean;
+  closing: Balance | null;
+  isClosed: boolean;
+}
+
+/** An entry whose text may follow. Without `entryLine` it could not be read, and the text is skipped. */
+interface OpenEntry {
+  line: number;
+  entryLine: EntryLine | null;
+  fields: Field[];
+  isCut: boolean;
+}
+
+/**
+ * Turns fields into events. A statement begins when its first entry or its closing balance comes, since only then its header is
+ * complete. Within a message, a second opening balance begins a new statement of the same account. After the end of a message the
+ * account is unknown until the next one names it.
+ */
+export function createStatementReader() {
+  let message = newMessage('final');
+  let statement: Statement | null = null;
+  let entry: OpenEntry | null = null;
+  let events: StatementEvent[] = [];
+  let line = 1;
+  let lineBefore = 1;
+
+  const warn = (text: string, at = line) => events.push({ type: 'warning', line: at, message: text });
+
+  const open = (): Statement => {
+    statement ??= { line, opening: null, currency: null, hasBegun: false, closing: null, isClosed: false };
+    return statement;
+  };
+  const begin = (): Statement => {
+    const begun = open();
+    if (begun.hasBegun) return begun;
+    begun.hasBegun = true;
+    const account = message.account ?? NO_ACCOUNT;
+    events.push({
+      type: 'statement',
+      line: begun.line,
+      account: { ...account, currency: begun.currency ?? account.currency },
+      kind: message.kind,
+      opening: begun.opening,
+    });
+    return begun;
+  };
+  const endEntry = () => {
+    if (entry?.entryLine)
+      events.push({ type: 'entry', entry: mapEntry(entry.line, entry.entryLine, entry.fields) });
+    entry = null;
+  };
+  const endStatement = () => {
+    if (statement === null) return;
+    const { closing, isClosed } = begin();
+    if (!isClosed && message.kind === 'final') warn(BROKE_OFF, lineBefore);
+    events.push({ type: 'end', line: lineBefore, closing });
+    statement = null;
+  };
+  const startMessage = (kind: Kind = 'final') => {
+    endStatement();
+    message = newMessage(kind);
+  };
+
+  const readAccountField = (field: Field) => {
+    const [text = ''] = field.lines;
+    if (statement?.hasBegun && text.length > MAX_ACCOUNT) {
+      warn(
+        `:25: among the entries is ${quote(text)} and was skipped: an account of up to 35 characters is allowed`,
+      );
+      return;
+    }
+    if (message.account !== null || statement?.hasBegun) startMessage();
+    message.account = readAccount(field.lines);
+    open();
+  };
+  const readOpening = (field: Field) => {
+    if (message.hasEnded) startMessage();
+    if (statement?.hasBegun || statement?.opening) endStatement();
+    const into = open();
+    const { balance, currency, warning } = readBalance(field.lines[0] ?? '', `:${field.tag}:`);
+    into.opening = balance;
+    into.currency = currency ?? into.currency;
+    if (warning) warn(warning);
+  };
+  const readClosing = (field: Field) => {
+    if (statement?.isClosed) endStatement();
+    const { balance, currency, warning } = readBalance(field.lines[0] ?? '', `:${field.tag}:`);
+    const into = open();
+    if (!into.hasBegun) into.currency ??= currency;
+    begin();
+    into.isClosed = true;
+    into.closing = balance;
+    if (warning) warn(warning);
+    if (currency !== null && into.currency !== null && currency !== into.currency)
+      warn(
+        `:${field.tag}: is in ${currency}, and the statement in ${into.currency}: one currency is allowed`,
+      );
+  };
+  const readEntry = (field: Field) => {
+    if (statement?.isClosed) {
+      if (message.hasEnded) startMessage();
+      else endStatement();
+    }
+    begin();
+    const result = readEntryLine(field.lines);
+    const entryLine = 'entryLine' in result ? result.entryLine : null;
+    entry = { line, entryLine, fields: [], isCut: field.cut };
+    if ('issue' in result) events.push({ type: 'issue', line, ...result.issue });
+    if (entryLine?.warning) warn(entryLine.warning);
+    if (field.cut) warn(TOO_LONG);
+  };
+  const readText = (field: Field) => {
+    if (entry === null) return;
+    const isFull = entry.fields.length >= MAX_FIELDS;
+    if (!isFull) entry.fields.push(field);
+    if ((!isFull && !field.cut) || entry.isCut) return;
+    entry.isCut = true;
+    warn(TOO_LONG);
+  };
+  const readFloorLimit = (field: Field) => {
+    message.kind = 'interim';
+    open().currency ??= /^[A-Z]{3}/.exec(field.lines[0] ?? '')?.[0] ?? null;
+  };
+
+  const readField = (field: Field) => {
+    switch (field.tag) {
+      case 'envelope':
+        return startMessage(/2:[IO]942/.test(field.lines[0] ?? '') ? 'interim' : 'final');
+      case 'end':
+        message.hasEnded = true;
+        return;
+      case '20':
+        return message.isEmpty ? undefined : startMessage();
+      case '25':
+      case '25P':
+        return readAccountField(field);
+      case '34F':
+        return readFloorLimit(field);
+      case '13':
+      case '13D':
+        if (!statement?.opening) message.kind = 'interim';
+        return;
+      case '60F':
+      case '60M':
+        return readOpening(field);
+      case '61':
+        return readEntry(field);
+      case '62F':
+      case '62M':
+        return readClosing(field);
+    }
+  };
+  const read = (field: Field) => {
+    lineBefore = line;
+    line = field.line;
+    if (field.tag === '86' || field.tag === 'NS') return readText(field);
+    endEntry();
+    readField(field);
+    if (field.tag !== 'envelope') message.isEmpty = false;
+  };
+  const take = (): StatementEvent[] => {
+    const taken = events;
+    events = [];
+    return taken;
+  };
+  return {
+    /** @returns the events that these fields complete */
+    read(fields: readonly Field[]): StatementEvent[] {
+      for (const field of fields) read(field);
+      return take();
+    },
+    /** @returns the events that the end of the file completes */
+    end(): StatementEvent[] {
+      lineBefore = line;
+      endEntry();
+      endStatement();
+      return take();
+    },
+  };
+}
+
+const BROKE_OFF = 'the statement ends without a closing balance (:62F: or :62M:): it may have broken off';
+const TOO_LONG = 'the entry is too long: some of its text was dropped';
+
+const newMessage = (kind: Kind): Message => ({ account: null, kind, isEmpty: true, hasEnded: false });
+
+/** Makes an entry from :61: and the fields that follow it. docs/formats/mt940.md has the table. */
+export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]): Entry {
+  const details = readDetails(fields);
+  const supplement = tidy(joinWrapped(from.supplement, LINE_WIDTH));
+  // Some banks write the counterparty's account where the reference or the supplementary details belong.
+  const ownIban = readIban(from.ownReference ?? '');
+  const isAccount = ownIban !== null || from.ownReference === details.opponentId;
+  const supplementIban = readIban(supplement ?? '');
+  return {
+    line,
+    status: from.status,
+    date: from.date,
+    dc: from.dc,
+    amount: from.amount,
+    currency: null,
+    balance: null,
+    code: from.code,
+    description: details.description ?? (supplementIban === null ? supplement : null),
+    name: details.name ?? from.name,
+    opponentId: details.opponentId,
+    opponentIban: details.opponentIban ?? supplementIban ?? ownIban,
+    reference: from.bankReference ?? (isAccount ? null : from.ownReference),
+  };
+}

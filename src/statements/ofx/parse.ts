@@ -1,0 +1,65 @@
+import { isEncoding } from '../decode.ts';
+import type { StatementEvent } from '../statement.ts';
+import { createAggregateReader } from './aggregates.ts';
+import { createStatementReader } from './statements.ts';
+import { createTokenizer } from './tokens.ts';
+
+const HEADER = /^[^<]{0,2000}?\bOFXHEADER\s*:\s*\d/i;
+const PROLOG = String.raw`[\s\uFEFF]*(?:(?:<\?xml\b[^>]*>|<!--[\s\S]{0,1000}?-->)\s*)*`;
+const INSTRUCTION = new RegExp(String.raw`^${PROLOG}<\?OFX\b`, 'i');
+const ROOT = new RegExp(String.raw`^${PROLOG}<(?:\w{1,20}:)?OFX[\s>]`, 'i');
+
+/** True if the first 4 KiB of a text are OFX 1 (SGML), OFX 2 (XML) or QFX. Some banks leave out the header. */
+export function looksLikeOfx(start: string): boolean {
+  return HEADER.test(start) || INSTRUCTION.test(start) || ROOT.test(start);
+}
+
+/**
+ * Reads the encoding in the header of OFX 1: `ENCODING:USASCII` with `CHARSET:1252` is windows-1252 (OFX 1.6, 2.2). Many banks declare
+ * 1252 and write UTF-8. So take it only if the bytes are not valid UTF-8.
+ * @param start the first bytes of the file, as ISO-8859-1
+ * @returns a label of the WHATWG Encoding standard; null if the header names none that is known. OFX 2 has it in the XML declaration.
+ */
+export function encodingOf(start: string): string | null {
+  if (!HEADER.test(start)) return null;
+  const encoding = headerField(start, 'ENCODING');
+  if (/^UTF-?8$/i.test(encoding)) return 'utf-8';
+  if (/^UNICODE$/i.test(encoding)) return null; // UTF-8 or UTF-16; the header does not say which.
+  const charset = headerField(start, 'CHARSET');
+  const windows = /^(?:CP|WINDOWS-?)?(125\d)$/i.exec(charset)?.[1];
+  const iso = /^(?:ISO-?)?8859-?(\d{1,2})$/i.exec(charset)?.[1];
+  if (windows !== undefined) return `windows-${windows}`;
+  if (iso !== undefined && isEncoding(`iso-8859-${iso}`)) return `iso-8859-${iso}`;
+  return /^UTF-?8$/i.test(charset) ? 'utf-8' : null;
+}
+
+/** Some banks write the whole header on one line, without anything between the fields. */
+function headerField(start: string, name: string): string {
+  const header = start.slice(0, start.indexOf('<') === -1 ? undefined : start.indexOf('<'));
+  const field = new RegExp(
+    String.raw`${name}\s*:[ \t]*([\w-]*?)(?=CHARSET|COMPRESSION|OLDFILEUID|NEWFILEUID|[^\w-]|$)`,
+    'i',
+  );
+  return field.exec(header)?.[1] ?? '';
+}
+
+/**
+ * Parses OFX 1 (SGML), OFX 2 (XML) and QFX: the statements of bank accounts and credit cards.
+ * Source: Open Financial Exchange 1.6 and 2.2, chapters 3 and 11, and what banks make of it (docs/formats/ofx.md).
+ */
+export async function* parseOfx(text: AsyncIterable<string>): AsyncGenerator<StatementEvent[]> {
+  const tokenizer = createTokenizer();
+  const aggregates = createAggregateReader();
+  const statements = createStatementReader();
+  for await (const part of text) {
+    const tokens = tokenizer.read(part);
+    const events = statements.read(aggregates.read(tokens));
+    if (events.length > 0) yield events;
+  }
+  const events = [
+    ...statements.read(aggregates.read(tokenizer.end())),
+    ...statements.read(aggregates.end(tokenizer.line())),
+    ...statements.end(tokenizer.line()),
+  ];
+  if (events.length > 0) yield events;
+}

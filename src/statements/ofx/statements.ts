@@ -1,0 +1,122 @@
+import type { StatementEvent } from '../statement.ts';
+import { quote } from '../text.ts';
+import type { Aggregate, AggregateEvent } from './aggregates.ts';
+import { toAccount, toClosing, toEntry } from './map.ts';
+
+const isStatement = ({ name }: Aggregate): boolean => name === 'STMTRS' || name === 'CCSTMTRS';
+const isTransaction = (name: string): boolean => name === 'STMTTRN' || name === 'STMTTRNP';
+
+/** Turns aggregates into the events of statements. */
+export function createStatementReader() {
+  let organisation: string | null = null;
+  let statement: Aggregate | null = null;
+  let isBegun = false;
+  let statements = 0;
+  let hasInvestments = false;
+  let isInOfx = false;
+  let events: StatementEvent[] = [];
+
+  const warn = (line: number, message: string) => events.push({ type: 'warning', line, message });
+  /** Put off until the first transaction, since the account comes after the tag. */
+  const beginStatement = () => {
+    if (statement === null || isBegun) return;
+    isBegun = true;
+    statements += 1;
+    const account = toAccount(statement, organisation);
+    events.push({ type: 'statement', line: statement.line, account, kind: 'final', opening: null });
+  };
+
+  const endStatement = (line: number, isComplete: boolean) => {
+    if (statement === null) return;
+    beginStatement();
+    const closing = toClosing(statement);
+    if (typeof closing === 'string') warn(statement.line, closing);
+    if (!isComplete) warn(line, 'The file ends inside this statement.');
+    events.push({ type: 'end', line, closing: typeof closing === 'string' ? null : closing });
+    statement = null;
+  };
+
+  const endTransaction = (transaction: Aggregate, inside: readonly Aggregate[], isComplete: boolean) => {
+    // Movements of cash in an investment statement are not those of a bank account.
+    if (inside.some(({ name }) => name === 'INVSTMTRS')) return;
+    const { line } = transaction;
+    if (!isComplete) {
+      events.push({
+        type: 'issue',
+        line,
+        path: transaction.name,
+        message: 'The file ends inside this transaction.',
+      });
+      return;
+    }
+    if (statement === null) {
+      const message =
+        'The transaction stands outside of a statement (STMTRS or CCSTMTRS), so its account is unknown.';
+      events.push({ type: 'issue', line, path: transaction.name, message });
+      return;
+    }
+    beginStatement();
+    const entry = toEntry(
+      transaction,
+      inside.some(({ name }) => name === 'BANKTRANLISTP'),
+    );
+    for (const name of transaction.shortened)
+      warn(line, `${name} is longer than 8 Ki characters. Its end was left out.`);
+    events.push('type' in entry ? entry : { type: 'entry', entry });
+  };
+
+  /** The sign-on, and each statement, has a status. Codes other than 0 that are no mere information are errors (OFX 2.2, 3.1.5). */
+  const checkStatus = ({ line, values }: Aggregate, response: string) => {
+    const code = values.get('CODE') ?? '';
+    const severity = values.get('SEVERITY')?.toUpperCase().slice(0, 10) ?? 'none';
+    if (/^0*$/.test(code) || severity === 'INFO') return;
+    const message = values.get('MESSAGE');
+    const said = message === undefined || message === '' ? '' : `: ${quote(message)}`;
+    warn(line, `The bank answered ${response} with status ${quote(code)} (${severity})${said}.`);
+  };
+
+  const read = (event: AggregateEvent) => {
+    if (event.type === 'unopened') {
+      if (isTransaction(event.name)) {
+        const message = `The opening tag <${event.name}> is missing, so this transaction was not read.`;
+        events.push({ type: 'issue', line: event.line, path: event.name, message });
+      }
+      return;
+    }
+    const { aggregate, inside } = event;
+    if (aggregate.name === 'OFX') isInOfx = event.type === 'begin' || !event.complete;
+    if (aggregate.name === 'INVSTMTRS') hasInvestments = true;
+    if (event.type === 'begin') {
+      if (!isStatement(aggregate)) return;
+      statement = aggregate;
+      isBegun = false;
+      return;
+    }
+    if (isStatement(aggregate)) endStatement(event.line, event.complete);
+    else if (isTransaction(aggregate.name)) endTransaction(aggregate, inside, event.complete);
+    else if (aggregate.name === 'SONRS') organisation = aggregate.values.get('FI.ORG') || null;
+    else if (aggregate.name === 'STATUS' && event.complete)
+      checkStatus(aggregate, inside.at(-1)?.name ?? 'OFX');
+  };
+
+  return {
+    read(aggregates: readonly AggregateEvent[]): StatementEvent[] {
+      events = [];
+      for (const event of aggregates) read(event);
+      return events;
+    },
+    /** @param line the last one of the file */
+    end(line: number): StatementEvent[] {
+      events = [];
+      if (isInOfx) warn(line, 'The file ends without </OFX>. It may be incomplete.');
+      if (statements === 0) {
+        const what = hasInvestments
+          ? ' It has investment statements, which hold no movements of a bank account.'
+          : '';
+        const message = `There is no bank or credit card statement (STMTRS, CCSTMTRS) in this file.${what}`;
+        events.push({ type: 'issue', line, path: 'OFX', message });
+      }
+      return events;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** More bytes would have to be read. */
+class LimitReachedError extends Error {
+  override name = 'LimitReachedError';
+}
+
+/**
+ * Lets `look` read the beginning of a stream, for as long as it wants to.
+ * @param limit bytes that it may read. Beyond that it is stopped, and what it would have thrown is not known.
+ * @returns the whole stream, the beginning included.
+ * @throws what `look` throws.
+ */
+export async function lookAhead(
+  stream: AsyncIterable<Uint8Array>,
+  look: (beginning: AsyncIterable<Uint8Array>) => Promise<void>,
+  limit: number,
+): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = stream[Symbol.asyncIterator]();
+  const parts: Uint8Array[] = [];
+  let read = 0;
+  let isOver = false;
+  /** A decompressor reads ahead, and may still wait for a part when `look` has seen enough. */
+  let reading: Promise<boolean> = Promise.resolve(true);
+  const readPart = async (): Promise<boolean> => {
+    const { value, done } = await iterator.next();
+    if (done) return false;
+    parts.push(value);
+    read += value.length;
+    return true;
+  };
+
+  async function* beginning(): AsyncGenerator<Uint8Array> {
+    while (!isOver) {
+      if (read >= limit) throw new LimitReachedError('the limit is reached');
+      reading = readPart();
+      if (!(await reading)) return;
+      yield parts.at(-1) as Uint8Array;
+    }
+  }
+
+  async function* all(): AsyncGenerator<Uint8Array> {
+    let isMore = await reading;
+    yield* parts.splice(0);
+    while (isMore) {
+      isMore = await readPart();
+      yield* parts.splice(0);
+    }
+  }
+
+  try {
+    await look(beginning());
+  } catch (error) {
+    if (!(error instanceof LimitReachedError)) throw error;
+  } finally {
+    isOver = true;
+    // Whoever reads the whole stream gets this error too.
+    reading.catch(() => {});
+  }
+  return all();
+}
+
+/**
+ * Reads the beginning of a stream of bytes.
+ * @param length bytes to read at least, if there are as many.
+ * @returns what was read, and `bytes`, which yields the whole stream, the beginning included.
+ */
+export async function peek(
+  stream: AsyncIterable<Uint8Array>,
+  length: number,
+): Promise<{ start: Buffer; bytes: AsyncIterable<Uint8Array> }> {
+  const iterator = stream[Symbol.asyncIterator]();
+  const parts: Uint8Array[] = [];
+  let read = 0;
+  while (read < length) {
+    const { value, done } = await iterator.next();
+    if (done) break;
+    parts.push(value);
+    read += value.length;
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* parts;
+    for (;;) {
+      const { value, done } = await iterator.next();
+      if (done) return;
+      yield value;
+    }
+  }
+  return { start: Buffer.concat(parts), bytes: all() };
+}

@@ -1,0 +1,203 @@
+import type { AccountReference, Balance, Entry, StatementEvent } from '../statement.ts';
+import { countOf } from '../text.ts';
+import { createMovementReader, type Fault, readCurrency, splitAccount } from './cells.ts';
+import { findColumn, foldHeading } from './headings.ts';
+import type { Column, Profile } from './profile.ts';
+import { type Cell, cellAt, quote, textOf } from './row.ts';
+import { createAmountReader, createDateReader } from './values.ts';
+
+/** What a row of the table says. */
+export type Reading =
+  | { kind: 'entry'; entry: Entry; warning: string | null }
+  | { kind: 'fault'; fault: Fault }
+  /** More of the description of the row before. */
+  | { kind: 'continuation'; description: string }
+  /** A row that is no movement as the profile says: pending, declined, or a part of another row. */
+  | { kind: 'ignored' };
+
+/** Creates a reader of the table's rows. @param heading null if the table has none. */
+export function createEntryReader(
+  profile: Profile,
+  heading: readonly Cell[] | null,
+): (line: number, row: readonly Cell[]) => Reading {
+  const { columns } = profile;
+  const find = (column: Column | undefined) => findColumn(column, heading);
+  const at = {
+    date: find(columns.date),
+    description: listOf(columns.description)
+      .map(find)
+      .filter((column) => column !== -1),
+    balance: find(columns.balance),
+    currency: find(columns.currency),
+    reference: find(columns.reference),
+    counterparty: find(columns.counterparty),
+    code: find(columns.code),
+  };
+  const readDate = createDateReader(profile.dateFormats);
+  const readBalance = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
+  const readMovement = createMovementReader(profile, heading);
+  const readStatus = createStatusReader(profile, heading);
+  const readName = createNameReader(profile, heading);
+  const pendingDates = new Set(profile.pendingDates?.map(foldHeading));
+  const detailAt = find(columns.detail);
+  const amountsAt = [columns.amount, columns.debit, columns.credit].map(find);
+  const isDetail = (row: readonly Cell[]) =>
+    detailAt !== -1 &&
+    textOf(row[detailAt]) !== '' &&
+    amountsAt.every((column) => textOf(row[column]) === '');
+  const width = heading?.length ?? Number.POSITIVE_INFINITY;
+
+  const describe = (row: readonly Cell[]): string | null => {
+    let description = '';
+    for (const column of at.description) {
+      const text = textOf(row[column]);
+      if (text !== '') description += description === '' ? text : ` ${text}`;
+    }
+    return orNull(description);
+  };
+
+  return (line, row) => {
+    const status = readStatus(row);
+    if (status === 'ignored') return { kind: 'ignored' };
+    if (typeof status !== 'string') return { kind: 'fault', fault: status };
+    const dateCell = row[at.date];
+    if (profile.continuationRows && textOf(dateCell) === '')
+      return { kind: 'continuation', description: describe(row) ?? '' };
+    if (pendingDates.size > 0 && pendingDates.has(foldHeading(textOf(dateCell)))) return { kind: 'ignored' };
+    if (isDetail(row)) return { kind: 'ignored' };
+    const surplus = row.length > width ? row.slice(width).find((cell) => textOf(cell) !== '') : undefined;
+    if (surplus !== undefined) {
+      const message = `${quote(surplus)} is beyond the ${countOf(width, 'column')} of the heading: is a separator not in quotation marks?`;
+      return { kind: 'fault', fault: { path: 'row', message } };
+    }
+    const date = readDate(dateCell);
+    if (date === null) {
+      const message = `${quote(dateCell)} is not a date. Allowed: ${profile.dateFormats.join(', ')}, from 1900 to 2099`;
+      return { kind: 'fault', fault: { path: 'date', message } };
+    }
+    const movement = readMovement(row);
+    if ('path' in movement) return { kind: 'fault', fault: movement };
+    const currency = readCurrency(cellAt(row, at.currency));
+    if (currency === undefined) {
+      const message = `${quote(cellAt(row, at.currency))} is not a currency. Allowed: three letters, such as TRY`;
+      return { kind: 'fault', fault: { path: 'currency', message } };
+    }
+    const balanceCell = cellAt(row, at.balance);
+    const balance = textOf(balanceCell) === '' ? null : readBalance(balanceCell);
+    const isBalanceWrong = balance === null && textOf(balanceCell) !== '';
+    const { iban, number } = splitAccount(cellAt(row, at.counterparty));
+    return {
+      kind: 'entry',
+      entry: {
+        line,
+        status,
+        date,
+        dc: movement.dc,
+        amount: movement.amount,
+        currency,
+        balance,
+        code: orNull(textOf(cellAt(row, at.code))),
+        description: describe(row),
+        name: orNull(readName(row, movement.dc)),
+        opponentId: number,
+        opponentIban: iban,
+        reference: orNull(textOf(cellAt(row, at.reference))),
+      },
+      warning: isBalanceWrong ? `the balance ${quote(balanceCell)} cannot be read` : null,
+    };
+  };
+}
+
+function createStatusReader({ columns: { status } }: Profile, heading: readonly Cell[] | null) {
+  const at = findColumn(status?.column, heading);
+  const meaning = new Map<string, Entry['status'] | 'ignored'>();
+  for (const name of ['booked', 'pending', 'ignored'] as const)
+    for (const text of status?.[name] ?? []) meaning.set(foldHeading(text), name);
+  const hasBooked = status?.booked !== undefined;
+  return (row: readonly Cell[]): Entry['status'] | 'ignored' | Fault => {
+    if (at === -1) return 'booked';
+    const found = meaning.get(foldHeading(textOf(row[at])));
+    if (found !== undefined || !hasBooked) return found ?? 'booked';
+    const allowed = [status?.booked, status?.pending, status?.ignored].flatMap((texts) => texts ?? []);
+    return { path: 'status', message: `${quote(row[at])} is not one of ${allowed.join(', ')}` };
+  };
+}
+
+function createNameReader({ columns: { name } }: Profile, heading: readonly Cell[] | null) {
+  const isPair = typeof name === 'object';
+  const debit = findColumn(isPair ? name.debit : name, heading);
+  const credit = findColumn(isPair ? name.credit : name, heading);
+  return (row: readonly Cell[], dc: Entry['dc']) => textOf(cellAt(row, dc === 'Debit' ? debit : credit));
+}
+
+const orNull = (text: string): string | null => (text === '' ? null : text);
+
+const listOf = (columns: Column | Column[] | undefined): Column[] =>
+  columns === undefined ? [] : Array.isArray(columns) ? columns : [columns];
+
+/** Puts events in order: each statement begins before what belongs to it, and a new account begins a new statement. */
+export function createStatementWriter() {
+  let events: StatementEvent[] = [];
+  /** Issues and warnings of rows before the first statement. */
+  const early: StatementEvent[] = [];
+  let account: AccountReference | null = null;
+  /** The last entry, which continuation rows may still lengthen. */
+  let held: Entry | null = null;
+
+  const releaseEntry = () => {
+    if (held !== null) events.push({ type: 'entry', entry: held });
+    held = null;
+  };
+  const add = (event: StatementEvent) => {
+    if (account === null) early.push(event);
+    else {
+      releaseEntry();
+      events.push(event);
+    }
+  };
+
+  return {
+    /** Begins a statement unless it is that of the same account. A row that names no account belongs to the one before. */
+    begin(line: number, next: AccountReference, opening: Balance | null) {
+      const isSame =
+        account !== null &&
+        ((next.iban === null && next.number === null) ||
+          (next.iban === account.iban && next.number === account.number));
+      if (isSame) return;
+      releaseEntry();
+      if (account !== null) events.push({ type: 'end', line: line - 1, closing: null });
+      account = next;
+      events.push({ type: 'statement', line, account: next, kind: 'final', opening }, ...early.splice(0));
+    },
+    entry(entry: Entry, warning: string | null) {
+      releaseEntry();
+      if (warning !== null) events.push({ type: 'warning', line: entry.line, message: warning });
+      held = entry;
+    },
+    continueEntry(text: string) {
+      if (held === null || text === '') return;
+      held = { ...held, description: held.description === null ? text : `${held.description} ${text}` };
+    },
+    issue(line: number, { path, message }: Fault) {
+      add({ type: 'issue', line, path, message });
+    },
+    warn(line: number, message: string) {
+      add({ type: 'warning', line, message });
+    },
+    /** Ends the last statement. A table without rows is a statement too, of the account above it. */
+    end(line: number, closing: Balance | null, empty: AccountReference, opening: Balance | null) {
+      if (account === null) this.begin(line, empty, opening);
+      releaseEntry();
+      events.push({ type: 'end', line, closing });
+    },
+    /** What is certain. */
+    flush(): StatementEvent[] {
+      const flushed = events;
+      events = [];
+      return flushed;
+    },
+    flushAll(): StatementEvent[] {
+      return [...this.flush(), ...early.splice(0)];
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import { countOf } from '../text.ts';
+import { ADVICE } from '../unreadable.ts';
+import type { Profile } from './profile.ts';
+import { type Cell, quote, type Row, textOf } from './row.ts';
+
+/** A file read as a table. */
+export interface ReadTable {
+  /** What separates its columns; null: the columns of a sheet. */
+  delimiter: string | null;
+  rows: readonly Row[];
+}
+
+/** A bank's table has at least a date, an amount and a text. */
+const LEAST_COLUMNS = 3;
+
+/** One heading in common, such as Date, is chance. */
+const LEAST_FOUND = 2;
+
+/** Profiles that are named, and headings that are named of each. */
+const NAMED = 3;
+
+/** Characters of the headings that were found, and of all. The error of an import has 500, and may say which file of a zip it is about. */
+const MAX_FOUND = 200;
+const MAX_LENGTH = 380;
+
+/** How near a profile comes to fit: the row that has most of its headings, and those that the row lacks. */
+interface Near {
+  profile: Profile;
+  cells: readonly Cell[];
+  missing: readonly string[];
+  delimiter: string | null;
+}
+
+/**
+ * Says why no profile, or no single one, fits a file, and what to do: the headings that were found, and the profiles that come nearest.
+ * @param tables the file, read with each delimiter.
+ * @returns sentences, without the last full stop.
+ */
+export function explainHeadings(tables: readonly ReadTable[], profiles: readonly Profile[]): string {
+  const fitting = profiles.filter((profile) =>
+    tables.some((table) => hasDelimiterOf(profile, table) && fits(foldRows(table.rows), profile)),
+  );
+  if (fitting.length > 1) {
+    const names = fitting.map(({ name }) => name).join(', ');
+    return `${cut(`The headings of the file fit several profiles: ${names}`)}. To choose one, ${ADVICE.profile}`;
+  }
+  const near = findNearest(tables, profiles);
+  const firstRows = tables.flatMap((table) => cellsOf(table).slice(0, 1));
+  const heading = near[0]?.cells ?? findHeading(tables) ?? widest(firstRows);
+  const found = heading === null ? '' : `: ${listFound(heading)}`;
+  const nearest = near.length === 0 ? '' : `. Nearest: ${near.map(describeNear).join('; ')}`;
+  const misfit = cut(`The headings of the file fit no profile${found}${nearest}`);
+  return `${misfit}. docs/formats/csv.md says how to write a profile`;
+}
+
+const cut = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)} …` : text);
+
+/** The first row that has as many cells as the next one; null: it is no table. Of several tables, the widest counts. */
+export function findHeading(tables: readonly ReadTable[]): readonly Cell[] | null {
+  const headings = tables.flatMap((table) => {
+    const rows = cellsOf(table);
+    const heading = rows.find(({ length }, at) => length >= LEAST_COLUMNS && length === rows[at + 1]?.length);
+    return heading === undefined ? [] : [heading];
+  });
+  return widest(headings);
+}
+
+const widest = (rows: readonly (readonly Cell[])[]): readonly Cell[] | null =>
+  rows.toSorted((a, b) => b.length - a.length)[0] ?? null;
+
+const cellsOf = ({ rows }: ReadTable): (readonly Cell[])[] =>
+  rows.flatMap((row) => ('cells' in row ? [row.cells] : []));
+
+const hasDelimiterOf = (profile: Profile, { delimiter }: ReadTable): boolean =>
+  delimiter === null || delimiter === profile.delimiter;
+
+/** The profiles of whose headings the file has some: those that lack least first. */
+function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[]): Near[] {
+  const rows = tables.flatMap((table) =>
+    cellsOf(table).map((cells) => ({
+      cells,
+      delimiter: table.delimiter,
+      folded: foldRow(cells),
+    })),
+  );
+  const nearest = profiles.flatMap((profile): Near[] => {
+    const { heading = [] } = profile;
+    const near = rows.map(({ folded, ...row }) => ({
+      ...row,
+      profile,
+      missing: heading.filter((name) => !folded.has(foldHeading(name))),
+    }));
+    return near
+      .filter(({ missing }) => heading.length - missing.length >= LEAST_FOUND)
+      .toSorted(byMissing)
+      .slice(0, 1);
+  });
+  return nearest.toSorted(byMissing).slice(0, NAMED);
+}
+
+const byMissing = (a: Near, b: Near): number => a.missing.length - b.missing.length;
+
+function describeNear({ profile, missing, delimiter }: Near): string {
+  const { name } = profile;
+  if (missing.length === 0)
+    return `${name}, whose columns are separated by ${showDelimiter(profile.delimiter)} and not by ${showDelimiter(delimiter ?? '')}`;
+  const others = missing.length - NAMED;
+  const more = others > 0 ? [countOf(others, 'other')] : [];
+  return `${name}, which also needs ${[...missing.slice(0, NAMED).map(quote), ...more].join(', ')}`;
+}
+
+const showDelimiter = (delimiter: string): string => (delimiter === '\t' ? 'tabs' : quote(delimiter));
+
+function listFound(heading: readonly Cell[]): string {
+  const names = heading.filter((cell) => textOf(cell) !== '').map(quote);
+  let listed = '';
+  for (const name of names) {
+    if (listed.length + name.length > MAX_FOUND) return `${listed}, …`;
+    listed += listed === '' ? name : `, ${name}`;
+  }
+  return listed;
+}
+
+/** How far from the start a heading is looked for. Banks write at most some twenty rows about the account above their table. */
+export const MAX_ROWS_ABOVE = 100;
+
+/** Words of ASCII with one space between them. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+
+/**
+ * A heading for comparing. Letters outside of ASCII count as one and the same, so that a file is also recognised before it is
+ * known in which code page it was written.
+ */
+export function foldHeading(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase();
+  return text
+    .normalize('NFC')
+    .replaceAll(/[\u0080-\uFFFF]/g, '?')
+    .toLowerCase()
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** The texts of a row, folded. A row of a file is compared with the headings of all profiles. */
+export const foldRow = (cells: readonly Cell[]): ReadonlySet<string> =>
+  new Set(cells.map((cell) => foldHeading(textOf(cell))));
+
+export const foldRows = (rows: readonly Row[]): ReadonlySet<string>[] =>
+  rows.flatMap((row) => ('cells' in row ? [foldRow(row.cells)] : []));
+
+/** Whether a row has all headings of the profile, in any order and perhaps with others. */
+export const isHeading = (row: ReadonlySet<string>, heading: readonly string[]): boolean =>
+  heading.every((name) => row.has(foldHeading(name)));
+
+/** The position of a column, from 0; -1 if the table does not have it. The first of several with the same heading counts. */
+export function findColumn(column: string | number | undefined, heading: readonly Cell[] | null): number {
+  if (column === undefined) return -1;
+  if (typeof column === 'number') return column - 1;
+  const name = foldHeading(column);
+  return heading?.findIndex((cell) => foldHeading(textOf(cell)) === name) ?? -1;
+}
+
+/** Whether the heading of the profile is among these rows. */
+export const fits = (rows: readonly ReadonlySet<string>[], { heading }: Profile): boolean =>
+  heading !== undefined && rows.some((row) => isHeading(row, heading));
+
+/** Finds the profile whose heading is among these rows. @returns null if none fits, or several do and none is more specific. */
+export function matchProfile(rows: readonly Row[], profiles: readonly Profile[]): Profile | null {
+  const folded = foldRows(rows);
+  return chooseProfile(profiles.filter((profile) => fits(folded, profile)));
+}
+
+/** Finds, of several profiles that fit, the most specific one: its heading contains the headings of all others. Null: none does. */
+export function chooseProfile(profiles: readonly Profile[]): Profile | null {
+  const contains = (wide: Profile, narrow: Profile) =>
+    isHeading(foldRow(wide.heading ?? []), narrow.heading ?? []) &&
+    new Set(wide.heading).size > new Set(narrow.heading).size;
+  return (
+    profiles.find((profile) => profiles.every((other) => other === profile || contains(profile, other))) ??
+    null
+  );
+}

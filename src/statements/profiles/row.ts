@@ -1,0 +1,36 @@
+import { squeeze } from '../text.ts';
+
+/** A number as an XLSX file stores it: with a point, perhaps with an exponent. A date is such a number too. */
+export interface NumberCell {
+  number: string;
+  /** The year from which the workbook counts days. */
+  epoch: 1900 | 1904;
+}
+
+/** CSV files have texts only. An empty cell is ''. */
+export type Cell = string | NumberCell;
+
+/** One row of a table that is not blank. `line` counts lines of a CSV file, or rows of a sheet, from 1. */
+export type Row = { line: number; cells: readonly Cell[] } | { line: number; issue: string };
+
+/** The cell of a column; undefined for -1, a column that the table does not have. `row[-1]` is a slow look-up of a property. */
+export const cellAt = (row: readonly Cell[], column: number): Cell | undefined =>
+  column < 0 ? undefined : row[column];
+
+/** The cell as text, without spaces around it and with one space for each run of whitespace. */
+export function textOf(cell: Cell | undefined): string {
+  if (cell === undefined) return '';
+  return typeof cell === 'string' ? squeeze(cell) : plainNumber(cell.number);
+}
+
+/** What was found, for a message. It is cut, because a cell can hold a whole file. */
+export function quote(cell: Cell | undefined): string {
+  const text = textOf(cell);
+  return `"${text.length > 40 ? `${text.slice(0, 40)}…` : text}"`;
+}
+
+/** A reference or an account number can be stored as a number: 1.2E11 is 120000000000. */
+export function plainNumber(number: string): string {
+  const value = Number(number);
+  return Number.isSafeInteger(value) ? value.toString() : number;
+}

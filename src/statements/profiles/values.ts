@@ -1,0 +1,189 @@
+import type { MinorUnits } from '../statement.ts';
+import { rememberLast } from '../text.ts';
+import { parseAmount, parseShortAmount } from '../values.ts';
+import { type Cell, textOf } from './row.ts';
+
+/** How a profile writes amounts. */
+export interface AmountFormat {
+  decimalSign: ',' | '.';
+  /** What may stand before or after an amount, such as "TL". */
+  currencyTexts: readonly string[];
+}
+
+/** A sign before or after the digits, or parentheses around them. Banks also write U+2212 for a minus. */
+const SIGNED =
+  /^(?:([-+\u2212])\s*([^-+\u2212()]+)|([^-+\u2212()]+?)\s*([-+\u2212])|\(\s*([^-+\u2212()]+?)\s*\)|([^-+\u2212()]+))$/;
+
+/** Excel keeps 15 digits of a number. */
+const EXCEL_DIGITS = 15;
+
+/**
+ * Creates a reader of amounts: "1.234,56", "-5,00", "5,00-", "(5,00)", "1 234,56". A separator of thousands is the sign that is not
+ * the decimal one, a space or an apostrophe, and must stand before each three digits.
+ * @returns hundredths, negative with a minus or in parentheses; null if the cell is no such amount.
+ */
+export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat) {
+  const decimal = decimalSign === '.' ? '\\.' : ',';
+  const thousands = decimalSign === '.' ? ",' \u2019" : ".' \u2019";
+  const digits = new RegExp(`^(\\d*|\\d{1,3}(?:([${thousands}])\\d{3})(?:\\2\\d{3})*)(?:${decimal}(\\d+))?$`);
+  const currencies = currencyTexts
+    .map((text) => text.toLowerCase())
+    .sort((one, other) => other.length - one.length);
+
+  /** How nearly all amounts are written, without a regular expression: digits and cents. @returns null for anything else. */
+  const readDigits = (cell: string): MinorUnits | null => {
+    const isNegative = cell.startsWith('-');
+    const hundredths = parseShortAmount(isNegative ? cell.slice(1) : cell, decimalSign);
+    if (hundredths === -1 || cell.endsWith(decimalSign)) return null;
+    return BigInt(isNegative ? -hundredths : hundredths);
+  };
+
+  /** The same with thousands. Three decimals may be thousands after the other sign: "5,000" is not 5,00. */
+  const other = decimalSign === '.' ? ',' : '.';
+  const plain = new RegExp(`^(-?)(\\d+|\\d{1,3}(?:[${other}]\\d{3})+)(?:${decimal}(\\d{1,2}))?$`);
+  const readPlain = ([, sign, whole = '', fraction = '']: RegExpExecArray): MinorUnits | null => {
+    const digits = whole.includes(other) ? whole.replaceAll(other, '') : whole;
+    const amount = parseAmount(digits + decimalSign + fraction, decimalSign);
+    return amount !== null && sign === '-' ? -amount : amount;
+  };
+
+  const readText = (cell: string): MinorUnits | null => {
+    const short = readDigits(cell);
+    if (short !== null) return short;
+    const simple = plain.exec(cell);
+    if (simple !== null) return readPlain(simple);
+    const match = SIGNED.exec(withoutCurrency(cell.replaceAll(/[\s\u00a0\u202f]+/g, ' ').trim(), currencies));
+    if (match === null) return null;
+    const [, before, afterSign, beforeSign, after, inParentheses, bare] = match;
+    const number = digits.exec(
+      withoutCurrency((afterSign ?? beforeSign ?? inParentheses ?? bare ?? '').trim(), currencies),
+    );
+    if (number === null) return null;
+    const [, whole = '', , fraction = ''] = number;
+    // Three digits may be thousands after the other decimal sign: "5,000" is not 5,00.
+    if (fraction.length === 3) return null;
+    const amount = parseAmount(`${whole.replaceAll(/\D/g, '')}${decimalSign}${fraction}`, decimalSign);
+    if (amount === null || whole + fraction === '') return null;
+    const isNegative = inParentheses !== undefined || /[-\u2212]/.test(before ?? after ?? '');
+    return isNegative ? -amount : amount;
+  };
+
+  return (cell: Cell | undefined): MinorUnits | null => {
+    if (cell === undefined) return null;
+    return typeof cell === 'string' ? readText(cell) : readNumber(cell.number);
+  };
+}
+
+/**
+ * An amount in XLSX is a binary float, of which Excel shows 15 digits: 1067.9799999999999 is 1067.98. An amount of which more than 15
+ * digits count is refused.
+ */
+function readNumber(number: string): MinorUnits | null {
+  const rounded = Number(number).toPrecision(EXCEL_DIGITS);
+  if (!/^-?\d+(\.\d+)?$/.test(rounded)) return null;
+  const amount = parseAmount(rounded.replace('-', ''), '.');
+  return amount !== null && rounded.startsWith('-') ? -amount : amount;
+}
+
+function withoutCurrency(text: string, currencies: readonly string[]): string {
+  if (/^[-+]?[\d.,]+$/.test(text)) return text;
+  const lower = text.toLowerCase();
+  for (const currency of currencies) {
+    if (lower.endsWith(currency)) return text.slice(0, -currency.length).trim();
+    if (lower.startsWith(currency)) return text.slice(currency.length).trim();
+  }
+  return text;
+}
+
+/** The date formats that a profile can name. One or two digits are read for DD and MM if something separates them. */
+export const DATE_FORMATS = [
+  'DD.MM.YYYY',
+  'DD.MM.YY',
+  'DD/MM/YYYY',
+  'DD/MM/YY',
+  'DD-MM-YYYY',
+  'DD-MM-YY',
+  'DD MMM YYYY',
+  'DD MMM YY',
+  'DD-MMM-YYYY',
+  'DDMMYYYY',
+  'MM/DD/YYYY',
+  'MM/DD/YY',
+  'MM-DD-YYYY',
+  'YYYY-MM-DD',
+  'YYYY/MM/DD',
+  'YYYY.MM.DD',
+  'YYYYMMDD',
+] as const;
+
+export type DateFormat = (typeof DATE_FORMATS)[number];
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const FIRST_YEAR = 1900;
+const LAST_YEAR = 2099;
+
+/** A time after the date, with or without a zone. It is cut off: the bank's day counts, and is not shifted. */
+const TIME =
+  /^[.,]?(?:[\sT-]+\d{1,2}[:.]\d{2}(?:[:.]\d{2}(?:[.,]\d+)?)?\s*(?:[AP]M|UTC|Z|[+-]\d{2}:?\d{2})?)?$/i;
+
+const MILLISECONDS_PER_DAY = 86_400_000;
+
+/**
+ * Creates a reader of dates.
+ * @returns YYYY-MM-DD; null if the cell is no date of these formats, or none from 1900 to 2099.
+ */
+export function createDateReader(formats: readonly DateFormat[]): (cell: Cell | undefined) => string | null {
+  const readers = formats.map(createTextReader);
+  const readText = rememberLast((text) =>
+    readers.reduce<string | null>((date, read) => date ?? read(text), null),
+  );
+  return (cell) =>
+    cell !== undefined && typeof cell !== 'string'
+      ? (readDayNumber(Number(cell.number), cell.epoch) ?? readText(textOf(cell)))
+      : readText(textOf(cell));
+}
+
+function createTextReader(format: DateFormat): (text: string) => string | null {
+  const [separator = ''] = /[^DMY]/.exec(format) ?? [];
+  const order = separator === '' ? (format.match(/D+|M+|Y+/g) ?? []) : format.split(separator);
+  const groups = order.map((part) => {
+    if (part === 'MMM') return '([A-Za-z]{3,9})';
+    if (part.startsWith('Y')) return `(\\d{${part.length}})`;
+    return separator === '' ? '(\\d{2})' : '(\\d{1,2})';
+  });
+  const pattern = new RegExp(`^${groups.join(separator === '.' ? '\\.' : separator)}(?!\\d)`);
+  const at = (letter: string) => 1 + order.findIndex((part) => part.startsWith(letter));
+  const [day, month, year] = [at('D'), at('M'), at('Y')];
+  return (text) => {
+    const match = pattern.exec(text);
+    if (match === null || !TIME.test(text.slice(match[0].length))) return null;
+    return toDate(readYear(match[year] ?? ''), readMonth(match[month] ?? ''), Number(match[day]));
+  };
+}
+
+/** Two digits are a year from 1980 to 2079. */
+function readYear(text: string): number {
+  const year = Number(text);
+  if (text.length !== 2) return year;
+  return year < 80 ? 2000 + year : 1900 + year;
+}
+
+const readMonth = (text: string): number =>
+  /^\d/.test(text) ? Number(text) : MONTHS.indexOf(text.slice(0, 3).toLowerCase()) + 1;
+
+function toDate(year: number, month: number, day: number): string | null {
+  const date = new Date(Date.UTC(year, month - 1, day));
+  const isReal = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  return isReal && year >= FIRST_YEAR && year <= LAST_YEAR ? date.toISOString().slice(0, 10) : null;
+}
+
+/**
+ * A date in XLSX is the number of days since 1899-12-30, or since 1904-01-01 (ECMA-376, part 1, section 18.17.4.1).
+ * @returns null if the number is no date from 1950 to 2099, such as 20260131.
+ */
+function readDayNumber(days: number, epoch: 1900 | 1904): string | null {
+  const start = epoch === 1900 ? Date.UTC(1899, 11, 30) : Date.UTC(1904, 0, 1);
+  const time = start + Math.floor(days) * MILLISECONDS_PER_DAY;
+  if (!(time >= Date.UTC(1950, 0, 1) && time < Date.UTC(LAST_YEAR + 1, 0, 1))) return null;
+  return new Date(time).toISOString().slice(0, 10);
+}

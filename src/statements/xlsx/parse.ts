@@ -1,0 +1,86 @@
+import { explainHeadings, MAX_ROWS_ABOVE, matchProfile } from '../profiles/headings.ts';
+import type { Profile } from '../profiles/profile.ts';
+import type { Row } from '../profiles/row.ts';
+import { createTableReader, type TableReader } from '../profiles/table.ts';
+import type { StatementEvent } from '../statement.ts';
+import { readSheet, readWorkbook } from './workbook.ts';
+import { openZip, XlsxError } from './zip.ts';
+
+const MIB = 1024 * 1024;
+
+/** The most bytes of an XLSX file, which is in memory while it is read. */
+export const MAX_XLSX_BYTES = 50 * MIB;
+
+/**
+ * Creates the parser of XLSX files. It reads the first sheet.
+ * @param profiles the one profile to use, or those of which one must fit: the sheet is only known once it is unpacked.
+ */
+export const createXlsxParser = (profiles: readonly Profile[]) =>
+  async function* parseXlsx(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<StatementEvent[]> {
+    let rows: AsyncGenerator<Row[]>;
+    try {
+      const zip = openZip(await readFile(bytes));
+      const workbook = await readWorkbook(zip);
+      await zip.checkPart(workbook.sheet);
+      rows = readSheet(zip.readPart(workbook.sheet), workbook);
+    } catch (error) {
+      yield [unreadable(messageOf(error))];
+      return;
+    }
+    const start: Row[] = [];
+    let table: TableReader | null = null;
+    let breakOff: string | undefined;
+    try {
+      for await (const batch of rows) {
+        if (table === null) start.push(...batch);
+        else yield table.read(batch);
+        if (table !== null || start.length < MAX_ROWS_ABOVE) continue;
+        table = chooseTable(start, profiles);
+        if (table === null) break;
+        yield table.read(start);
+      }
+    } catch (error) {
+      breakOff = messageOf(error);
+    }
+    if (table === null && start.length < MAX_ROWS_ABOVE) {
+      table = chooseTable(start, profiles);
+      if (table !== null) yield table.read(start);
+    }
+    yield table?.end(breakOff) ?? [
+      unreadable(breakOff ?? explainHeadings([{ delimiter: null, rows: start }], profiles)),
+    ];
+  };
+
+function chooseTable(start: readonly Row[], profiles: readonly Profile[]): TableReader | null {
+  const profile = profiles.length === 1 ? profiles[0] : matchProfile(start, profiles);
+  return profile === undefined || profile === null ? null : createTableReader(profile);
+}
+
+async function readFile(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of bytes) {
+    length += part.length;
+    if (length > MAX_XLSX_BYTES) throw new XlsxError(`the file has more than ${MAX_XLSX_BYTES / MIB} MiB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+const unreadable = (message: string): StatementEvent => ({ type: 'issue', line: 1, path: 'file', message });
+
+/** @throws what is not about the file, such as a connection that broke while it was read. */
+function messageOf(error: unknown): string {
+  if (error instanceof XlsxError) return error.message;
+  throw error;
+}
+
+/**
+ * Whether bytes begin an XLSX file: a zip whose first part is one of those that such files have.
+ * @param start the first 64 bytes or more.
+ */
+export function looksLikeXlsx(start: Uint8Array): boolean {
+  const isZip = start[0] === 0x50 && start[1] === 0x4b && start[2] === 3 && start[3] === 4;
+  const name = Buffer.from(start.subarray(30, 60)).toString('latin1');
+  return isZip && /^(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(name);
+}

@@ -1,0 +1,140 @@
+import type { DataSource } from 'typeorm';
+import { matchesFilter } from '../../deliveries/filters.ts';
+import { takeLeases } from '../../deliveries/lease.ts';
+import { recordResults } from '../../deliveries/record-results.ts';
+import { failedWithoutMovement } from '../../deliveries/run/attempt.ts';
+import type { Delivery } from '../../deliveries/run/types.ts';
+import { readStates, type WebhookState } from '../../deliveries/webhook-state.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import type { Steps } from '../retention/steps.ts';
+
+/**
+ * Ends the pending deliveries of an account that is being deleted. They fail for good, as if a delivery run had found that the
+ * movement is gone. Delivery runs do the same, but those of a paused webhook, or of one whose endpoint is down, may not come for days.
+ */
+
+/** Deliveries ended in one transaction. */
+const PAGE = 200;
+
+/** How often a lease is asked for, while a delivery run keeps it. After that, the deletion goes on later. */
+const MOST_REFUSALS = 200;
+
+/** What a page has found, and where the next one begins; null: there is none. */
+interface Page {
+  pending: Delivery[];
+  next: string | null;
+}
+
+type ReadPage = (sql: Sql, state: WebhookState, accountId: string, after: string) => Promise<Page>;
+
+/**
+ * Ends what a webhook has pending of an account. While it does so, it has the webhook's lease, so no delivery run sends or records.
+ * @returns false if a delivery run kept the lease, or the work was stopped: there may be more.
+ */
+export async function endPending(
+  database: DataSource,
+  steps: Steps,
+  { webhookId, accountId }: { webhookId: string; accountId: string },
+): Promise<boolean> {
+  for (const readPage of [readRetriesPage, readLogPage]) {
+    let after: string | null = '0';
+    let refusals = 0;
+    const isWhole = await steps.repeat(async () => {
+      const [state] = await readStates(database, [webhookId]);
+      if (state == null || state.status === 'deleted' || after === null) return false;
+      const { pending, next } = await readPage(database, state, accountId, after);
+      if (pending.length > 0 && !(await failAll(database, state, pending))) {
+        refusals += 1;
+        return refusals < MOST_REFUSALS;
+      }
+      after = next;
+      return after !== null;
+    });
+    if (!isWhole || refusals === MOST_REFUSALS) return false;
+  }
+  return true;
+}
+
+/** Records that deliveries have failed for good. @returns false if a delivery run has the lease, or has had it since the state was read. */
+async function failAll(
+  database: DataSource,
+  state: WebhookState,
+  pending: readonly Delivery[],
+): Promise<boolean> {
+  const { settings, customerId, sentThrough, highestRecordedId, lastToken, lastWrites } = state;
+  const [lease] = await takeLeases(database, [{ webhookId: settings.id, lastToken, lastWrites }]);
+  if (lease == null) return false;
+  const now = Date.now();
+  const highest = Math.max(highestRecordedId, ...pending.map(({ transactionId }) => transactionId));
+  await recordResults(database, [
+    {
+      lease,
+      customerId,
+      now,
+      record: {
+        results: pending.map((delivery) => failedWithoutMovement(delivery, now)),
+        cursor: { sentThrough, highestRecordedId: highest },
+        health: null,
+        rateWait: state.rateWait,
+        lastError: settings.last_error,
+        disable: null,
+        revision: settings.revision,
+        release: true,
+      },
+    },
+  ]);
+  return true;
+}
+
+/** Indexes: the primary keys. */
+const RETRIES = `
+  SELECT r.transaction_id AS id, r.attempts, r.failures, r.due_at, t.account_id
+  FROM retries r FORCE INDEX (PRIMARY) LEFT JOIN transactions t ON t.id = r.transaction_id
+  WHERE r.webhook_id = ? AND r.transaction_id > ? ORDER BY r.transaction_id LIMIT ${PAGE}`;
+
+const readRetriesPage: ReadPage = async (sql, { settings }, accountId, after) => {
+  const rows = await sql.query<
+    { id: string; attempts: number; failures: number; due_at: Date | null; account_id: string | null }[]
+  >(RETRIES, [settings.id, after]);
+  const own = rows.filter(({ account_id, due_at }) => account_id === accountId && due_at !== null);
+  return {
+    pending: own.map(({ id, attempts, failures }) => ({
+      transactionId: Number(id),
+      source: 'retries',
+      attempts,
+      failures,
+      movement: null,
+    })),
+    next: nextAfter(rows),
+  };
+};
+
+/** Indexes: transactions_account_page, and the primary key of deliveries. */
+const LOG = `
+  SELECT t.id, t.account_id, t.dc,
+    EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id) AS has_result
+  FROM transactions t FORCE INDEX (transactions_account_page)
+  WHERE t.account_id = ? AND t.id > ? AND t.id <= ? ORDER BY t.id LIMIT ${PAGE}`;
+
+const readLogPage: ReadPage = async (sql, state, accountId, after) => {
+  const rows = await sql.query<
+    { id: string; account_id: string; dc: 'Debit' | 'Credit'; has_result: number | string }[]
+  >(LOG, [state.settings.id, accountId, Math.max(Number(after), state.sentThrough), state.matchedThrough]);
+  const own = rows.filter((row) => {
+    const filter = state.filters.findLast(({ from }) => from < Number(row.id))?.filter ?? null;
+    return Number(row.has_result) === 0 && filter !== null && matchesFilter(filter, row);
+  });
+  return {
+    pending: own.map(({ id }) => ({
+      transactionId: Number(id),
+      source: 'log',
+      attempts: 0,
+      failures: 0,
+      movement: null,
+    })),
+    next: nextAfter(rows),
+  };
+};
+
+const nextAfter = (rows: readonly { id: string }[]): string | null =>
+  rows.length < PAGE ? null : (rows.at(-1)?.id ?? null);

@@ -1,0 +1,82 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
+import { deleteDeliveries } from './remove-deliveries.ts';
+import { deleteByIds, type Steps } from './steps.ts';
+
+/** Removes old operational events with their deliveries. */
+
+/** Index: customers_operator. */
+const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
+
+/** Those that may have been sent the events of these customers. Index: webhooks_customer. */
+const WEBHOOKS = `
+  SELECT id FROM webhooks FORCE INDEX (webhooks_customer) WHERE customer_id IN (?) AND event = 'OPERATIONAL' ORDER BY id`;
+
+/** Index: operational_events_created. */
+const READ = `
+  SELECT id, customer_id FROM operational_events FORCE INDEX (operational_events_created)
+  WHERE created_at < ? AND id > ? AND dispatched_at IS NOT NULL ORDER BY created_at, id LIMIT ?`;
+
+/** Redeliveries and new replays lock these rows too. */
+const LOCK = 'SELECT id FROM webhooks WHERE id IN (?) ORDER BY id FOR UPDATE';
+
+/** What a replay has still to reach stays, and there is seldom one. Index: replays_open. */
+const REPLAYING = `
+  SELECT 1 FROM replays FORCE INDEX (replays_open) WHERE webhook_id IN (?) AND finished_at IS NULL LIMIT 1`;
+
+/** Events with a delivery that is pending, or was attempted since. Indexes: the primary keys. */
+const NEEDED = `
+  SELECT transaction_id AS id FROM retries WHERE webhook_id IN (?) AND transaction_id IN (?) AND due_at IS NOT NULL
+  UNION
+  SELECT transaction_id FROM deliveries WHERE webhook_id IN (?) AND transaction_id IN (?) AND started_at >= ?`;
+
+const DELETE = 'DELETE FROM operational_events WHERE id IN (?)';
+
+/**
+ * Removes the events that were recorded before a moment, and what is recorded of their deliveries. An event with a pending delivery
+ * stays, such as one for a paused webhook. While a replay of such a webhook is open, nothing is removed.
+ * @returns how many events were removed.
+ */
+export async function removeEvents(database: DataSource, steps: Steps, before: Date): Promise<number> {
+  const operators = await database.query<{ id: string }[]>(OPERATOR);
+  let removed = 0;
+  let after = '0';
+  await steps.repeat(async (rows) => {
+    const found = await database.query<{ id: string; customer_id: string | null }[]>(READ, [
+      before,
+      after,
+      rows,
+    ]);
+    const ids = found.map(({ id }) => id);
+    const customers = [...operators.map(({ id }) => id), ...found.map(({ customer_id }) => customer_id)];
+    const webhooks =
+      ids.length === 0 ? [] : await database.query<{ id: string }[]>(WEBHOOKS, [[...new Set(customers)]]);
+    const webhookIds = webhooks.map(({ id }) => id);
+    if (ids.length > 0)
+      removed += await inTransaction(database, (sql) => removeSome(sql, webhookIds, ids, before));
+    after = ids.at(-1) ?? after;
+    return ids.length === rows;
+  });
+  return removed;
+}
+
+async function removeSome(
+  sql: Sql,
+  webhookIds: readonly string[],
+  ids: readonly string[],
+  before: Date,
+): Promise<number> {
+  const needed = new Set<string>();
+  if (webhookIds.length > 0) {
+    await sql.query(LOCK, [webhookIds]);
+    const replaying = await sql.query<unknown[]>(REPLAYING, [webhookIds]);
+    if (replaying.length > 0) return 0;
+    const rows = await sql.query<{ id: string }[]>(NEEDED, [webhookIds, ids, webhookIds, ids, before]);
+    for (const { id } of rows) needed.add(id);
+  }
+  const old = ids.filter((id) => !needed.has(id));
+  if (old.length === 0) return 0;
+  for (const webhookId of webhookIds) await deleteDeliveries(sql, webhookId, old);
+  await deleteByIds(sql, DELETE, [], old);
+  return old.length;
+}

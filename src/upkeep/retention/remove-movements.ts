@@ -1,0 +1,126 @@
+import type { DataSource } from 'typeorm';
+import { lockSegment, subtractFromSegment } from '../../movements/segments.ts';
+import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
+import { deleteByIds, type Steps } from './steps.ts';
+
+/** Removes old movements that no webhook needs any more. */
+
+/**
+ * The movements beyond the cursor of a webhook that still has some pending. As in a delivery run, a gap in which nothing matches is
+ * passed over. Index: webhooks_customer.
+ */
+const PENDING_AFTER = `
+  SELECT MIN(IF(c.sent_through >= b.previous_through, GREATEST(c.sent_through, b.matched_after), c.sent_through)) AS id
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+  WHERE w.customer_id = ? AND w.status <> 'deleted' AND b.matched_through > c.sent_through`;
+
+/** A delivery is shown with its movement, and may be sent again. Indexes: webhooks_customer, and the primary key. */
+const OLDEST_DELIVERY = `
+  SELECT MIN((SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
+    ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS id
+  FROM webhooks w WHERE w.customer_id = ?`;
+
+/** Index: transactions_customer_page, which has all of these columns. */
+const READ = `
+  SELECT id, date_issue FROM transactions FORCE INDEX (transactions_customer_page)
+  WHERE customer_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`;
+
+/**
+ * Imports compare `removals` with what they have read before. So a movement that was issued before this day is either stored now, or
+ * rejected: if it was stored before, it cannot be stored and sent a second time.
+ */
+const REFUSE_BEFORE = `
+  UPDATE import_locks SET removals = removals + 1, removed_before = ?
+  WHERE customer_id = ? AND (removed_before IS NULL OR removed_before < ?)`;
+
+/** What is old: the movements of a customer up to an id, if they were also issued before a day (YYYY-MM-DD). */
+interface OldMovements {
+  customerId: string;
+  through: bigint;
+  issuedBefore: string;
+}
+
+/**
+ * Removes old movements of a customer, up to the first one that a webhook has still to send, or that has a delivery.
+ * @returns how many were removed.
+ */
+export async function removeMovements(
+  database: DataSource,
+  steps: Steps,
+  { customerId, through, issuedBefore }: OldMovements,
+): Promise<number> {
+  const last = await lastRemovable(database, customerId, through);
+  let removed = 0;
+  let after = '0';
+  let refusing = false;
+  await steps.repeat(async (rows) => {
+    const values = [customerId, after, String(last), rows];
+    const found = await database.query<{ id: string; date_issue: string }[]>(READ, values);
+    const old = found.filter(({ date_issue }) => date_issue < issuedBefore).map(({ id }) => id);
+    after = found.at(-1)?.id ?? after;
+    if (old.length === 0) return found.length === rows;
+    if (!refusing) await refuseBefore(database, customerId, issuedBefore);
+    refusing = true;
+    const { deleted, through: end } = await inTransaction(database, (sql) =>
+      deleteMovements(sql, customerId, old),
+    );
+    removed += deleted;
+    if (end === old.at(-1)) return found.length === rows;
+    after = end;
+    return true;
+  });
+  return removed;
+}
+
+const refuseBefore = (database: DataSource, customerId: string, day: string): Promise<unknown> =>
+  inTransaction(database, (sql) => sql.query(REFUSE_BEFORE, [day, customerId, day]));
+
+async function lastRemovable(sql: Sql, customerId: string, through: bigint): Promise<bigint> {
+  const [pending] = await sql.query<{ id: string | null }[]>(PENDING_AFTER, [customerId]);
+  const [delivery] = await sql.query<{ id: string | null }[]>(OLDEST_DELIVERY, [customerId]);
+  const ends = [
+    through,
+    ...(pending?.id == null ? [] : [BigInt(pending.id)]),
+    ...(delivery?.id == null ? [] : [BigInt(delivery.id) - 1n]),
+  ];
+  return ends.reduce((least, end) => (end < least ? end : least));
+}
+
+/** Index of both: the primary key. */
+const STORED = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WHERE id IN (?)';
+const DELETE = 'DELETE FROM transactions WHERE id IN (?)';
+
+/** What became of movements that were to be deleted. */
+export interface MovementDeletion {
+  deleted: number;
+  /** All of them up to this id are gone. */
+  through: string;
+}
+
+/**
+ * Deletes movements of one segment, and keeps the counts of the segment right. Several processes may do so at the same time: each
+ * movement is subtracted once.
+ * @param sql a transaction.
+ * @param ids of movements of one customer, in their order; at least one. Those beyond the segment of the first are left.
+ */
+export async function deleteMovements(
+  sql: Sql,
+  customerId: string,
+  ids: readonly string[],
+): Promise<MovementDeletion> {
+  const [first] = ids;
+  if (first === undefined) throw new Error('there are no movements to delete');
+  const segment = await lockSegment(sql, customerId, first);
+  const part = segment === null ? ids : ids.filter((id) => BigInt(id) <= BigInt(segment));
+  const stored = await sql.query<{ id: string; account_id: string }[]>(STORED, [part]);
+  if (stored.length > 0) {
+    await deleteByIds(
+      sql,
+      DELETE,
+      [],
+      stored.map(({ id }) => id),
+    );
+    await subtractFromSegment(sql, { customerId, segment }, stored);
+  }
+  return { deleted: stored.length, through: part.at(-1) ?? first };
+}

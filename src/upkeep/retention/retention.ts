@@ -1,0 +1,174 @@
+import type { DataSource } from 'typeorm';
+import type { Retention } from '../../platform/config/config.ts';
+import type { RemovedKind, RetentionMetrics } from '../../platform/metrics.ts';
+import { removeAttempts, removeDeliveries } from './remove-deliveries.ts';
+import { removeEvents } from './remove-events.ts';
+import { removeImports } from './remove-imports.ts';
+import { removeMovements } from './remove-movements.ts';
+import { removeSources } from './remove-sources.ts';
+import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
+import { createAgeFinder, dateOf, daysBefore, readNow, type Steps } from './steps.ts';
+
+/** Removes what is older than the settings say. */
+
+/** How many of each were removed. `webhooks` and `sources` were deleted, and nothing of them is left. */
+export type Removed = Record<RemovedKind, number>;
+
+/** Counts what was removed. */
+type Count = (kind: RemovedKind, count: number) => void;
+
+/** Customers, or webhooks, read in one query. */
+const PAGE = 1_000;
+
+interface WebhookPage {
+  id: string;
+  customer_id: string;
+  status: string;
+  oldest_delivery: string | null;
+  oldest_attempt: string | null;
+  sent_through: string;
+  second_filter: string | null;
+  has_old_replays: number | string;
+}
+
+/**
+ * Reads one entry of an index for each of them, however many rows a webhook has. Indexes: the primary keys, and replays_open. The order of
+ * the join is fixed, because MySQL would read all cursors for each page, and sort them.
+ */
+const WEBHOOKS = `
+  SELECT w.id, w.customer_id, w.status, c.sent_through,
+    (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
+      ORDER BY d.webhook_id, d.transaction_id LIMIT 1) AS oldest_delivery,
+    (SELECT a.transaction_id FROM attempts a FORCE INDEX (PRIMARY) WHERE a.webhook_id = w.id
+      ORDER BY a.webhook_id, a.transaction_id, a.number LIMIT 1) AS oldest_attempt,
+    (SELECT f.from_id FROM webhook_filters f FORCE INDEX (PRIMARY) WHERE f.webhook_id = w.id
+      ORDER BY f.webhook_id, f.from_id LIMIT 1 OFFSET 1) AS second_filter,
+    EXISTS (SELECT 1 FROM replays p FORCE INDEX (replays_open) WHERE p.webhook_id = w.id AND p.finished_at < ?) AS has_old_replays
+  FROM webhooks w STRAIGHT_JOIN webhook_cursors c ON c.webhook_id = w.id WHERE w.id > ? ORDER BY w.id LIMIT ${PAGE}`;
+
+/** Index: transactions_customer_page, one entry for each customer. */
+const CUSTOMERS = `
+  SELECT l.customer_id AS id, (SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)
+    WHERE t.customer_id = l.customer_id ORDER BY t.customer_id, t.id LIMIT 1) AS oldest
+  FROM import_locks l WHERE l.customer_id > ? ORDER BY l.customer_id LIMIT ${PAGE}`;
+
+export interface RetentionRun {
+  database: DataSource;
+  retention: Retention;
+  steps: Steps;
+  metrics?: RetentionMetrics;
+  /** Default: the time of MySQL's clock. */
+  now?: Date;
+}
+
+/**
+ * Removes everything that is old, in small steps. It may be stopped at any time, and run in several processes at once: the next run
+ * removes what is left.
+ * @throws what MySQL throws.
+ */
+export async function removeOld(run: RetentionRun): Promise<Removed> {
+  const { database, steps, metrics } = run;
+  const now = run.now ?? (await readNow(database));
+  const removed: Removed = {
+    deliveries: 0,
+    attempts: 0,
+    imports: 0,
+    movements: 0,
+    replays: 0,
+    filters: 0,
+    webhooks: 0,
+    sources: 0,
+    events: 0,
+  };
+  const count: Count = (kind, number) => {
+    removed[kind] += number;
+    metrics?.removed(kind, number);
+  };
+  const { deliveries, attempts, imports, movements } = run.retention;
+  if (deliveries !== null) {
+    await removeOfDeliveries(database, steps, daysBefore(now, deliveries), count);
+    count('events', await removeEvents(database, steps, daysBefore(now, deliveries)));
+  }
+  if (attempts !== null) await removeOfAttempts(database, steps, daysBefore(now, attempts), count);
+  if (imports !== null) {
+    const before = daysBefore(now, imports);
+    count('imports', await removeImports(database, steps, before));
+    count('sources', await removeSources(database, steps, before));
+  }
+  if (movements !== null) await removeOfMovements(database, steps, daysBefore(now, movements), count);
+  return removed;
+}
+
+async function removeOfDeliveries(database: DataSource, steps: Steps, before: Date, count: Count) {
+  const newestBefore = createAgeFinder(database, before);
+  await forEachWebhook(database, steps, before, async (webhook) => {
+    const { id, customer_id, status, oldest_delivery, second_filter, has_old_replays } = webhook;
+    const through = await newestBefore(customer_id);
+    if (oldest_delivery !== null && BigInt(oldest_delivery) <= through) {
+      count('deliveries', await removeDeliveries(database, steps, { webhookId: id, through, before }));
+    }
+    if (Number(has_old_replays) === 1) count('replays', await removeReplays(database, steps, id, before));
+    if (second_filter !== null && BigInt(second_filter) <= through) {
+      const last = await lastUnfiltered(database, webhook, through);
+      count('filters', await removeFilters(database, steps, id, last));
+    }
+    if (status === 'deleted' && (await removeDeletedWebhook(database, id, through))) count('webhooks', 1);
+  });
+}
+
+/** Index: the primary key. */
+const OLDEST_DELIVERY = `
+  SELECT transaction_id AS id FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id = ?
+  ORDER BY webhook_id, transaction_id LIMIT 1`;
+
+/** What a webhook matched up to this id is not needed any more: the movements are sent, and their deliveries were removed. */
+async function lastUnfiltered(
+  database: DataSource,
+  { id, sent_through }: WebhookPage,
+  through: bigint,
+): Promise<bigint> {
+  const [oldest] = await database.query<{ id: string }[]>(OLDEST_DELIVERY, [id]);
+  const ends = [through, BigInt(sent_through), ...(oldest === undefined ? [] : [BigInt(oldest.id) - 1n])];
+  return ends.reduce((least, end) => (end < least ? end : least));
+}
+
+async function removeOfAttempts(database: DataSource, steps: Steps, before: Date, count: Count) {
+  const newestBefore = createAgeFinder(database, before);
+  await forEachWebhook(database, steps, before, async ({ id, customer_id, oldest_attempt }) => {
+    if (oldest_attempt === null) return;
+    const through = await newestBefore(customer_id);
+    if (BigInt(oldest_attempt) > through) return;
+    count('attempts', await removeAttempts(database, steps, { webhookId: id, through, before }));
+  });
+}
+
+async function removeOfMovements(database: DataSource, steps: Steps, before: Date, count: Count) {
+  const newestBefore = createAgeFinder(database, before);
+  let after = '0';
+  await steps.repeat(async () => {
+    const customers = await database.query<{ id: string; oldest: string | null }[]>(CUSTOMERS, [after]);
+    for (const { id: customerId, oldest } of customers) {
+      const through = await newestBefore(customerId);
+      if (oldest === null || BigInt(oldest) > through) continue;
+      const issuedBefore = dateOf(before);
+      count('movements', await removeMovements(database, steps, { customerId, through, issuedBefore }));
+    }
+    after = customers.at(-1)?.id ?? after;
+    return customers.length === PAGE;
+  });
+}
+
+async function forEachWebhook(
+  database: DataSource,
+  steps: Steps,
+  before: Date,
+  work: (webhook: WebhookPage) => Promise<void>,
+): Promise<void> {
+  let after = '0';
+  await steps.repeat(async () => {
+    const webhooks = await database.query<WebhookPage[]>(WEBHOOKS, [before, after]);
+    for (const webhook of webhooks) await work(webhook);
+    after = webhooks.at(-1)?.id ?? after;
+    return webhooks.length === PAGE;
+  });
+}

@@ -1,0 +1,93 @@
+import { type DataSource, In, MoreThan, Not } from 'typeorm';
+import type { Caller } from '../customers/caller.ts';
+import { type FilterRange, MOST_RANGES, readFilterRanges } from '../deliveries/filters.ts';
+import { Webhook } from '../platform/database/entities/webhook.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import { notFound } from '../platform/problems/problem.ts';
+
+/** What a caller may see: its customer's webhooks. A key limited to accounts sees those of its accounts, and not those for all. */
+const visible = ({ customerId, accountIds }: Caller) => ({
+  customerId,
+  status: Not('deleted' as const),
+  ...(accountIds === 'all' ? {} : { accountId: In([...accountIds]) }),
+});
+
+/** Index: webhooks_customer. */
+export function findWebhooks(
+  database: DataSource,
+  caller: Caller,
+  { after, limit }: { after: string; limit: number },
+): Promise<Webhook[]> {
+  return database
+    .getRepository(Webhook)
+    .find({ where: { ...visible(caller), id: MoreThan(after) }, order: { id: 'ASC' }, take: limit });
+}
+
+/** @throws {Problem} 404. */
+export async function findWebhook(database: DataSource, caller: Caller, id: string): Promise<Webhook> {
+  const webhook = await database.getRepository(Webhook).findOneBy({ ...visible(caller), id });
+  if (webhook === null) throw notFound('webhook');
+  return webhook;
+}
+
+/** With more pending retries than this, their movements are not checked one by one. */
+const MOST_RETRIES = 1_000;
+
+/** Indexes: the primary keys. */
+const PROGRESS = `
+  SELECT c.sent_through, b.matched_through
+  FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id = ?`;
+
+/** Index: retries_due. */
+const RETRIES = `
+  SELECT transaction_id FROM retries FORCE INDEX (retries_due)
+  WHERE webhook_id = ? AND due_at IS NOT NULL LIMIT ${MOST_RETRIES + 1}`;
+
+const OF_OTHERS = 'SELECT id FROM transactions WHERE id IN (?) AND account_id NOT IN (?) LIMIT 1';
+
+/** Index: replays_open. */
+const REPLAYS = `
+  SELECT position, until_id, account_ids FROM replays FORCE INDEX (replays_open)
+  WHERE webhook_id = ? AND finished_at IS NULL`;
+
+/**
+ * Whether a webhook may have pending movements of other accounts, which it matched before. When in doubt, true.
+ * @param accountIds the accounts that the caller may see; not empty.
+ */
+export async function mayHavePendingOfOtherAccounts(
+  sql: Sql,
+  webhookId: string,
+  accountIds: readonly string[],
+): Promise<boolean> {
+  const [progress] = await sql.query<{ sent_through: string; matched_through: string }[]>(PROGRESS, [
+    webhookId,
+  ]);
+  if (progress === undefined) return false;
+  const { sent_through, matched_through } = progress;
+  const isForeign = ({ filter }: FilterRange) =>
+    filter !== null && (filter.accountId === null || !accountIds.includes(filter.accountId));
+  const foreignWithin = async (after: string, through: string): Promise<boolean> => {
+    if (BigInt(through) <= BigInt(after)) return false;
+    const ranges = await readFilterRanges(sql, webhookId, { after, through });
+    return ranges.length === MOST_RANGES || ranges.some(isForeign);
+  };
+  if (await foreignWithin(sent_through, matched_through)) return true;
+
+  const retries = await sql.query<{ transaction_id: string }[]>(RETRIES, [webhookId]);
+  if (retries.length > MOST_RETRIES) return foreignWithin('0', matched_through);
+  if (retries.length > 0) {
+    const ids = retries.map(({ transaction_id }) => transaction_id);
+    const others = await sql.query<unknown[]>(OF_OTHERS, [ids, accountIds]);
+    if (others.length > 0) return true;
+  }
+
+  const replays = await sql.query<{ position: string; until_id: string; account_ids: string | null }[]>(
+    REPLAYS,
+    [webhookId],
+  );
+  for (const { position, until_id, account_ids } of replays) {
+    if (account_ids?.split(',').every((id) => accountIds.includes(id))) continue;
+    if (await foreignWithin(position, until_id)) return true;
+  }
+  return false;
+}

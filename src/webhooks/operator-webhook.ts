@@ -1,0 +1,141 @@
+import pRetry from 'p-retry';
+import { byOperator, recordChange } from '../customers/audit.ts';
+import { addCustomer } from '../customers/customers.ts';
+import { lockImports } from '../deliveries/filters.ts';
+import type { OpsWebhook } from '../platform/config/ops-webhook.ts';
+import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
+import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { addWebhook, changeColumns, markDeleted, replaceSecret, wakeChangedWebhook } from './save-webhook.ts';
+
+/**
+ * Keeps the webhook of OPS_WEBHOOK_URL as the configuration says. It belongs to a customer that stands for the operator, so that it is
+ * sent, retried and shown like every other webhook. The OPERATIONAL webhooks of this customer get the events of all customers.
+ */
+
+/** The title says which of the operator's webhooks the configuration decides about. */
+const TITLE = 'OPS_WEBHOOK_URL';
+
+const OPERATOR_NAME = 'Operator';
+
+/** Index: customers_operator. */
+const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
+
+/** Index: webhooks_customer. */
+const WEBHOOK = `
+  SELECT id, endpoint, status, secret FROM webhooks
+  WHERE customer_id = ? AND title = ? AND event = 'OPERATIONAL' AND status <> 'deleted' ORDER BY id LIMIT 1`;
+
+interface StoredWebhook {
+  id: string;
+  endpoint: string;
+  status: 'active' | 'paused' | 'disabled';
+  secret: string;
+}
+
+const ER_DUP_ENTRY = 1062;
+
+/**
+ * Creates, changes or deletes the operator's webhook, and records that in the audit log. Several processes may do so at the same time. A
+ * webhook that was disabled because its endpoint failed becomes active again, since somebody has just started the service; one that was
+ * paused stays paused.
+ */
+export async function setOperatorWebhook(runtime: Runtime): Promise<void> {
+  const { database, secrets, config } = runtime;
+  // Another process may be creating the operator's customer.
+  const changedId = await pRetry(
+    () => inTransaction(database, (sql) => setWebhook(sql, secrets, config.opsWebhook)),
+    {
+      retries: 3,
+      minTimeout: 50,
+      shouldRetry: ({ error }) => 'errno' in error && error.errno === ER_DUP_ENTRY,
+    },
+  );
+  if (changedId !== null) await wakeChangedWebhook(runtime, changedId);
+}
+
+/** @returns the webhook that has existed before and was changed; null: there is none. */
+async function setWebhook(
+  sql: Sql,
+  secrets: SecretBox,
+  wanted: OpsWebhook | undefined,
+): Promise<string | null> {
+  const [operator] = await sql.query<{ id: string }[]>(OPERATOR);
+  if (operator === undefined && wanted === undefined) return null;
+  const customerId = operator?.id ?? (await addOperator(sql, secrets));
+  // Other processes wait here, and then find what this one has done.
+  await lockImports(sql, customerId);
+  const [webhook] = await sql.query<StoredWebhook[]>(WEBHOOK, [customerId, TITLE]);
+  if (webhook === undefined) {
+    if (wanted !== undefined) await add(sql, secrets, customerId, wanted);
+    return null;
+  }
+  const { id } = webhook;
+  if (wanted === undefined) {
+    await markDeleted(sql, { id, customerId }, () => record(sql, customerId, 'delete', `webhook ${id}`));
+    return id;
+  }
+  return (await adjust(sql, secrets, { customerId, webhook, wanted })) ? id : null;
+}
+
+const record = (sql: Sql, customerId: string, action: string, subject: string, detail = '') =>
+  recordChange(sql, byOperator({ source: 'configuration', name: TITLE }, customerId), {
+    action,
+    subject,
+    detail,
+  });
+
+async function addOperator(sql: Sql, secrets: SecretBox): Promise<string> {
+  const { id } = await addCustomer(sql, secrets, { name: OPERATOR_NAME, isOperator: true });
+  await record(sql, id, 'create', `customer ${id}`, OPERATOR_NAME);
+  return id;
+}
+
+async function add(sql: Sql, secrets: SecretBox, customerId: string, wanted: OpsWebhook): Promise<void> {
+  const endpoint = new URL(wanted.url);
+  await addWebhook(sql, {
+    customerId,
+    event: 'OPERATIONAL',
+    accountId: null,
+    columns: {
+      title: TITLE,
+      endpoint: endpoint.href,
+      encoding: 'json',
+      hash_encoding: 'hex',
+      max_in_flight: 16,
+    },
+    seal: (id) => ({ secret: secrets.seal(wanted.secret, SEALED.webhookSecret(id)), headers: null }),
+    record: (own, id) =>
+      record(own, customerId, 'create', `webhook ${id}`, `OPERATIONAL to ${endpoint.host}`),
+  });
+}
+
+/** @returns whether anything had to be changed. */
+async function adjust(
+  sql: Sql,
+  secrets: SecretBox,
+  { customerId, webhook, wanted }: { customerId: string; webhook: StoredWebhook; wanted: OpsWebhook },
+): Promise<boolean> {
+  const { id, endpoint, status, secret } = webhook;
+  const url = new URL(wanted.url).href;
+  const columns = {
+    ...(endpoint === url ? {} : { endpoint: url }),
+    ...(status === 'disabled' ? { status: 'active', status_reason: null } : {}),
+  };
+  const isChanged = Object.keys(columns).length > 0;
+  if (isChanged) {
+    const detail = [
+      ...(status === 'disabled' ? ['status: active'] : []),
+      ...(endpoint === url ? [] : ['endpoint']),
+    ];
+    await changeColumns(sql, { id, customerId, columns }, () =>
+      record(sql, customerId, 'change', `webhook ${id}`, detail.join(', ')),
+    );
+  }
+  const isRotated = secrets.open(secret, SEALED.webhookSecret(id)) !== wanted.secret;
+  if (isRotated) {
+    await replaceSecret(sql, id, secrets.seal(wanted.secret, SEALED.webhookSecret(id)));
+    await record(sql, customerId, 'rotate secret', `webhook ${id}`);
+  }
+  return isChanged || isRotated;
+}

@@ -1,0 +1,204 @@
+import type { DataSource } from 'typeorm';
+import { createProgress, type Filter, lockImports, setFilter } from '../deliveries/filters.ts';
+import { lockCursor } from '../deliveries/redelivery.ts';
+import { wakeWebhooks } from '../deliveries/wake.ts';
+import { resetHealth } from '../deliveries/webhook-status.ts';
+import type { Webhook } from '../platform/database/entities/webhook.ts';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import type { Runtime } from '../platform/runtime.ts';
+
+/** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
+export type WebhookColumns = Record<string, unknown>;
+
+const INSERT = (columns: readonly string[]) => `
+  INSERT INTO webhooks (customer_id, event, account_id, secret, ${columns.join(', ')})
+  VALUES (?, ?, ?, '', ${columns.map(() => '?').join(', ')})`;
+
+const SEAL = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
+
+export interface NewWebhookRow {
+  customerId: string;
+  event: Webhook['event'];
+  /** null: all. */
+  accountId: string | null;
+  columns: WebhookColumns;
+  /** Returns the sealed columns. They are bound to the row, whose id is known only after the INSERT. */
+  seal: (webhookId: string) => { secret: string; headers: string | null };
+  /** Runs in the same transaction. */
+  record?: (sql: Sql, webhookId: string) => Promise<void>;
+}
+
+/** `insertWebhook` in the caller's transaction. */
+export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> {
+  const { customerId, event, accountId, columns, seal, record } = row;
+  // Imports take this lock before they lock accounts, and the row of a webhook refers to an account.
+  await lockImports(sql, customerId);
+  const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [
+    customerId,
+    event,
+    accountId,
+    ...Object.values(columns),
+  ]);
+  const id = String(insertId);
+  const { secret, headers } = seal(id);
+  await sql.query(SEAL, [secret, headers, id]);
+  await createProgress(sql, { id, customerId }, filterOf({ event, account_id: accountId, status: 'active' }));
+  await record?.(sql, id);
+  return id;
+}
+
+/**
+ * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
+ * @returns its id.
+ */
+export const insertWebhook = (database: DataSource, row: NewWebhookRow): Promise<string> =>
+  inTransaction(database, (sql) => addWebhook(sql, row));
+
+interface StoredWebhook {
+  event: Webhook['event'];
+  account_id: string | null;
+  status: 'active' | 'paused' | 'disabled';
+  revision: number;
+}
+
+const READ = `
+  SELECT event, account_id, status, revision FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+
+/** An active delivery run ends when it sees another revision, and the settings are read again. */
+const UPDATE = (columns: readonly string[]) => `
+  UPDATE webhooks SET ${columns.map((column) => `${column} = ?`).join(', ')}, revision = ? WHERE id = ?`;
+
+/** Columns that decide which movements a webhook matches. Imports are locked before they change. */
+const FILTERING = ['event', 'account_id', 'status'];
+
+/** Columns whose change leads to another place, about which the health so far says nothing. */
+const REDIRECTING = ['endpoint', 'headers'];
+
+export interface WebhookUpdate {
+  id: string;
+  customerId: string;
+  columns: WebhookColumns;
+}
+
+/**
+ * Changes a webhook. Event, account and status decide about movements stored from then on: a paused webhook keeps matching, and a
+ * disabled one that becomes active matches again. The endpoint's health is reset when the webhook becomes active, or gets another
+ * endpoint or headers.
+ * @param check throws when the change is not allowed. It runs while the webhook is locked.
+ * @returns false when the webhook does not exist any more.
+ */
+export const updateWebhook = (
+  database: DataSource,
+  change: WebhookUpdate,
+  check: (sql: Sql) => Promise<void>,
+): Promise<boolean> => inTransaction(database, (sql) => changeColumns(sql, change, check));
+
+/** `updateWebhook` in the caller's transaction. */
+export async function changeColumns(
+  sql: Sql,
+  { id, customerId, columns }: WebhookUpdate,
+  check: (sql: Sql) => Promise<void>,
+): Promise<boolean> {
+  const names = Object.keys(columns);
+  if (names.some((name) => FILTERING.includes(name))) await lockImports(sql, customerId);
+  const [webhook] = await sql.query<StoredWebhook[]>(READ, [id]);
+  if (webhook === undefined) return false;
+  await check(sql);
+  const changed: StoredWebhook = { ...webhook, ...columns, revision: webhook.revision + 1 };
+  if (!sameFilter(filterOf(webhook), filterOf(changed)))
+    await setFilter(sql, { id, customerId }, filterOf(changed));
+  await sql.query(UPDATE(names), [...Object.values(columns), changed.revision, id]);
+  if (columns.status === 'active' || names.some((name) => REDIRECTING.includes(name)))
+    await resetHealth(sql, id, changed.revision);
+  return true;
+}
+
+/** Which movements a webhook matches; null: none. */
+const filterOf = ({
+  event,
+  account_id,
+  status,
+}: Pick<StoredWebhook, 'event' | 'account_id' | 'status'>): Filter | null =>
+  status === 'disabled' || event === 'OPERATIONAL' ? null : { event, accountId: account_id };
+
+const sameFilter = (one: Filter | null, other: Filter | null): boolean =>
+  one?.event === other?.event && one?.accountId === other?.accountId;
+
+const DELETE = `
+  UPDATE webhooks SET status = 'deleted', revision = revision + 1 WHERE id = ? AND status <> 'deleted'`;
+
+/**
+ * Deletes a webhook, however much is pending. It matches nothing any more, and no delivery run sends for it. Its log stays.
+ * @param record runs in the same transaction, if the webhook is deleted.
+ * @returns false when it was deleted before.
+ */
+export const deleteWebhook = (
+  database: DataSource,
+  webhook: { id: string; customerId: string },
+  record: (sql: Sql) => Promise<void>,
+): Promise<boolean> => inTransaction(database, (sql) => markDeleted(sql, webhook, record));
+
+/** `deleteWebhook` in the caller's transaction. */
+export async function markDeleted(
+  sql: Sql,
+  webhook: { id: string; customerId: string },
+  record: (sql: Sql) => Promise<void>,
+): Promise<boolean> {
+  await lockImports(sql, webhook.customerId);
+  const { affectedRows } = await sql.query<WriteResult>(DELETE, [webhook.id]);
+  if (affectedRows === 0) return false;
+  await setFilter(sql, webhook, null);
+  await record(sql);
+  return true;
+}
+
+/** MySQL assigns from left to right, so the old secret is kept before the new one replaces it. */
+const ROTATE = `
+  UPDATE webhooks SET previous_secret = secret, previous_secret_until = NOW(6) + INTERVAL 24 HOUR, secret = ?,
+    revision = revision + 1
+  WHERE id = ? AND status <> 'deleted'`;
+
+/**
+ * Replaces a webhook's secret. Both the new and the old one sign for 24 h.
+ * @returns false when there is no such webhook any more.
+ */
+export async function replaceSecret(sql: Sql, id: string, sealedSecret: string): Promise<boolean> {
+  const { affectedRows } = await sql.query<WriteResult>(ROTATE, [sealedSecret, id]);
+  return affectedRows > 0;
+}
+
+/**
+ * Wakes a webhook that has changed, or that has deliveries due again. If Redis or MySQL is unreachable, that is only logged: the
+ * reconciler finds what is due within 10 s.
+ */
+export async function wakeChangedWebhook(runtime: Runtime, webhookId: string): Promise<void> {
+  await wakeWebhooks(runtime, [webhookId], { reread: true }).catch((err: unknown) =>
+    runtime.log.warn({ err, webhookId }, 'webhook not woken yet'),
+  );
+}
+
+/** Index of both: the primary key, and retries_due. */
+const END_OPENING = `
+  UPDATE webhook_cursors SET circuit_open_until = NOW(6) WHERE webhook_id = ? AND circuit_open_until > NOW(6)`;
+
+/** Without a delivery that is due, there would be nothing to probe with. */
+const BRING_FORWARD = `
+  UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND due_at > NOW(6) ORDER BY due_at LIMIT 1`;
+
+/**
+ * Makes an open circuit half-open now, and the next retry due, so that the webhook's next run sends one probe. The circuit decides
+ * as usual what follows. The caller wakes the webhook.
+ * @param record runs in the same transaction.
+ */
+export function probeNow(
+  database: DataSource,
+  webhookId: string,
+  record: (sql: Sql) => Promise<void>,
+): Promise<void> {
+  return inTransaction(database, async (sql) => {
+    await lockCursor(sql, webhookId);
+    await sql.query(END_OPENING, [webhookId]);
+    await sql.query(BRING_FORWARD, [webhookId]);
+    await record(sql);
+  });
+}

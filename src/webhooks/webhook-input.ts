@@ -1,0 +1,146 @@
+import * as v from 'valibot';
+import { HTTP_URL } from '../platform/addresses/http-url.ts';
+import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../platform/database/entities/webhook.ts';
+import { documented, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
+
+const MAX_HEADERS = 10;
+
+/**
+ * Headers that Ledgerbell sets, or that belong to one connection and not to the message (RFC 9110, section 7.6.1). `host` and
+ * `content-*` would contradict what is sent.
+ */
+const REFUSED_HEADERS = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'expect',
+  'user-agent',
+  'traceparent',
+  'tracestate',
+];
+const REFUSED_PREFIXES = ['webhook-', 'ledgerbell-', 'content-'];
+
+/** v.record drops these names, which JavaScript's own objects have. */
+const DROPPED_NAMES = ['__proto__', 'constructor', 'prototype'];
+
+/** A regular expression for a text in upper or lower case, without a flag, which JSON Schema does not have. */
+const inAnyCase = (text: string) =>
+  text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+
+const REFUSED_NAME = new RegExp(
+  `^(?:${[...REFUSED_HEADERS.map(inAnyCase), ...DROPPED_NAMES].join('|')})$|^(?:${REFUSED_PREFIXES.map(inAnyCase).join('|')})`,
+);
+
+/** A field-name is a token, a field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
+const HeaderName = v.pipe(
+  v.string(),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must have names of letters, digits and hyphens'),
+  v.check(
+    (name) => !REFUSED_NAME.test(name),
+    'must not set webhook-*, ledgerbell-*, content-*, host, user-agent, traceparent, tracestate or a header of the connection',
+  ),
+  documented({ not: { pattern: REFUSED_NAME.source } }),
+);
+const HeaderValue = v.pipe(
+  v.string('must have values that are strings'),
+  v.regex(
+    /^(?:[\x21-\x7e](?:[\t\x20-\x7e]{0,998}[\x21-\x7e])?)?$/,
+    'must have values of at most 1,000 visible ASCII characters',
+  ),
+);
+
+/** v.record also accepts an array. */
+const NothingDropped = v.pipe(
+  v.custom<object>(
+    (value) => !Array.isArray(value) && !DROPPED_NAMES.some((name) => Object.hasOwn(Object(value), name)),
+    `must be an object of header names and values, without the names ${DROPPED_NAMES.join(', ')}`,
+  ),
+  documented({ type: 'object' }),
+);
+
+const Headers = v.pipe(
+  v.intersect([
+    v.record(HeaderName, HeaderValue, 'must be an object of header names and values'),
+    NothingDropped,
+  ]),
+  v.check(
+    (headers) => Object.keys(headers).length <= MAX_HEADERS,
+    `must have at most ${MAX_HEADERS} headers`,
+  ),
+  // Header names are case-insensitive (RFC 9110, section 5.1).
+  v.check((headers) => {
+    const names = Object.keys(headers).map((name) => name.toLowerCase());
+    return new Set(names).size === names.length;
+  }, 'must name each header once'),
+  documented({ maxProperties: MAX_HEADERS }),
+);
+
+const wholeNumber = (least: number, most: number) => {
+  const rule = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
+};
+
+const ENDPOINT_RULE =
+  'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
+
+/** An empty text counts as null, so that there is one way to store that there is no description. */
+const Description = v.nullable(
+  v.pipe(
+    v.string('must be a string or null'),
+    ...maxCharacters(500),
+    wellFormed,
+    v.transform((text) => text.trim() || null),
+  ),
+);
+
+/** A field that is stored as it is has the name of its column in `webhooks`. */
+const fields = {
+  title: Title,
+  description: Description,
+  endpoint: v.pipe(
+    v.string(ENDPOINT_RULE),
+    ...maxCharacters(2_048),
+    v.regex(HTTP_URL, ENDPOINT_RULE),
+    v.check((text) => URL.canParse(text), ENDPOINT_RULE),
+    documented({ examples: ['https://example.com/ledgerbell'] }),
+  ),
+  event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
+  account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
+  encoding: v.picklist(ENCODINGS, 'must be "json" or "form"'),
+  hash_encoding: v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'),
+  ordered: v.boolean('must be true or false'),
+  rate_limit: v.nullable(wholeNumber(1, 10_000)),
+  max_in_flight: wholeNumber(1, 64),
+  headers: Headers,
+};
+
+/** The body of POST /v1/webhooks. The endpoint's address is checked separately, since that may ask DNS. */
+export const NewWebhook = v.strictObject({
+  ...fields,
+  description: v.optional(fields.description, null),
+  encoding: v.optional(fields.encoding),
+  hash_encoding: v.optional(fields.hash_encoding, 'hex'),
+  ordered: v.optional(fields.ordered, false),
+  rate_limit: v.optional(fields.rate_limit, null),
+  max_in_flight: v.optional(fields.max_in_flight, 16),
+  headers: v.optional(fields.headers, {}),
+});
+
+/** The body of PATCH /v1/webhooks/:id: any of these fields, without defaults. */
+export const WebhookChange = v.pipe(
+  v.strictObject({
+    ...v.partial(v.object(fields)).entries,
+    status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
+  }),
+  v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
+  documented({ minProperties: 1 }),
+);
+
+export type WebhookChange = v.InferOutput<typeof WebhookChange>;

@@ -1,0 +1,176 @@
+import * as v from 'valibot';
+import { HTTP_URL } from '../platform/addresses/http-url.ts';
+import {
+  ENCODINGS,
+  HASH_ENCODINGS,
+  WEBHOOK_EVENTS,
+  type Webhook,
+} from '../platform/database/entities/webhook.ts';
+import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
+
+/**
+ * SQL for a webhook's number of pending deliveries, with `webhook_backlogs` as `b` and `webhook_cursors` as `c`. It is a
+ * difference of counters, so it costs the same however large the backlog is.
+ */
+export const PENDING = 'GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0)';
+
+const Health = v.object({
+  circuit: v.pipe(
+    v.picklist(['closed', 'open', 'half_open']),
+    v.description(
+      'open: nothing is sent until open_until. half_open: a single POST checks whether the endpoint has recovered.',
+    ),
+  ),
+  open_until: v.nullable(Timestamp),
+  consecutive_failures: Count,
+  failing_since: v.nullable(Timestamp),
+  last_error: v.pipe(
+    v.nullable(v.string()),
+    v.description('What went wrong at the last attempt; null when it succeeded.'),
+  ),
+});
+
+/** A webhook as the API shows it. */
+export const WebhookView = v.object({
+  id: IdView,
+  title: v.string(),
+  description: v.pipe(v.nullable(v.string()), v.description('What its owner has noted about it.')),
+  endpoint: v.pipe(v.string(), v.regex(HTTP_URL)),
+  event: v.picklist(WEBHOOK_EVENTS),
+  account: v.pipe(v.union([v.literal('all'), IdView]), v.description('"all", or the id of an account')),
+  status: v.picklist(['active', 'paused', 'disabled']),
+  status_reason: v.nullable(v.string()),
+  secret: v.pipe(
+    v.optional(v.string()),
+    v.description('Shown only when the webhook is created or the secret is replaced.'),
+  ),
+  encoding: v.picklist(ENCODINGS),
+  hash_encoding: v.picklist(HASH_ENCODINGS),
+  ordered: v.boolean(),
+  rate_limit: v.nullable(Count),
+  max_in_flight: Count,
+  header_names: v.pipe(
+    v.array(v.string()),
+    v.description('The names of the custom headers. Their values are not shown.'),
+  ),
+  health: Health,
+  deliveries: v.object({ pending: Count, delivered: Count, failed: Count }),
+  created_at: Timestamp,
+});
+
+export type WebhookView = v.InferOutput<typeof WebhookView>;
+
+/** Webhooks with how they stand now, in their order. */
+export async function viewWebhooks(
+  { database, secrets }: Pick<Runtime, 'database' | 'secrets'>,
+  webhooks: readonly Webhook[],
+): Promise<WebhookView[]> {
+  const standings = await readStandings(
+    database,
+    secrets,
+    webhooks.map(({ id }) => id),
+  );
+  return webhooks.flatMap((webhook) => {
+    const standing = standings.get(webhook.id);
+    return standing === undefined ? [] : [view(webhook, standing)];
+  });
+}
+
+/** @param secret shown in this answer only. */
+export async function viewWebhook(
+  runtime: Pick<Runtime, 'database' | 'secrets'>,
+  webhook: Webhook,
+  secret?: string,
+): Promise<WebhookView> {
+  const [only] = await viewWebhooks(runtime, [webhook]);
+  if (only === undefined) throw new Error(`webhook ${webhook.id} has no cursor`);
+  return secret === undefined ? only : { ...only, secret };
+}
+
+const view = (webhook: Webhook, { headerNames, health, deliveries }: Standing): WebhookView => ({
+  id: Number(webhook.id),
+  title: webhook.title,
+  description: webhook.description,
+  endpoint: webhook.endpoint,
+  event: webhook.event,
+  account: webhook.accountId === null ? 'all' : Number(webhook.accountId),
+  // A deleted webhook is never shown.
+  status: webhook.status as WebhookView['status'],
+  status_reason: webhook.statusReason,
+  encoding: webhook.encoding,
+  hash_encoding: webhook.hashEncoding,
+  ordered: webhook.ordered,
+  rate_limit: webhook.rateLimit,
+  max_in_flight: webhook.maxInFlight,
+  header_names: headerNames,
+  health,
+  deliveries,
+  created_at: webhook.createdAt.toISOString(),
+});
+
+/** How a webhook stands: its endpoint's health and its deliveries, by number. */
+export interface Standing {
+  headerNames: string[];
+  health: {
+    circuit: 'closed' | 'open' | 'half_open';
+    open_until: string | null;
+    consecutive_failures: number;
+    failing_since: string | null;
+    last_error: string | null;
+  };
+  deliveries: { pending: number; delivered: number; failed: number };
+}
+
+/** Indexes: the primary keys. */
+const READ = `
+  SELECT w.id, w.headers, c.consecutive_failures, c.failing_since, c.last_error, c.circuit_openings,
+    IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL) AS open_until, c.delivered_count, c.failed_count,
+    ${PENDING} AS pending
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+  WHERE w.id IN (?)`;
+
+interface Row {
+  id: string;
+  headers: string | null;
+  consecutive_failures: number;
+  failing_since: Date | null;
+  last_error: string | null;
+  circuit_openings: number;
+  open_until: Date | null;
+  delivered_count: string;
+  failed_count: string;
+  pending: string;
+}
+
+/** @returns each webhook's standing by its id. */
+export async function readStandings(
+  sql: Sql,
+  secrets: SecretBox,
+  webhookIds: readonly string[],
+): Promise<Map<string, Standing>> {
+  if (webhookIds.length === 0) return new Map();
+  const rows = await sql.query<Row[]>(READ, [webhookIds]);
+  return new Map(rows.map((row) => [row.id, toStanding(row, secrets)]));
+}
+
+const toStanding = (row: Row, secrets: SecretBox): Standing => ({
+  headerNames:
+    row.headers === null
+      ? []
+      : Object.keys(JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id))) as object),
+  health: {
+    circuit: row.open_until !== null ? 'open' : row.circuit_openings > 0 ? 'half_open' : 'closed',
+    open_until: row.open_until?.toISOString() ?? null,
+    consecutive_failures: row.consecutive_failures,
+    failing_since: row.failing_since?.toISOString() ?? null,
+    last_error: row.last_error,
+  },
+  deliveries: {
+    pending: Number(row.pending),
+    delivered: Number(row.delivered_count),
+    failed: Number(row.failed_count),
+  },
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { createCallerCache } from '../../src/api/middleware/authentication.ts';
+import type { Caller } from '../../src/customers/caller.ts';
+import { createApiKey } from '../../src/customers/keys.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const SECOND = 1_000;
+
+/** A cache with a clock that the test moves, and how often it asked who it is. */
+function makeCache() {
+  const time = { now: 0 };
+  const cache = createCallerCache(() => time.now);
+  let reads = 0;
+  const caller = (apiKeyId: string): Caller => ({
+    customerId: '1',
+    apiKeyId,
+    accountIds: 'all',
+    scopes: ['read'],
+  });
+  return {
+    cache,
+    time,
+    caller,
+    reads: () => reads,
+    find: (key: string, found: Caller | null = caller(key)) =>
+      cache.find(Buffer.from(key), async () => {
+        reads += 1;
+        return found;
+      }),
+  };
+}
+
+describe('the callers that a process keeps', () => {
+  it('are read once a second', async () => {
+    const { find, time, reads, caller } = makeCache();
+    for (const now of [0, 1, SECOND - 1]) {
+      time.now = now;
+      expect(await find('a')).toEqual(caller('a'));
+      expect(reads()).toBe(1);
+    }
+    time.now = SECOND;
+    await find('a');
+    expect(reads()).toBe(2);
+  });
+
+  it('are kept from when reading began: a key that is deleted during it works for no longer than a second', async () => {
+    const { cache, time, caller, find, reads } = makeCache();
+    await cache.find(Buffer.from('a'), async () => {
+      time.now = 400;
+      return caller('a');
+    });
+    time.now = SECOND;
+    expect(await find('a', null)).toBeNull();
+    expect(reads()).toBe(1);
+  });
+
+  it('are forgotten with their key, and those of other keys are not', async () => {
+    const { find, cache, reads, caller } = makeCache();
+    await find('a');
+    await find('b');
+    cache.forget('a');
+    expect(await find('a', null)).toBeNull();
+    expect(await find('b')).toEqual(caller('b'));
+    expect(reads()).toBe(3);
+  });
+
+  it('are not kept where a key was deleted while they were being read', async () => {
+    const { cache, caller, find } = makeCache();
+    await cache.find(Buffer.from('a'), async () => {
+      cache.forget('a');
+      return caller('a');
+    });
+    expect(await find('a', null)).toBeNull();
+  });
+
+  it('do not include who is not known: a key that is made later works immediately', async () => {
+    const { find, caller } = makeCache();
+    expect(await find('a', null)).toBeNull();
+    expect(await find('a')).toEqual(caller('a'));
+  });
+});
+
+const here = useService({ roles: ['api'] });
+
+describe('a deleted API key', () => {
+  async function usedKey() {
+    const { customer, api_key: key } = await here.customer();
+    const { database } = here.runtime;
+    const other = await createApiKey(database, {
+      customerId: customer.id,
+      title: 'Other',
+      accountIds: 'all',
+    });
+    const use = () => here.call('GET', '/v1/accounts', { key: other.apikey });
+    expect((await use()).status).toBe(200);
+    return { key, other, use };
+  }
+
+  it('stops working immediately in the process that deletes it', async () => {
+    const { key, other, use } = await usedKey();
+    expect((await here.call('DELETE', `/v1/apikeys/${other.id}`, { key })).status).toBeLessThan(300);
+    expectProblem(await use(), 401);
+  });
+
+  it('stops working within a second in another one', async () => {
+    const { other, use } = await usedKey();
+    // What another process does.
+    const deleted = performance.now();
+    await here.runtime.database.query('DELETE FROM api_keys WHERE id = ?', [other.id]);
+    let lastAccepted = deleted;
+    await until('a refusal', async () => {
+      const sent = performance.now();
+      const { status } = await use();
+      if (status === 200) lastAccepted = sent;
+      return status === 401;
+    });
+    expect(lastAccepted - deleted).toBeLessThan(SECOND);
+  });
+});

@@ -1,0 +1,24 @@
+import { pino } from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import { startServer } from '../../src/api/http-server.ts';
+import { createBaseApp } from '../../src/api/middleware/base-app.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { send } from '../support/raw-http.ts';
+
+it('names the client of each request, also behind a trusted proxy, and nothing of its query', async () => {
+  const lines: string[] = [];
+  const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
+  const app = createBaseApp({ config: readConfig({ TRUSTED_PROXIES: '127.0.0.1/32' }), log });
+  app.get('/something', (c) => c.text('here'));
+  const server = await startServer(app.fetch, { name: 'api', variable: 'PORT', host: '127.0.0.1', port: 0 });
+  onTestFinished(() => server.stop());
+
+  const headers = { 'X-Forwarded-For': '198.51.100.1, 203.0.113.7' };
+  await send(`${server.url}/something?iban=MARKER`, { headers });
+  await send(`${server.url}/something`, { headers, from: '127.0.0.9' });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'request', method: 'GET', path: '/something', status: 200, clientAddress: '203.0.113.7' },
+    { clientAddress: '127.0.0.9' },
+  ]);
+  expect(lines.join('')).not.toContain('MARKER');
+});

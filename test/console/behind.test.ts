@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { useService } from '../support/service.ts';
+import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
+
+// Nothing is sent, because no process has the role delivery.
+const service = useService({ roles: ['api'] });
+
+const readPage = async (path: string) =>
+  String((await service.callOps('GET', path, { headers: { Accept: 'text/html' } })).body).replaceAll(
+    /<[^>]*>/g,
+    ' ',
+  );
+
+it('a webhook whose endpoint answers, and whose backlog grows old, is in trouble after those that fail', async () => {
+  const { webhookIds, store } = await createSubscriber(service, NOWHERE, {}, {});
+  const [behind = '', failing = ''] = webhookIds;
+  const ids = await store(3);
+  const { database } = service.runtime;
+  await database.query('UPDATE transactions SET date_readed = NOW(6) WHERE id IN (?)', [ids]);
+  expect(await readPage('/ops/webhooks')).not.toContain('behind');
+
+  await database.query('UPDATE transactions SET date_readed = NOW(6) - INTERVAL 10 MINUTE WHERE id IN (?)', [
+    ids,
+  ]);
+  await setCursor(service, failing, 'failing_since = NOW(6) - INTERVAL 1 MINUTE');
+  const list = await readPage('/ops/webhooks');
+  expect(list).toMatch(/In trouble[\s\S]*failing[\s\S]*behind[\s\S]*oldest pending\s+10 min ago[\s\S]*All/);
+  expect(list.match(/behind/g)).toHaveLength(1);
+  const now = await readPage('/ops');
+  expect(now).toMatch(
+    new RegExp(
+      `webhook ${behind} .* is behind\\. Its endpoint answers, but .* waiting for 10 min, 3 deliveries pending`,
+    ),
+  );
+});

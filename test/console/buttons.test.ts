@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { opsConsole } from '../../src/console/console.ts';
+import { watchInstallation } from '../../src/console/now/now-routes.tsx';
+import { useSourcesDir } from '../sources/folder-source.ts';
+import { expectProblem } from '../support/problem.ts';
+import { send } from '../support/raw-http.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { createTrouble, type Trouble } from '../support/trouble.ts';
+
+const receiver = useReceiver();
+const service = useService({ config: { sourcesDir: useSourcesDir() } });
+let trouble: Trouble;
+
+beforeAll(async () => {
+  trouble = await createTrouble(service, receiver);
+});
+
+interface Button {
+  id: () => string;
+  /** What is recorded; null: nothing is stored. */
+  action: string | null;
+  form?: Record<string, string>;
+}
+
+const dead = () => trouble.webhooks.dead;
+const paused = () => trouble.sources.paused;
+
+/** Every form of the console, in an order in which each of them succeeds. */
+const BUTTONS: Record<string, Button> = {
+  '/webhooks/:id/probe': { id: dead, action: 'probe' },
+  '/webhooks/:id/test': { id: dead, action: null },
+  '/webhooks/:id/replay': {
+    id: dead,
+    action: 'replay',
+    form: { since: '2001-01-01 00:00:00', until: '', status: 'failed' },
+  },
+  '/webhooks/:id/rotate-secret': { id: dead, action: 'rotate secret' },
+  '/webhooks/:id/pause': { id: dead, action: 'change' },
+  '/webhooks/:id/enable': { id: dead, action: 'change' },
+  '/deliveries/:id/redeliver': {
+    id: () => `${trouble.webhooks.healthy}-${trouble.movementIds[0]}`,
+    action: 'redeliver',
+  },
+  '/imports/:id/retry': { id: () => trouble.imports.failed, action: 'retry' },
+  '/sources/:id/run': { id: paused, action: 'run' },
+  '/sources/:id/enable': { id: paused, action: 'change' },
+  '/sources/:id/pause': { id: paused, action: 'change' },
+};
+
+const pathOf = (route: string, { id }: Button) => `/ops${route.replace(':id', id())}`;
+
+interface Event {
+  source: string;
+  actor: string;
+  action: string;
+  customer_id: string;
+}
+
+const readEvents = () =>
+  service.runtime.database.query<Event[]>(
+    'SELECT source, actor, action, customer_id FROM audit_events ORDER BY id',
+  );
+
+// One that is added later fails here, until it is in the list.
+it('every form of the console is known', () => {
+  const { routes } = opsConsole(service.runtime, watchInstallation(service.runtime));
+  const forms = routes.filter(({ method }) => !['GET', 'ALL'].includes(method)).map(({ path }) => path);
+  expect(forms.sort()).toEqual(Object.keys(BUTTONS).sort());
+});
+
+describe('a page of another site', () => {
+  it.each([{ Origin: 'https://evil.example' }, { Origin: 'null' }, { Origin: 'http://127.0.0.1:1' }])(
+    'changes nothing: %j',
+    async (headers) => {
+      const before = await readEvents();
+      for (const [route, button] of Object.entries(BUTTONS)) {
+        const { host } = new URL(service.opsUrl);
+        const answer = await send(service.opsUrl + pathOf(route, button), {
+          method: 'POST',
+          headers: { Host: host, ...headers },
+        });
+        expectProblem(answer, 403);
+      }
+      expect(await readEvents()).toEqual(before);
+    },
+  );
+
+  it('has no form sent with `Origin: null`, which would be refused: browsers are told to send the origin', async () => {
+    const { headers } = await service.callOps('GET', `/ops/webhooks/${dead()}/pause`);
+    expect(headers.get('referrer-policy')).toBe('same-origin');
+  });
+});
+
+it.each(Object.entries(BUTTONS))(
+  'what %s does is recorded once, with who and for whom',
+  async (route, button) => {
+    const before = (await readEvents()).length;
+    const { status, body } = await service.callOps('POST', pathOf(route, button), {
+      body: new URLSearchParams(button.form).toString(),
+      type: 'application/x-www-form-urlencoded',
+      headers: { Accept: 'text/html', Origin: service.opsUrl },
+    });
+    expect([200, 303], String(body)).toContain(status);
+    expect((await readEvents()).slice(before)).toEqual(
+      button.action === null
+        ? []
+        : [{ source: 'console', actor: '127.0.0.1', action: button.action, customer_id: trouble.customerId }],
+    );
+  },
+);

@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest';
+import type { ProcessSeen } from '../../src/console/heartbeat.ts';
+import { findConcerns, headlineOf } from '../../src/console/now/concerns.ts';
+import type { Now, Work } from '../../src/console/now/now-reader.ts';
+import type { ConsoleSource } from '../../src/console/sources/source-rows.ts';
+import type { WebhookRow } from '../../src/console/webhooks/webhook-rows.ts';
+import { NO_WORK } from '../support/no-work.ts';
+
+const AT = new Date('2026-03-01T03:00:00Z');
+const minutesAgo = (minutes: number) => new Date(AT.getTime() - minutes * 60_000);
+
+const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSeen => ({
+  roles,
+  version: '0.1.0',
+  host: 'ev',
+  pid: 1,
+  cpuPercent: 1,
+  loopDelayMs: 1,
+  memoryMib: 100,
+  startedAt: minutesAgo(60),
+  seenSecondsAgo: 1,
+  running: true,
+  ...fields,
+});
+
+const failing = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow => ({
+  id,
+  title: 'Depo',
+  endpoint: 'https://a.example/',
+  event: 'NEW_TRANSACTION',
+  customer_id: '1',
+  customer: 'Acme',
+  status: 'active',
+  status_reason: null,
+  failing_since: minutesAgo(12),
+  consecutive_failures: 5,
+  circuit_openings: 1,
+  open_until: null,
+  last_error: 'answered 503',
+  delivered: '0',
+  failed: '0',
+  pending: '4711',
+  ...fields,
+});
+
+const source = (id: string, fields: Partial<ConsoleSource> = {}): ConsoleSource => ({
+  id,
+  customer_id: '1',
+  customer: 'Acme',
+  title: 'Ekstre',
+  kind: 'sftp',
+  status: 'active',
+  is_running: 0,
+  last_run_at: minutesAgo(5),
+  next_run_at: null,
+  consecutive_failures: 3,
+  error: 'The server refused the password.',
+  ...fields,
+});
+
+const ALL = ['api', 'importer', 'delivery', 'maintenance'];
+
+function now({
+  totals = {},
+  ...work
+}: Omit<Partial<Work>, 'totals'> & { totals?: Partial<Work['totals']> } = {}): Now {
+  return {
+    at: AT,
+    mysql: { reachable: true, roundTrip: 1 },
+    redis: { reachable: true, roundTrip: 1 },
+    sample: {} as Now['sample'],
+    work: {
+      oldestPending: null,
+      processes: [running(ALL)],
+      trouble: [],
+      imports: [],
+      sources: [],
+      sourcesInTrouble: { failing: 0, withWrongFile: 0 },
+      ...work,
+      totals: { ...NO_WORK, ...totals },
+    },
+  };
+}
+
+const sentences = (it: Now) => findConcerns(it).map(({ sentence }) => sentence);
+const headline = (it: Now) => headlineOf(findConcerns(it));
+
+describe('the sentence on top of the console', () => {
+  it('says that all is well', () => {
+    expect(headline(now())).toBe('All is well.');
+  });
+
+  it('names the one webhook that fails, its customer, since when, and what is pending', () => {
+    const it = now({ trouble: [failing('12')], totals: { failing: 1, pending: 4711 } });
+    expect(headline(it)).toBe(
+      'Acme: webhook 12 “Depo” has been failing for 12 min, 4,711 deliveries pending. Last error: answered 503.',
+    );
+    expect(findConcerns(it)[0]?.link).toEqual({ text: 'Webhook 12', href: '/ops/webhooks/12' });
+  });
+
+  it('counts what is wrong when it is more than one thing', () => {
+    const it = now({
+      trouble: [failing('12'), failing('13')],
+      totals: { failing: 2, importsFailedLately: 2 },
+    });
+    expect(headline(it)).toBe('3 things are wrong.');
+  });
+
+  it('names three failing webhooks and counts the others', () => {
+    const trouble = ['1', '2', '3', '4', '5'].map((id) => failing(id));
+    const found = sentences(now({ trouble, totals: { failing: 40 } }));
+    expect(found).toHaveLength(4);
+    expect(found.at(-1)).toBe('37 more webhooks are failing.');
+  });
+
+  it('says first that no delivery process is running, with what is pending', () => {
+    const processes = [
+      running(['api', 'importer', 'maintenance']),
+      running(['delivery'], { running: false }),
+    ];
+    const it = now({ processes, trouble: [failing('12')], totals: { failing: 1, pending: 1 } });
+    expect(headline(it)).toBe('No delivery process is running. 1 delivery pending.');
+    expect(sentences(it)).toHaveLength(2);
+  });
+
+  it.each([
+    ['api', 'No API process is running. No request is answered.'],
+    ['importer', 'No importer is running. 3 imports waiting.'],
+    ['maintenance', 'No maintenance process is running. What Redis forgets is not queued again.'],
+  ])('says that no process has the role %s', (role, sentence) => {
+    const processes = [running(ALL.filter((it) => it !== role))];
+    expect(headline(now({ processes, totals: { imports: { queued: 2, running: 1, failed: 0 } } }))).toBe(
+      sentence,
+    );
+  });
+
+  it('says that MySQL cannot be reached, and what that means', () => {
+    const it = { ...now(), mysql: { reachable: false, roundTrip: null }, work: null };
+    expect(headline(it)).toMatch(/^MySQL cannot be reached\. Nothing is accepted/);
+    expect(sentences({ ...it, redis: { reachable: false, roundTrip: null } })).toHaveLength(2);
+  });
+
+  it('says that Redis cannot be reached, and that nothing is lost', () => {
+    expect(headline({ ...now(), redis: { reachable: false, roundTrip: null } })).toMatch(
+      /^Redis cannot be reached\. .*nothing is lost\.$/,
+    );
+  });
+
+  it('names a failed import with its error', () => {
+    const imports = [
+      {
+        id: '7',
+        customer: 'Acme',
+        status: 'failed',
+        checkpoint: 0,
+        error: 'Row 3 crashed.',
+        received_at: AT,
+      },
+    ];
+    const it = now({ imports, totals: { importsFailedLately: 1 } });
+    expect(headline(it)).toBe('Import 7 of Acme has failed. Row 3 crashed.');
+  });
+
+  it('says that imports are stuck, unless there is no importer', () => {
+    const totals = { importsStuck: 2 };
+    expect(headline(now({ totals }))).toBe(
+      '2 imports have been waiting for more than 5 minutes, and nothing of the same customer is stored. A transaction in MySQL may hold a lock.',
+    );
+    const processes = [running(ALL.filter((it) => it !== 'importer'))];
+    expect(sentences(now({ totals, processes }))).toHaveLength(1);
+  });
+
+  it('asks for attention where nothing fails: a disabled webhook, an old backlog', () => {
+    const disabled = failing('9', { status: 'disabled', failing_since: null });
+    expect(headline(now({ trouble: [disabled] }))).toBe('Everything works. Somebody should look at this:');
+    expect(sentences(now({ trouble: [disabled, { ...disabled, id: '10' }] }))).toEqual([
+      '2 webhooks are disabled, because the endpoint was gone or failed for five days.',
+    ]);
+    const behind = (id: string) => failing(id, { failing_since: null, behindSince: minutesAgo(30) });
+    expect(sentences(now({ trouble: [behind('7')] }))).toEqual([
+      'Acme: webhook 7 “Depo” is behind. Its endpoint answers, but its oldest pending delivery has been waiting for 30 min, 4,711 deliveries pending.',
+    ]);
+    const many = sentences(now({ trouble: ['1', '2', '3', '4'].map(behind) }));
+    expect(many).toHaveLength(4);
+    expect(many.at(-1)).toBe('More webhooks are behind.');
+  });
+
+  it('names the source that fails, and how often it has', () => {
+    const it = now({ sources: [source('4')], sourcesInTrouble: { failing: 1, withWrongFile: 0 } });
+    expect(headline(it)).toBe(
+      'Acme: source 4 “Ekstre” has failed 3 times in a row. Last error: The server refused the password.',
+    );
+    expect(findConcerns(it)[0]?.link).toEqual({ text: 'Source 4', href: '/ops/sources/4' });
+  });
+
+  it('names three failing sources and counts the others', () => {
+    const sources = ['1', '2', '3', '4'].map((id) => source(id));
+    const found = sentences(now({ sources, sourcesInTrouble: { failing: 12, withWrongFile: 0 } }));
+    expect(found).toHaveLength(4);
+    expect(found.at(-1)).toBe('9 more sources are failing.');
+  });
+
+  it('asks for attention where a source has brought a wrong file', () => {
+    const wrong = source('5', { consecutive_failures: 0, error: 'march.sta: 1 row was rejected.' });
+    const one = now({ sources: [wrong], sourcesInTrouble: { failing: 0, withWrongFile: 1 } });
+    expect(headline(one)).toBe('Everything works. Somebody should look at this:');
+    expect(sentences(one)).toEqual([
+      'Acme: source 5 “Ekstre” has brought a file that could not be imported, or not all of it. march.sta: 1 row was rejected.',
+    ]);
+    const many = now({ sources: [wrong], sourcesInTrouble: { failing: 0, withWrongFile: 20 } });
+    expect(sentences(many)).toEqual([
+      '20 sources have brought a file that could not be imported, or not all of it.',
+    ]);
+  });
+
+  it('says that a webhook was taken aside', () => {
+    const trouble = [failing('9', { status: 'paused', status_reason: 'crashed', failing_since: null })];
+    expect(headline(now({ trouble, totals: { quarantined: 1 } }))).toBe(
+      'Acme: webhook 9 “Depo” was paused, because delivery runs kept crashing.',
+    );
+  });
+});

@@ -1,0 +1,214 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { zipSync } from 'fflate';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { VERSION } from '../../src/platform/version.ts';
+import { type Exposition, scrape } from '../support/exposition.ts';
+import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
+import { findPromtool, INSTALL_TIMEOUT, promtool } from '../support/promtool.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { subscribe } from '../support/webhooks.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const service = useService();
+const receiver = useReceiver();
+
+const IBAN = 'TR330006100519786457841326';
+
+/** Its beginning is a statement without entries, so that it is accepted. The importer cannot read the rest. */
+const HALF_READABLE = zipSync({
+  'a.sta': Buffer.from(
+    `:20:1\r\n:25:${IBAN}\r\n:28C:1/1\r\n:60F:C260115TRY0,00\r\n:62F:C260115TRY0,00\r\n-\r\n`,
+  ),
+  'b.txt': Buffer.from('x'),
+});
+
+/** Before anything has happened, and after real traffic. */
+let early: Exposition;
+let late: Exposition;
+
+/** The names of all samples: without labels, but with _bucket, _sum and _count. */
+const sampleNames = () => new Set([...late.samples.keys()].map((sample) => sample.replace(/\{.*/, '')));
+
+const sampleOf = (sample: string) => late.samples.get(sample);
+
+beforeAll(async () => {
+  early = await scrape(service);
+  receiver.answer('/broken', (_, response) => response.writeHead(500).end());
+  const { api_key: key } = await service.customer();
+  const account = await createAccount(service, key, { iban: IBAN });
+  await subscribe(service, key, `${receiver.url}/works`);
+  await subscribe(service, key, `${receiver.url}/broken`);
+  const movements = ['a', 'b', 'c'].map((unique_id) => movement(account.id, { unique_id }));
+  await importMovements(service, key, movements);
+  await importMovements(service, key, movements.slice(0, 1));
+  const lines = [movement(account.id, { unique_id: 'd' }), movement(account.id, { amount: 'much' })];
+  const send = (body: string | Uint8Array, type: string) =>
+    service.call('POST', '/v1/imports', { key, body, type });
+  const ndjson = await send(lines.map((line) => JSON.stringify(line)).join('\n'), 'application/x-ndjson');
+  await importDone(service, key, ndjson.body.import.id);
+  expect((await send(HALF_READABLE, 'application/octet-stream')).status).toBe(202);
+  // Its circuit opens at the first failure, because the webhook is new.
+  await until('all is sent and recorded, and the state is read again', async () => {
+    late = await scrape(service);
+    return (
+      sampleOf('ledgerbell_deliveries_total{outcome="delivered"}') === 4 &&
+      sampleOf('ledgerbell_imports_total{format="auto",outcome="unreadable"}') === 1 &&
+      sampleOf('ledgerbell_pending_deliveries{state="failing"}') === 4 &&
+      sampleOf('ledgerbell_pending_deliveries{state="healthy"}') === 0
+    );
+  });
+});
+
+describe('/metrics', () => {
+  it('counts attempts and deliveries by outcome', () => {
+    expect(sampleOf('ledgerbell_attempts_total{outcome="delivered"}')).toBe(4);
+    expect(sampleOf('ledgerbell_attempts_total{outcome="failed"}')).toBeGreaterThan(0);
+    expect(sampleOf('ledgerbell_deliveries_total{outcome="failed"}')).toBe(0);
+    expect(sampleOf('ledgerbell_leases_lost_total')).toBe(0);
+  });
+
+  it('measures every attempt, and the way of each delivery from stored to delivered', () => {
+    const attempts = ['delivered', 'failed'].map((it) =>
+      sampleOf(`ledgerbell_attempts_total{outcome="${it}"}`),
+    );
+    expect(sampleOf('ledgerbell_attempt_duration_seconds_count')).toBe(
+      (attempts[0] ?? 0) + (attempts[1] ?? 0),
+    );
+    expect(sampleOf('ledgerbell_delivery_latency_seconds_count')).toBe(4);
+    // MySQL's clock and that of this process are one here.
+    expect(sampleOf('ledgerbell_delivery_latency_seconds_sum')).toBeGreaterThan(0);
+    expect(sampleOf('ledgerbell_delivery_latency_seconds_sum')).toBeLessThan(120);
+  });
+
+  it('counts imports by format and outcome, and their rows', () => {
+    expect(sampleOf('ledgerbell_imports_total{format="json",outcome="done"}')).toBe(2);
+    expect(sampleOf('ledgerbell_imports_total{format="ndjson",outcome="done"}')).toBe(1);
+    expect(sampleOf('ledgerbell_import_rows_total{result="stored"}')).toBe(4);
+    expect(sampleOf('ledgerbell_import_rows_total{result="duplicate"}')).toBe(1);
+    expect(sampleOf('ledgerbell_import_rows_total{result="rejected"}')).toBe(1);
+  });
+
+  it('shows the state of the installation', () => {
+    expect(sampleOf('ledgerbell_webhooks{status="active"}')).toBe(2);
+    expect(sampleOf('ledgerbell_unfinished_imports{status="failed"}')).toBe(1);
+    expect(sampleOf('ledgerbell_oldest_pending_seconds')).toBe(0);
+    expect(sampleOf('ledgerbell_longest_failing_seconds')).toBeDefined();
+    for (const queue of ['imports', 'deliveries', 'sources', 'maintenance']) {
+      expect([queue, sampleOf(`ledgerbell_queue_workers{queue="${queue}"}`)]).toEqual([queue, 1]);
+    }
+    expect(sampleOf('ledgerbell_queue_jobs{queue="deliveries",state="delayed"}')).toBe(1);
+  });
+
+  it('shows the state of the process', () => {
+    expect(sampleOf(`ledgerbell_build_info{version="${VERSION}"}`)).toBe(1);
+    for (const role of ['api', 'importer', 'delivery', 'maintenance'])
+      expect(sampleOf(`ledgerbell_role_info{role="${role}"}`)).toBe(1);
+    expect(sampleOf('ledgerbell_dependency_up{dependency="mysql"}')).toBe(1);
+    expect(sampleOf('ledgerbell_dependency_up{dependency="redis"}')).toBe(1);
+    expect(sampleOf('ledgerbell_mysql_pool_connections{state="idle"}')).toBeGreaterThan(0);
+    expect(sampleOf('ledgerbell_mysql_pool_connections_max')).toBe(20);
+    expect(sampleOf('ledgerbell_mysql_pool_waiters')).toBe(0);
+    expect(sampleOf('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
+  });
+
+  it('begins all counters at 0, so that the first increase is seen', () => {
+    const counters = [...late.samples].filter(([sample]) => /^ledgerbell_\w+_total/.test(sample));
+    // The API counts json, and has no list of formats.
+    const absent = counters.filter(([sample]) => !early.samples.has(sample)).map(([sample]) => sample);
+    expect(absent).toEqual([]);
+    // Retention begins with the process: its first pass may have ended before anybody asked.
+    const waiting = counters.filter(([sample]) => !sample.startsWith('ledgerbell_retention_passes_total'));
+    expect(waiting.every(([sample]) => early.samples.get(sample) === 0)).toBe(true);
+  });
+
+  it('has few labels, and none with an id or an address', () => {
+    const ours = [...late.samples.keys()].filter((sample) => sample.startsWith('ledgerbell_'));
+    const values = ours.flatMap((sample) => [...sample.matchAll(/(\w+)="([^"]*)"/g)]);
+    const open = values.filter(
+      ([, name, value]) => !['le', 'version'].includes(name ?? '') && !/^[a-z_\d]+$/.test(value ?? ''),
+    );
+    expect(open).toEqual([]);
+    expect(ours.length).toBeLessThan(150);
+  });
+
+  it("follows Prometheus' naming: base units, and _total for counters alone", () => {
+    const ours = [...late.types].filter(([name]) => name.startsWith('ledgerbell_'));
+    for (const [name, type] of ours) {
+      expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
+      if (type === 'histogram') expect(name).toMatch(/_seconds$/);
+      expect(name).not.toMatch(/_(ms|milliseconds|minutes|percent)(_|$)/);
+    }
+  });
+});
+
+describe('promtool', () => {
+  it(
+    'has nothing against the metrics of the service',
+    async ({ skip }) => {
+      if (!(await findPromtool())) skip();
+      const ours = late.text.split('\n').filter((line) => /^(# \w+ )?ledgerbell_/.test(line));
+      expect(promtool(['check', 'metrics'], `${ours.join('\n')}\n`)).toEqual({ code: 0, output: '' });
+    },
+    INSTALL_TIMEOUT,
+  );
+});
+
+describe('every metric', () => {
+  /** Names of metrics in a query. */
+  const namesIn = (text: string) => text.match(/\b(?:ledgerbell|nodejs|process)_[a-z_]*[a-z]\b/g) ?? [];
+
+  const dashboards = readdirSync(join(ROOT, 'ops/grafana')).filter((name) => name.endsWith('.json'));
+
+  it.each(dashboards)('in the dashboard %s is exported, and each panel says what it shows', (name) => {
+    const { panels } = JSON.parse(readFileSync(join(ROOT, 'ops/grafana', name), 'utf8')) as {
+      panels: { type: string; title: string; description?: string; targets?: { expr: string }[] }[];
+    };
+    const shown = panels.filter(({ type }) => type !== 'row');
+    const used = shown.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => namesIn(expr)));
+    expect(used.length).toBeGreaterThan(shown.length / 2);
+    expect(used.filter((metric) => !sampleNames().has(metric))).toEqual([]);
+    expect(
+      shown.filter(({ description = '' }) => !/\.$/.test(description)).map(({ title }) => title),
+    ).toEqual([]);
+  });
+
+  it('in the alerts is exported', () => {
+    const alerts = readFileSync(join(ROOT, 'ops/prometheus/alerts.yml'), 'utf8');
+    const used = namesIn(alerts.replaceAll(/^\s*(#|runbook_url).*$/gm, ''));
+    expect(used.length).toBeGreaterThan(15);
+    expect(used.filter((metric) => !sampleNames().has(metric))).toEqual([]);
+  });
+
+  it('of the service is in docs/metrics.md with its type and labels, and no other', () => {
+    const rows = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8').matchAll(
+      /^\| `(ledgerbell_\w+)` \| (\w+)[^|]*\| ([^|]*)\|/gm,
+    );
+    const documented = [...rows].map(([, name, type, labels = '']) => [
+      name,
+      type,
+      [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label).toSorted(),
+    ]);
+    const exported = [...late.types]
+      .filter(([name]) => name.startsWith('ledgerbell_'))
+      .map(([name, type]) => {
+        const sample = [...late.samples.keys()].find((it) => it.replace(/\{.*/, '') === name) ?? '';
+        const labels = [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label);
+        return [name, type, labels.toSorted()];
+      });
+    const byName = (one: unknown[], other: unknown[]) => (String(one[0]) < String(other[0]) ? -1 : 1);
+    expect(documented.toSorted(byName)).toEqual(exported.toSorted(byName));
+  });
+
+  it('that the runbook asks for is exported', () => {
+    const commands = readFileSync(join(ROOT, 'docs/runbook.md'), 'utf8').matchAll(
+      /\/metrics \| grep (?:-E '([^']+)'|(\S+))$/gm,
+    );
+    const patterns = [...commands].flatMap(([, many, one = '']) => (many ?? one).split('|'));
+    expect(patterns.length).toBeGreaterThan(10);
+    const lines = [...late.samples.keys()];
+    expect(patterns.filter((it) => !lines.some((line) => new RegExp(it).test(line)))).toEqual([]);
+  });
+});

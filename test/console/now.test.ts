@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { startOps } from '../../src/console/server.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api'] });
+
+/** Reads events until there are `count` of them. */
+async function readEvents(url: string, count: number) {
+  const { body } = await fetch(`${url}/ops/now`);
+  if (body === null) throw new Error('no stream');
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (text.split('\n\n').length <= count) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error('the stream has ended');
+    text += value;
+  }
+  const events = text.split('\n\n').slice(0, count);
+  return { reader, events: events.map((it) => JSON.parse(it.replace(/^data: /, ''))) };
+}
+
+describe('the page Now', () => {
+  it('says in large letters that no delivery process is running', async () => {
+    const { body } = await service.callOps('GET', '/ops');
+    expect(body).toMatch(/<section class="headline stopped"><h1>No delivery process is running\./);
+    expect(body).toContain('No importer is running. 0 imports waiting.');
+    expect(body).toContain('No maintenance process is running.');
+  });
+
+  it('is kept up to date with events: first the history, then what is new', async () => {
+    const { reader, events } = await readEvents(service.opsUrl, 2);
+    await reader.cancel();
+    const [first, second] = events;
+    expect(first.history.length).toBeGreaterThan(0);
+    expect(first.headline).toContain('No delivery process is running.');
+    expect(first.severity).toBe('stopped');
+    expect(second.sample).toMatchObject({
+      pending: 0,
+      deliveriesPerSecond: 0,
+      importsPerSecond: 0,
+      successShare: null,
+    });
+    expect(second.history).toBeUndefined();
+  });
+
+  it('ends its events when the listener stops, which therefore need not wait', async () => {
+    const { runtime } = service;
+    const ops = await startOps({ ...runtime, config: { ...runtime.config, opsPort: 0 } });
+    const { reader } = await readEvents(ops.url, 1);
+    await ops.stop();
+    for (;;) if ((await reader.read()).done) break;
+  });
+});

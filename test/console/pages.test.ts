@@ -1,0 +1,219 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectProblem } from '../support/problem.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { CUSTOMER, createTrouble, DELIVERIES, MATCHED, type Trouble } from '../support/trouble.ts';
+
+const receiver = useReceiver();
+const service = useService();
+let trouble: Trouble;
+
+beforeAll(async () => {
+  trouble = await createTrouble(service, receiver);
+});
+
+const page = async (path: string) => {
+  const { status, body, headers } = await service.callOps('GET', path, { headers: { Accept: 'text/html' } });
+  return { status, headers, text: String(body) };
+};
+
+/** The text of a page, without its tags. */
+const textOf = async (path: string) =>
+  (await page(path)).text
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll('&quot;', '"')
+    .replaceAll(/\s+/g, ' ');
+
+const firstDelivery = () => `${trouble.webhooks.healthy}-${trouble.movementIds[0]}`;
+const deadDelivery = () => `${trouble.webhooks.dead}-${trouble.movementIds[0]}`;
+
+describe('every page', () => {
+  const PAGES: [name: string, path: () => string][] = [
+    ['now', () => '/ops'],
+    ['webhooks', () => '/ops/webhooks'],
+    ['a webhook', () => `/ops/webhooks/${trouble.webhooks.dead}`],
+    ['a webhook with custom headers', () => `/ops/webhooks/${trouble.webhooks.healthy}`],
+    ['deliveries', () => '/ops/deliveries'],
+    ['a delivery', () => `/ops/deliveries/${firstDelivery()}`],
+    ['a failing delivery', () => `/ops/deliveries/${deadDelivery()}`],
+    ['imports', () => '/ops/imports'],
+    ['an import', () => `/ops/imports/${trouble.imports.rejected}`],
+    ['sources', () => '/ops/sources'],
+    ['a failing source', () => `/ops/sources/${trouble.sources.failing}`],
+    ['a source with a wrong file', () => `/ops/sources/${trouble.sources.wrongFile}`],
+    ['trace', () => '/ops/trace'],
+    ['the trace of a movement', () => `/ops/trace?movement=${trouble.movementIds[0]}`],
+    ['audit', () => '/ops/audit'],
+    ['a question', () => `/ops/webhooks/${trouble.webhooks.dead}/pause`],
+  ];
+
+  it.each(PAGES)('shows no secret, and text as text: %s', async (_name, path) => {
+    const { status, text, headers } = await page(path());
+    expect(status).toBe(200);
+    for (const secret of trouble.secrets) expect(text).not.toContain(secret);
+    expect(text).not.toContain('<script>alert');
+    expect(text).not.toContain('<b>kapalı');
+    expect(text).not.toContain('<i>2026');
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it.each(PAGES)(
+    'may load nothing from elsewhere and run no script of its own text: %s',
+    async (_name, path) => {
+      const { text, headers } = await page(path());
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/unsafe|https?:|\*/);
+      expect(text).not.toMatch(/ style="| on\w+="|(src|href)="(https?:)?\/\//);
+    },
+  );
+});
+
+describe('the pages', () => {
+  it('say first what is wrong, whose it is, and what is pending', async () => {
+    const text = await textOf('/ops');
+    expect(text).toMatch(
+      new RegExp(
+        `${CUSTOMER}: webhook ${trouble.webhooks.dead} .* has been failing for 1 h, ${MATCHED} deliveries pending`,
+      ),
+    );
+    expect(text).toContain('crashed its process ten times');
+    expect(text).toContain('api, importer, delivery, maintenance');
+  });
+
+  it('list webhooks in trouble first, and those of a customer', async () => {
+    const text = await textOf('/ops/webhooks');
+    expect(text.indexOf('kapalı')).toBeLessThan(text.indexOf('Depo'));
+    for (const shown of ['circuit open', 'next probe in 9 min', 'answered 503', 'disabled', 'paused']) {
+      expect(text).toContain(shown);
+    }
+    expect(await textOf(`/ops/webhooks?customer=${trouble.customerId}`)).toContain(`Webhooks of ${CUSTOMER}`);
+    expect(await textOf('/ops/webhooks?customer=999')).toContain('There are none.');
+  });
+
+  it('show the attempts of a webhook with the start of each answer', async () => {
+    const text = await textOf(`/ops/webhooks/${trouble.webhooks.dead}`);
+    expect(text).toContain('has failed 7 times in a row, for 1 h');
+    expect(text).toContain('failed 503');
+    expect(text).toContain('no healthy upstream &lt;script&gt;');
+  });
+
+  it('find deliveries by webhook, status, account and time', async () => {
+    const count = async (query: string) =>
+      [...(await page(`/ops/deliveries?${query}`)).text.matchAll(/<td data-label="Delivery">/g)].length;
+    const { healthy, dead, paused, disabled } = trouble.webhooks;
+    expect(await count(`webhook=${healthy}&status=delivered`)).toBe(MATCHED);
+    expect(await count(`webhook=${dead}&status=pending`)).toBe(MATCHED);
+    expect(await count(`webhook=${dead}&status=delivered`)).toBe(0);
+    // A page has at least 50, and all deliveries of its last movement.
+    expect(await count('')).toBe(51);
+    expect(await count(`account=${trouble.accountId}&status=delivered`)).toBe(MATCHED);
+    expect(await count(`account=999`)).toBe(0);
+    expect(await count(`webhook=${paused}&since=2099-01-01 00:00:00`)).toBe(0);
+    expect(await count(`webhook=${paused}&until=2099-01-01 00:00:00`)).toBe(MATCHED);
+    expect(await count(`webhook=${disabled}&until=2001-01-01 00:00:00`)).toBe(0);
+  });
+
+  it('list every delivery once over their pages', async () => {
+    const seen: string[] = [];
+    let path: string | undefined = '/ops/deliveries';
+    while (path !== undefined) {
+      const { text } = await page(path);
+      seen.push(...[...text.matchAll(/href="\/ops\/deliveries\/(\d+-\d+)"/g)].map(([, id = '']) => id));
+      path = /href="(\/ops\/deliveries\?before=\d+)"/.exec(text)?.[1];
+    }
+    expect(seen).toHaveLength(DELIVERIES);
+    expect(new Set(seen).size).toBe(DELIVERIES);
+  });
+
+  it('show a delivery as it was sent, with secrets and signatures masked', async () => {
+    const text = await textOf(`/ops/deliveries/${firstDelivery()}`);
+    expect(text).toContain(`POST ${receiver.url}/healthy`);
+    expect(text).toContain('x-token: •••');
+    expect(text).toContain('webhook-signature: •••');
+    expect(text).toContain(`webhook-id: msg_${firstDelivery()}`);
+    expect(text).toContain('"hash":"•••"');
+    expect(text).toContain('"description":"Fatura 0"');
+  });
+
+  it('find imports by id, status, customer, account and time', async () => {
+    const ids = async (query: string) =>
+      [...(await page(`/ops/imports?${query}`)).text.matchAll(/href="\/ops\/imports\/(\d+)"/g)].map(
+        ([, id]) => id,
+      );
+    const { done, rejected, failed } = trouble.imports;
+    expect(await ids('')).toEqual([failed, rejected, done]);
+    expect(await ids('status=failed')).toEqual([failed]);
+    expect(await ids(`customer=${trouble.customerId}&status=done`)).toEqual([rejected, done]);
+    expect(await ids(`account=${trouble.accountId}`)).toEqual([rejected, done]);
+    expect(await ids('since=2099-01-01 00:00:00')).toEqual([]);
+    expect(await ids('since=2001-01-01 00:00:00&until=2099-01-01 00:00:00')).toEqual([
+      failed,
+      rejected,
+      done,
+    ]);
+    expect((await page(`/ops/imports?id=${done}`)).headers.get('location')).toBe(`/ops/imports/${done}`);
+  });
+
+  it('show the issues of an import, and what it stored', async () => {
+    const text = await textOf(`/ops/imports/${trouble.imports.rejected}`);
+    expect(text).toMatch(/rejected amount must be/);
+    const stored = await page(`/ops/imports/${trouble.imports.done}`);
+    for (const id of trouble.movementIds) expect(stored.text).toContain(`/ops/trace?movement=${id}`);
+  });
+
+  it('trace a movement by its unique_id: the import, whom it concerned, what they answered', async () => {
+    const found = await page(`/ops/trace?q=${trouble.uniqueId}`);
+    expect(found.headers.get('location')).toBe(`/ops/trace?movement=${trouble.movementIds[0]}`);
+    const text = await textOf(`/ops/trace?movement=${trouble.movementIds[0]}`);
+    for (const shown of [
+      `import ${trouble.imports.done}`,
+      'Depo',
+      'delivered 200',
+      'failed 503',
+      'pending',
+    ]) {
+      expect(text).toContain(shown);
+    }
+  });
+
+  it('find what an id or a name may mean', async () => {
+    expect((await page(`/ops/trace?q=msg_${firstDelivery()}`)).headers.get('location')).toBe(
+      `/ops/deliveries/${firstDelivery()}`,
+    );
+    const one = await textOf('/ops/trace?q=1');
+    for (const kind of ['movement 1', 'webhook 1', 'import 1', 'source 1', 'customer 1'])
+      expect(one).toContain(kind);
+    expect((await page(`/ops/trace?q=${encodeURIComponent('Şahin')}`)).headers.get('location')).toBe(
+      `/ops/webhooks?customer=${trouble.customerId}`,
+    );
+    expect(await textOf('/ops/trace?q=%25')).toContain('Nothing was found');
+  });
+
+  it.each([
+    '/ops/webhooks/999',
+    '/ops/webhooks/x',
+    '/ops/deliveries/1-999999',
+    '/ops/deliveries/x',
+    '/ops/imports/999',
+    '/ops/sources/999',
+    '/ops/sources/x',
+    '/ops/sources/999/run',
+    '/ops/trace?movement=999999',
+    '/ops/webhooks/999/pause',
+  ])('say in words that there is nothing at %s', async (path) => {
+    const { status, text } = await page(path);
+    expect(status).toBe(404);
+    expect(text).toContain('does not exist');
+    expect(text).not.toContain('API key');
+    expectProblem(await service.callOps('GET', path), 404);
+  });
+
+  it('say what is wrong with a filter', async () => {
+    const { status, text } = await page('/ops/deliveries?since=gestern');
+    expect(status).toBe(422);
+    expect(text).toContain('since must be a date and time that exist');
+  });
+});

@@ -1,0 +1,177 @@
+import { matchesFilter } from '../../../src/deliveries/filters.ts';
+import type { Delivery, LoggedMovement } from '../../../src/deliveries/run/types.ts';
+import type { SealedSettings } from '../../../src/deliveries/settings.ts';
+import type { LogFilter, WebhookState } from '../../../src/deliveries/webhook-state.ts';
+import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
+
+/** What a delivery run reads. Each function is one statement, so it sees one moment. */
+
+const LEASE = 12_000;
+
+/** LEASE_IS_FREE of lease.ts. */
+export const isLeaseFree = ({ cursor: { leaseUntil } }: Tables, now: number): boolean =>
+  leaseUntil === null || leaseUntil < now || leaseUntil > now + LEASE + 1_000;
+
+/** READ of webhook-state.ts. The filters are those of the webhook itself; with `refiltered` they must be read as well. */
+export function readWebhook(tables: Tables, now: number): { state: WebhookState; refiltered: boolean } {
+  const { webhook, backlog, cursor, lock, retries, filters, replays } = tables;
+  const { health, leaseUntil, rateNextAt } = cursor;
+  const retryAt = nextRetryAt(retries, webhook.ordered);
+  const openFor = health.openUntil === null ? null : health.openUntil - now;
+  const rateUntil = rateNextAt !== null && rateNextAt < now + 2_000 ? rateNextAt : now;
+  return {
+    refiltered: filters.some(({ fromId }) => fromId > cursor.sentThrough),
+    state: {
+      settings: toSettings(tables),
+      status: webhook.status,
+      customerId: '1',
+      sentThrough: cursor.sentThrough,
+      highestRecordedId: cursor.highestRecordedId,
+      matchedThrough: backlog.matchedThrough,
+      matchedAfter: backlog.matchedAfter,
+      previousThrough: backlog.previousThrough,
+      filters: [{ from: 0, through: null, filter: webhook.filter }],
+      filtersVersion: lock.filtersVersion,
+      deletedAccounts: [],
+      lastToken: cursor.leaseToken,
+      lastWrites: cursor.leaseWrites,
+      leasedFor: leaseUntil === null || isLeaseFree(tables, now) ? null : leaseUntil - now,
+      crashCount: cursor.crashCount,
+      openFor: openFor !== null && openFor > 0 ? openFor : null,
+      rateWait: Math.max(0, rateUntil - now),
+      retryIn: retryAt === null ? null : retryAt - now,
+      replaying: replays.some(({ isFinished }) => !isFinished),
+    },
+  };
+}
+
+/** READ_FILTERS of webhook-state.ts. */
+export const readFilters = ({ filters }: Tables): LogFilter[] =>
+  filters.map(({ fromId, filter }, index) => ({
+    from: fromId,
+    through: filters[index + 1]?.fromId ?? null,
+    filter,
+  }));
+
+function nextRetryAt(retries: Tables['retries'], ordered: boolean): number | null {
+  let first = Number.POSITIVE_INFINITY;
+  let at: number | null = null;
+  for (const [id, { dueAt }] of retries) {
+    if (dueAt === null || (ordered ? id : dueAt) >= first) continue;
+    first = ordered ? id : dueAt;
+    at = dueAt;
+  }
+  return at;
+}
+
+const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => ({
+  id: '1',
+  customer_id: '1',
+  endpoint: '',
+  event: 'NEW_TRANSACTION',
+  revision: webhook.revision,
+  secret: '',
+  previous_secret: null,
+  encoding: 'json',
+  hash_encoding: 'hex',
+  ordered: webhook.ordered ? 1 : 0,
+  rate_limit: webhook.rateLimit,
+  max_in_flight: webhook.maxInFlight,
+  headers: null,
+  api_secret: '',
+  consecutive_failures: health.consecutiveFailures,
+  failing_since: health.failingSince === null ? null : new Date(health.failingSince),
+  failing_days: health.failingDays,
+  circuit_openings: health.circuitOpenings,
+  recovery_successes: health.recoverySuccesses,
+  last_error: null,
+});
+
+export interface LogQuery {
+  filters: readonly LogFilter[];
+  after: number;
+  highestRecordedId: number;
+  /** Movements read at a time; 300 in the product. */
+  page: number;
+}
+
+export interface LogAnswer {
+  deliveries: Delivery[];
+  through: number;
+  complete: boolean;
+  filtersVersion: number;
+}
+
+/** What movement-log.ts reads. @param cached the moment of an earlier read that the process has cached, if it is used. */
+export function readLog(
+  tables: Tables,
+  { filters, after, highestRecordedId, page }: LogQuery,
+  cached: { newest: number; filtersVersion: number } | null,
+): LogAnswer {
+  const range = filters.findLast(({ from }) => from <= after) ?? filters[0];
+  if (range === undefined) throw new Error('the webhook has no filter');
+  const hasResults = after < highestRecordedId;
+  const ends = [range.through, hasResults ? highestRecordedId : null].filter((end) => end !== null);
+  const through = ends.length === 0 ? null : Math.min(...ends);
+  const { filter } = range;
+  if (filter === null) {
+    return { deliveries: [], through: through ?? after, complete: through === null, filtersVersion: 0 };
+  }
+  const isCached = cached !== null && through === null && cached.newest > after;
+  const { newest, filtersVersion } = isCached ? cached : tables.lock;
+  const last = through ?? newest;
+  const found: MovementRow[] = [];
+  const { movements } = tables;
+  for (let at = indexAfter(movements, after); found.length < page; at += 1) {
+    const movement = movements[at];
+    if (movement === undefined || movement.id > last) break;
+    const { id, accountId, dc, isGone } = movement;
+    if (isGone || !matchesFilter(filter, { account_id: accountId, dc })) continue;
+    if (!hasResults || !tables.deliveries.has(id)) found.push(movement);
+  }
+  const isFull = found.length === page;
+  return {
+    deliveries: found.map((movement) => toDelivery(movement, 'log', { attempts: 0, failures: 0 })),
+    through: Math.max(after, isFull ? (found.at(-1)?.id ?? 0) : last),
+    complete: !isFull && through === null && !isCached,
+    filtersVersion,
+  };
+}
+
+export interface RetriesAnswer {
+  deliveries: Delivery[];
+  nextIn: number | null;
+}
+
+/** What retries.ts reads. */
+export function readRetries(
+  tables: Tables,
+  now: number,
+  { ordered, limit }: { ordered: boolean; limit: number },
+): RetriesAnswer {
+  const waiting: { id: number; dueIn: number; attempts: number; failures: number }[] = [];
+  for (const [id, { dueAt, attempts, failures }] of tables.retries)
+    if (dueAt !== null) waiting.push({ id, dueIn: dueAt - now, attempts, failures });
+  waiting.sort((one, other) => (ordered ? one.id - other.id : one.dueIn - other.dueIn));
+  const rows = waiting.slice(0, limit).sort((one, other) => one.dueIn - other.dueIn);
+  const due = rows.filter(({ dueIn }) => dueIn <= 0);
+  const later = rows.find(({ dueIn }) => dueIn > 0);
+  return {
+    deliveries: due.map(({ id, ...counts }) => {
+      const movement = movementOf(tables, id);
+      return movement === undefined || movement.isGone
+        ? { transactionId: id, source: 'retries', ...counts, movement: null }
+        : toDelivery(movement, 'retries', counts);
+    }),
+    nextIn: later === undefined ? (due.length === limit ? 0 : null) : later.dueIn,
+  };
+}
+
+/** The state machine only checks whether a movement is there. */
+const MOVEMENT = {} as LoggedMovement;
+
+const toDelivery = (
+  { id }: MovementRow,
+  source: Delivery['source'],
+  { attempts, failures }: { attempts: number; failures: number },
+): Delivery => ({ transactionId: id, source, attempts, failures, movement: MOVEMENT });

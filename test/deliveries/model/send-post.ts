@@ -1,0 +1,41 @@
+import type { Answer } from '../../../src/deliveries/posting/post.ts';
+import { ABORTED, respond } from './endpoint.ts';
+import { between } from './random.ts';
+import type { Post } from './run-handles.ts';
+import type { World } from './world.ts';
+
+/** Sends one POST over the world's network. `answered` is called unless the process dies before the answer. */
+export function sendPost(
+  world: World,
+  sent: Pick<Post, 'run' | 'id' | 'delivery' | 'sentAt'>,
+  answered: (answer: Answer) => void,
+): void {
+  const { timeline, checks, random } = world;
+  const { process } = sent.run;
+  const it: Post = {
+    ...sent,
+    state: 'in flight',
+    isSuccess: false,
+    isRecorded: false,
+    abort() {
+      it.state = 'aborted';
+      process.posts.delete(it);
+      answered(ABORTED);
+    },
+  };
+  checks.posted(it);
+  process.posts.add(it);
+  timeline.after(between(random, 0, 3), null, () => {
+    // If the process has died, the POST is cut off on the way, or arrives.
+    if (!process.alive && random() < 0.5) return;
+    const { answer, delay } = respond(world.mood, random);
+    it.isSuccess = answer.status === 200;
+    timeline.after(delay, process, () => {
+      if (it.state !== 'in flight') return;
+      it.state = 'answered';
+      process.posts.delete(it);
+      checks.answered(it, answer);
+      answered(answer);
+    });
+  });
+}

@@ -1,0 +1,129 @@
+import type { AttemptResult, RunRecord } from '../../../src/deliveries/run/types.ts';
+import { isLeaseFree } from './reads.ts';
+import { type ReplayRow, setFilter, type Tables } from './tables.ts';
+
+/** What a delivery run writes. Each function is one transaction. */
+
+const LEASE = 12_000;
+
+export interface Lease {
+  token: string;
+  writes: number;
+}
+
+/** takeLeases of lease.ts. @returns null when another run has it, or has had it since the webhook was read. */
+export function takeLease(
+  tables: Tables,
+  now: number,
+  { lastToken, lastWrites, token }: { lastToken: string; lastWrites: number; token: string },
+): Lease | null {
+  const { cursor } = tables;
+  if (cursor.leaseToken !== lastToken || cursor.leaseWrites !== lastWrites) return null;
+  if (!isLeaseFree(tables, now)) return null;
+  cursor.leaseToken = token;
+  cursor.leaseUntil = now + LEASE;
+  cursor.leaseWrites = 0;
+  cursor.crashCount += 1;
+  return { token, writes: 0 };
+}
+
+/** renewLeases of lease.ts. */
+export function renewLease({ cursor }: Tables, now: number, token: string): void {
+  if (cursor.leaseToken === token && cursor.leaseUntil !== null) cursor.leaseUntil = now + LEASE;
+}
+
+/** What recordResults did. `written before`: only the answer had been lost. `lost`: the lease is, and nothing was written. */
+export type Recorded = 'lost' | 'written before' | 'written';
+
+/** recordResults of record-results.ts. @param runNow the moment by the run's clock. */
+export function recordResults(
+  tables: Tables,
+  now: number,
+  { lease, record, runNow }: { lease: Lease; record: RunRecord; runNow: number },
+): Recorded {
+  const { cursor } = tables;
+  if (cursor.leaseToken !== lease.token) return 'lost';
+  if (cursor.leaseWrites !== lease.writes || cursor.leaseUntil === null) {
+    return cursor.leaseWrites === lease.writes + 1 ? 'written before' : 'lost';
+  }
+  const { results, health } = record;
+  cursor.leaseUntil = record.release ? null : now + LEASE;
+  cursor.leaseWrites += 1;
+  cursor.crashCount = 0;
+  cursor.sentThrough = Math.max(cursor.sentThrough, record.cursor.sentThrough);
+  cursor.highestRecordedId = Math.max(cursor.highestRecordedId, record.cursor.highestRecordedId);
+  cursor.deliveredCount += results.filter(({ status }) => status === 'delivered').length;
+  cursor.failedCount += results.filter(({ status }) => status === 'failed').length;
+  cursor.rateNextAt = record.rateWait === null ? null : now + record.rateWait;
+  if (health !== null && cursor.healthRevision <= record.revision) {
+    const { openUntil, ...stored } = health;
+    const openFor = openUntil === null || openUntil <= runNow ? null : openUntil - runNow;
+    cursor.health = { ...stored, openUntil: openFor === null ? null : now + openFor };
+  }
+  for (const result of results) addResult(tables, now, result);
+  return 'written';
+}
+
+function addResult({ deliveries, retries }: Tables, now: number, result: AttemptResult): void {
+  const { transactionId: id, status, number, failures, retryIn } = result;
+  deliveries.set(id, { status, attempts: number });
+  if (status !== 'delivered') {
+    retries.set(id, { dueAt: retryIn === null ? null : now + retryIn, attempts: number, failures });
+  } else if (number > 1) retries.delete(id);
+}
+
+/** disableWebhook of disable.ts. */
+export function disableWebhook(tables: Tables, revision: number): void {
+  const { webhook } = tables;
+  if (webhook.status !== 'active' || webhook.revision !== revision) return;
+  webhook.status = 'disabled';
+  webhook.revision += 1;
+  setFilter(tables, null);
+}
+
+/** QUARANTINE of runner.ts. */
+export function quarantine({ webhook }: Tables): void {
+  if (webhook.status !== 'active') return;
+  webhook.status = 'paused';
+  webhook.revision += 1;
+}
+
+/** makePendingAgain of pending-again.ts. @returns the deliveries that had ended and are pending again. */
+export function makePendingAgain(tables: Tables, now: number, ids: readonly number[]): number[] {
+  const { deliveries, retries, cursor } = tables;
+  return ids.filter((id) => {
+    const row = deliveries.get(id);
+    if (row === undefined || row.status === 'pending') return false;
+    if (row.status === 'delivered') cursor.deliveredCount -= 1;
+    else cursor.failedCount -= 1;
+    deliveries.set(id, { ...row, status: 'pending' });
+    retries.set(id, { dueAt: now, attempts: row.attempts, failures: 0 });
+    return true;
+  });
+}
+
+/** expandReplay of expand-replay.ts. @param page deliveries made due at a time; 200 in the product. */
+export function expandReplay(
+  tables: Tables,
+  now: number,
+  page: number,
+): { again: number[]; replaying: boolean } {
+  const open = () => tables.replays.find(({ isFinished }) => !isFinished);
+  const replay = open();
+  if (replay === undefined) return { again: [], replaying: false };
+  const found = findEnded(tables, replay).slice(0, page);
+  const again = makePendingAgain(tables, now, found);
+  replay.isFinished = found.length < page;
+  replay.position = replay.isFinished ? replay.untilId : (found.at(-1) ?? replay.untilId);
+  return { again, replaying: open() !== undefined };
+}
+
+/** The deliveries that a replay finds, in the order of their movements. */
+export const findEnded = (
+  { deliveries }: Tables,
+  { position, untilId, statuses }: Pick<ReplayRow, 'position' | 'untilId' | 'statuses'>,
+): number[] =>
+  [...deliveries]
+    .filter(([id, { status }]) => id > position && id <= untilId && (statuses as string[]).includes(status))
+    .map(([id]) => id)
+    .sort((one, other) => one - other);

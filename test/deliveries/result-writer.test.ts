@@ -1,0 +1,216 @@
+import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
+import { setImmediate as nextPass } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import type { Lease } from '../../src/deliveries/lease.ts';
+import { createResultWriter } from '../../src/deliveries/result-writer.ts';
+import { createDataSource } from '../../src/platform/database/data-source.ts';
+import { leaseAll, recordOf, success } from '../support/records.ts';
+import { useService } from '../support/service.ts';
+import { createSubscriber, cursorOf, NOWHERE, setCursor } from '../support/subscriber.ts';
+import { until } from '../support/until.ts';
+
+const service = useService({ roles: ['api'] });
+let leases: Lease[];
+
+beforeEach(async () => {
+  const { webhookIds } = await createSubscriber(service, NOWHERE, ...Array.from({ length: 6 }, () => ({})));
+  leases = await leaseAll(service, webhookIds);
+});
+
+const newWriter = (database = service.runtime.database) => createResultWriter(database);
+
+const counts = async () =>
+  Promise.all(
+    leases.map(async ({ webhookId }) => Number((await cursorOf(service, webhookId)).delivered_count)),
+  );
+const stored = async () => {
+  const rows = await service.runtime.database.query<{ webhook_id: string }[]>(
+    'SELECT webhook_id FROM deliveries WHERE webhook_id IN (?) ORDER BY webhook_id',
+    [leases.map(({ webhookId }) => webhookId)],
+  );
+  return rows.map(({ webhook_id }) => leases.findIndex(({ webhookId }) => webhookId === webhook_id));
+};
+
+it('records the results of many runs, and gives back the leases of those that end', async () => {
+  const writer = newWriter();
+  const revisions = await Promise.all(
+    leases.map((lease, at) => writer.write(recordOf(lease, [success(5)], { release: at % 2 === 0 }))),
+  );
+  expect(revisions).toEqual([1, 1, 1, 1, 1, 1]);
+  expect(await counts()).toEqual([1, 1, 1, 1, 1, 1]);
+  const rows = await Promise.all(leases.map(({ webhookId }) => cursorOf(service, webhookId)));
+  expect(rows.map(({ lease_until }) => lease_until === null)).toEqual([
+    true,
+    false,
+    true,
+    false,
+    true,
+    false,
+  ]);
+});
+
+it('records nothing for a webhook whose lease is lost, and everything for those that come with it', async () => {
+  const writer = newWriter();
+  await setCursor(service, leases[3]?.webhookId ?? '', "lease_token = 'of another run'");
+  const revisions = await Promise.all(leases.map((lease) => writer.write(recordOf(lease, [success(5)]))));
+  expect(revisions).toEqual([1, 1, 1, null, 1, 1]);
+  expect(await stored()).toEqual([0, 1, 2, 4, 5]);
+  expect(await counts()).toEqual([1, 1, 1, 0, 1, 1]);
+});
+
+it('counts the results that were recorded, and none of a webhook whose lease is lost', async () => {
+  const counted: number[] = [];
+  const writer = createResultWriter(service.runtime.database, {
+    recorded: (results) => void counted.push(...results.map(({ startedAt }) => startedAt)),
+    leaseLost() {},
+  });
+  await setCursor(service, leases[2]?.webhookId ?? '', "lease_token = 'of another run'");
+  await Promise.all(
+    leases.map((lease, at) => writer.write(recordOf(lease, [success(5, { startedAt: at })]))),
+  );
+  expect(counted.toSorted()).toEqual([0, 1, 3, 4, 5]);
+});
+
+it('keeps what MySQL refuses of one webhook from holding back the others', async () => {
+  const writer = newWriter();
+  const tooLong = { error: 'x'.repeat(300) };
+  const written = await Promise.allSettled(
+    leases.map((lease, at) => writer.write(recordOf(lease, [success(5, at === 4 ? tooLong : {})]))),
+  );
+  expect(written.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, true, false, true]);
+  expect(await stored()).toEqual([0, 1, 2, 3, 5]);
+  expect(await counts()).toEqual([1, 1, 1, 1, 0, 1]);
+});
+
+it('calls back all that ask at the same moment, each once', async () => {
+  const writer = newWriter();
+  const called: string[] = [];
+  const ask = (name: string) => writer.flushSoon(() => void called.push(name));
+  ask('early');
+  ask('late');
+  const seen = new Set<string>();
+  await until('the call', () => seen.add(called.join(' ')) && called.length > 0);
+  expect([...seen]).toEqual(['', 'early late']);
+  ask('next');
+  await until('the next call', () => called.length > 2);
+  expect(called).toEqual(['early', 'late', 'next']);
+});
+
+it('waits longer with results while records wait for a writer', async () => {
+  const writer = newWriter();
+  const locked = leases.slice(0, 2);
+  const release = await lockCursors(locked);
+  // Each of the two occupies a writer, so the third waits for one.
+  const written: Promise<number | null>[] = [];
+  for (const lease of leases.slice(0, 3)) {
+    written.push(writer.write(recordOf(lease, [success(5)])));
+    await nextPass();
+  }
+  let calls = 0;
+  writer.flushSoon(() => {
+    calls += 1;
+  });
+  // A writer without records shows that the usual time has passed.
+  const idle = newWriter();
+  for (let i = 0; i < 3; i += 1) await new Promise<void>((resolve) => idle.flushSoon(resolve));
+  expect(calls).toBe(0);
+  await release();
+  expect(await Promise.all(written)).toEqual([1, 1, 1]);
+  await until('the call', () => calls === 1);
+});
+
+/** Locks the cursors of these leases. @returns what releases them. */
+async function lockCursors(held: readonly Lease[]): Promise<() => Promise<void>> {
+  const runner = service.runtime.database.createQueryRunner();
+  await runner.startTransaction();
+  const ids = held.map(({ webhookId }) => webhookId);
+  await runner.query('SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) FOR UPDATE', [ids]);
+  return async () => {
+    await runner.rollbackTransaction();
+    await runner.release();
+  };
+}
+
+/** A proxy to MySQL that loses the answer to the next COMMIT, and the connection with it. */
+function useLossyWay() {
+  const target = new URL(inject('databaseUrl'));
+  const sockets = new Set<Socket>();
+  let armed = false;
+  let lost = 0;
+  const server = createServer((client) => {
+    const socketPath = target.searchParams.get('socketPath');
+    const upstream =
+      socketPath === null
+        ? createConnection(Number(target.port || 3306), target.hostname)
+        : createConnection(socketPath);
+    let swallow = false;
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.on('data', (data) => {
+      if (armed && data.includes('COMMIT')) {
+        armed = false;
+        swallow = true;
+      }
+      upstream.write(data);
+    });
+    upstream.on('data', (data) => {
+      if (!swallow) return void client.write(data);
+      lost += 1;
+      client.destroy();
+    });
+  });
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    /** The URL of the same database through this proxy. */
+    through(database: string): string {
+      const url = new URL(target);
+      url.search = '';
+      url.hostname = '127.0.0.1';
+      url.port = String((server.address() as AddressInfo).port);
+      url.pathname = `/${database}`;
+      return url.href;
+    },
+    loseNextCommit: () => {
+      armed = true;
+    },
+    lost: () => lost,
+  };
+}
+
+const way = useLossyWay();
+
+it('counts results once whose COMMIT got no answer, and goes on under the same lease', async () => {
+  const [row] = await service.runtime.database.query<{ name: string }[]>('SELECT DATABASE() AS name');
+  const database = createDataSource(way.through(row?.name ?? ''), { poolSize: 2 });
+  await database.initialize();
+  try {
+    const writer = newWriter(database);
+    way.loseNextCommit();
+    const [first, second] = leases as [Lease, Lease];
+    const revisions = await Promise.all([
+      writer.write(recordOf(first, [success(5)], { release: true })),
+      writer.write(recordOf(second, [success(5)])),
+    ]);
+    expect(way.lost()).toBe(1);
+    expect(revisions).toEqual([1, 1]);
+    expect(await writer.write(recordOf({ ...second, writes: 1 }, [success(6)]))).toBe(1);
+    expect(await counts()).toEqual([1, 2, 0, 0, 0, 0]);
+    expect(await cursorOf(service, first.webhookId)).toMatchObject({ lease_until: null, lease_writes: 1 });
+  } finally {
+    await database.destroy();
+  }
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createPoster, type PostRequest } from '../../../src/deliveries/posting/post.ts';
+import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { until } from '../../support/until.ts';
+import { createSigningWebhook } from './deliveries.ts';
+import { findMissing } from './language.ts';
+import { createProject, type Environment, type Project, type Started } from './project.ts';
+
+type Encoding = 'json' | 'form';
+
+/** What a page promises of its receiver. */
+interface Receiver {
+  page: string;
+  /** With both, the page's program is run as it is, and with the changes for form encoding. */
+  encodings?: readonly Encoding[];
+  path?: string;
+  /** Gets the packages of another language, as the page says. When this fails, the tests are left out. */
+  install?(project: Project): Promise<unknown>;
+  /** Starts the page's program, as the page says. `env` holds WEBHOOK_SECRET. */
+  start(project: Project, env: Environment): Promise<Started>;
+  /** Makes storing fail. @returns what makes it work again. */
+  breakInbox?(): Promise<() => Promise<unknown>>;
+}
+
+/** Preparing may download and compile. Milliseconds. */
+const PREPARING = 600_000;
+
+/**
+ * Runs the program of a page, and sends it deliveries that the service has built and signed. The program answers
+ * at `path`, and prints `<webhook-id> <dc> <amount> <currency>` for each movement that it processes.
+ */
+export function describeReceiver(receiver: Receiver): void {
+  const { page, encodings = ['json', 'form'] } = receiver;
+  for (const encoding of encodings) describe(`${page}, ${encoding}`, () => checkReceiver(receiver, encoding));
+}
+
+function checkReceiver(
+  { page, path = '/webhooks', install, start, breakInbox }: Receiver,
+  encoding: Encoding,
+): void {
+  const webhook = createSigningWebhook({ encoding });
+  const poster = createPoster({ guard: createAddressGuard({ allow: ['127.0.0.0/8'] }) });
+  let project: Project;
+  let receiver: Started;
+  let missing: string | null = null;
+  beforeAll(async () => {
+    project = await createProject(page, { form: encoding === 'form' });
+    missing = await findMissing(page, () => install?.(project));
+    if (missing === null) receiver = await start(project, { WEBHOOK_SECRET: webhook.secret });
+  }, PREPARING);
+  beforeEach(({ skip }) => skip(missing !== null, missing ?? ''));
+  afterAll(async () => {
+    await poster.close();
+    await project?.remove();
+  });
+
+  const post = async (request: PostRequest) => {
+    const answer = await poster.post({ ...request, origin: receiver.origin, path });
+    return answer.status ?? answer.error;
+  };
+  const send = async (request: PostRequest) => {
+    const status = await post(request);
+    // What the program wrote tells why.
+    if (typeof status !== 'number' || status >= 500) throw new Error(`${status}: ${receiver.said}`);
+    return status;
+  };
+  const withHeaders = (id: string, headers: Record<string, string>) => {
+    const request = webhook.request(id);
+    return { ...request, headers: { ...request.headers, ...headers } };
+  };
+  const processed = (id: string) =>
+    receiver.said.split('\n').filter((line) => line === `msg_${id} Credit 1250.00 TRY`).length;
+  /** Deliveries are processed in the order of their arrival: what came before this one has been processed, or never will be. */
+  const processAll = async (id: string) => {
+    expect(await send(webhook.request(id))).toBe(204);
+    await until(`msg_${id} is processed: ${receiver.said}`, () => processed(id) > 0);
+  };
+
+  it('stores a delivery, answers 204 and processes it', async () => {
+    await processAll('3-1');
+  });
+
+  it('answers 204 to a repeated delivery, and does not process it again', async () => {
+    expect(await send(webhook.request('3-2', 60))).toBe(204);
+    expect(await send(webhook.request('3-2'))).toBe(204);
+    await processAll('3-3');
+    expect(await send(webhook.request('3-2'))).toBe(204);
+    await processAll('3-4');
+    expect(processed('3-2')).toBe(1);
+  });
+
+  it('accepts either secret after a rotation', async () => {
+    const rotated = createSigningWebhook({ encoding, previous: webhook.secret });
+    expect(await send(rotated.request('3-5'))).toBe(204);
+    await until('it is processed', () => processed('3-5') === 1);
+  });
+
+  it('answers a test notification, and does not process it', async () => {
+    expect(await send(webhook.request('test_Ab-_09'))).toBe(204);
+    await processAll('3-6');
+    expect(receiver.said).not.toContain('test_Ab-_09 Credit');
+  });
+
+  if (breakInbox !== undefined) {
+    it('answers 500 when it cannot store, and goes on afterwards', async () => {
+      const repair = await breakInbox();
+      expect(await post(webhook.request('3-8'))).toBe(500);
+      await repair();
+      await processAll('3-8');
+    });
+  }
+
+  it('answers 401 to what is not genuine, and processes none of it', async () => {
+    const forged: Record<string, PostRequest> = {
+      'a changed body': replaceInBody(webhook.request('3-66'), '1250', '9250'),
+      'a changed id': withHeaders('3-66', { 'webhook-id': 'msg_3-67' }),
+      'more than five minutes old': webhook.request('3-66', 302),
+      'more than five minutes in the future': webhook.request('3-66', -305),
+      'another secret': createSigningWebhook({ encoding }).request('3-66'),
+      'a malformed signature': withHeaders('3-66', { 'webhook-signature': 'v1' }),
+      'a signature that is not base64': withHeaders('3-66', { 'webhook-signature': 'v1,%%%' }),
+      'a timestamp that is no number': withHeaders('3-66', { 'webhook-timestamp': 'now' }),
+      'no signature': withHeaders('3-66', { 'webhook-signature': '' }),
+    };
+    for (const [what, request] of Object.entries(forged)) expect(await send(request), what).toBe(401);
+    await processAll('3-7');
+    expect(receiver.said).not.toMatch(/msg_3-6[67] Credit/);
+  });
+}
+
+function replaceInBody(request: PostRequest, from: string, to: string): PostRequest {
+  expect(request.body).toContain(from);
+  return { ...request, body: request.body.replace(from, to) };
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { createAmountKeys } from '../../src/imports/unique-ids.ts';
+
+const keyOf = createAmountKeys();
+/** The 64 bits that a tally reads. */
+const read = (dc: 'Debit' | 'Credit', amount: string) => keyOf(dc, amount).toString('hex', 0, 8);
+
+describe('the key of an amount', () => {
+  // Up to 16 characters an amount is its own key; longer ones are hashed.
+  const amounts = [
+    '0.00',
+    '0.01',
+    '1.00',
+    '42949672.95',
+    '42949672.96',
+    '42949672.97',
+    '999999999999.99',
+    '1000000000000.00',
+    '9999999999999.98',
+    '9999999999999.99',
+    '10000000000000.00',
+    '10000000000000.01',
+    '99999999999999.99',
+    '100000000000000.00',
+    '999999999999999999.98',
+    '999999999999999999.99',
+  ];
+
+  it.each([15, 16, 17])('is tried with amounts of %i characters', (length) => {
+    expect(amounts.some((amount) => amount.length === length)).toBe(true);
+  });
+
+  it('is another one for each amount and direction', () => {
+    const keys = amounts.flatMap((amount) => [read('Debit', amount), read('Credit', amount)]);
+    expect(new Set(keys).size).toBe(amounts.length * 2);
+  });
+
+  it.each(amounts)('is the same each time for %s', (amount) => {
+    const first = read('Debit', amount);
+    read('Credit', '7.00');
+    expect(read('Debit', amount)).toBe(first);
+  });
+});

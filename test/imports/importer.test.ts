@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { createImporter } from '../../src/imports/importer.ts';
+import { createStatementFormats } from '../../src/statements/formats.ts';
+import { createAccount, movement } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+import { subscribe } from '../support/webhooks.ts';
+
+// No importer role: the tests run the imports themselves, so that they can interrupt them.
+const service = useService({ roles: ['api'] });
+
+const never = new AbortController().signal;
+
+async function staged(rows: number, fields: (i: number) => object = () => ({})) {
+  const { api_key: key, customer } = await service.customer();
+  const account = await createAccount(service, key);
+  const body = Array.from({ length: rows }, (_, i) => JSON.stringify(movement(account.id, fields(i)))).join(
+    '\n',
+  );
+  const answer = await service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
+  expect(answer.status).toBe(202);
+  return { key, customer, account, importId: String(answer.body.import.id) };
+}
+
+const newImporter = () => {
+  const woken: string[][] = [];
+  const importer = createImporter({
+    database: service.runtime.database,
+    formats: createStatementFormats([]),
+    log: service.runtime.log,
+    wake: async (ids) => void woken.push([...ids]),
+  });
+  return { importer, woken };
+};
+
+const show = async (key: string, importId: string) =>
+  (await service.call('GET', `/v1/imports/${importId}`, { key })).body.import;
+
+const storedRows = async (customerId: string) => {
+  const [row] = await service.runtime.database.query<{ n: string }[]>(
+    'SELECT COUNT(*) AS n FROM transactions WHERE customer_id = ?',
+    [customerId],
+  );
+  return Number(row?.n);
+};
+
+describe('an import', () => {
+  it('that is interrupted goes on at its checkpoint, and gives rows without an id the same ids', async () => {
+    const { key, customer, importId } = await staged(2_500, () => ({ unique_id: '' }));
+    const { importer } = newImporter();
+    const shutdown = new AbortController();
+    shutdown.abort();
+    expect(await importer.run(importId, shutdown.signal)).toBe('given back');
+    expect(await storedRows(customer.id)).toBe(1_000);
+    expect(await show(key, importId)).toMatchObject({ status: 'running', inserted: 1_000 });
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await show(key, importId)).toMatchObject({
+      status: 'done',
+      received: 2_500,
+      inserted: 2_500,
+      duplicates: 0,
+    });
+    expect(await storedRows(customer.id)).toBe(2_500);
+  });
+
+  it('that is worked on by two at the same time is stored once', async () => {
+    const { key, customer, importId } = await staged(3_000);
+    const { importer } = newImporter();
+    const outcomes = await Promise.all([importer.run(importId, never), importer.run(importId, never)]);
+    expect(outcomes.toSorted()).toEqual(['done', 'nothing to do']);
+    expect(await storedRows(customer.id)).toBe(3_000);
+    expect(await show(key, importId)).toMatchObject({ inserted: 3_000, duplicates: 0 });
+  });
+
+  it('that is done is not done again', async () => {
+    const { importId } = await staged(1);
+    const { importer } = newImporter();
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await importer.run(importId, never)).toBe('nothing to do');
+    expect(await importer.run('999999', never)).toBe('nothing to do');
+  });
+
+  it('that takes its process down again and again is given up with its reason, and keeps its bytes', async () => {
+    const { key, importId } = await staged(5);
+    const { database } = service.runtime;
+    // The state after ten runs that were killed.
+    await database.query("UPDATE imports SET status = 'running', crash_count = 10 WHERE id = ?", [importId]);
+    expect(await newImporter().importer.run(importId, never)).toBe('nothing to do');
+    expect(await show(key, importId)).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/from row 1 .*10 times/),
+    });
+    const parts = await database.query<unknown[]>('SELECT 1 FROM import_parts WHERE import_id = ?', [
+      importId,
+    ]);
+    expect(parts).toHaveLength(1);
+  });
+
+  it('leaves no staged bytes behind', async () => {
+    const { importId } = await staged(10);
+    await newImporter().importer.run(importId, never);
+    const parts = await service.runtime.database.query<unknown[]>(
+      'SELECT 1 FROM import_parts WHERE import_id = ?',
+      [importId],
+    );
+    expect(parts).toEqual([]);
+  });
+
+  it('wakes the webhooks that match, and no others', async () => {
+    const { key, importId } = await staged(3, () => ({ dc: 'Debit' }));
+    const webhook = async (event: string) =>
+      String(
+        (
+          await service.call('POST', '/v1/webhooks', {
+            key,
+            body: { title: event, endpoint: 'http://127.0.0.1:9/', event, account: 'all' },
+          })
+        ).body.webhook.id,
+      );
+    const all = await webhook('NEW_TRANSACTION');
+    const debit = await webhook('NEW_DEBIT');
+    await webhook('NEW_CREDIT');
+    const { importer, woken } = newImporter();
+    await importer.run(importId, never);
+    expect(woken).toEqual([[all, debit]]);
+  });
+
+  it('is delivered to every webhook, however many there are', async () => {
+    const { key, importId } = await staged(2);
+    const made = await Promise.all(
+      Array.from({ length: 450 }, () => subscribe(service, key, 'http://127.0.0.1:9/one-of-many')),
+    );
+    const { importer, woken } = newImporter();
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await show(key, importId)).toMatchObject({ inserted: 2, deliveries: 900 });
+    expect(new Set(woken.flat())).toEqual(new Set(made.map(({ id }) => id)));
+    const backlogs = await service.runtime.database.query<{ matched_count: string }[]>(
+      'SELECT matched_count FROM webhook_backlogs WHERE webhook_id IN (?)',
+      [made.map(({ id }) => id)],
+    );
+    expect(backlogs.map(({ matched_count }) => Number(matched_count))).toEqual(made.map(() => 2));
+  });
+
+  it('is done although no webhook could be woken: the reconciler finds what is due', async () => {
+    const { key, importId } = await staged(1);
+    const { database, log } = service.runtime;
+    const importer = createImporter({
+      database,
+      formats: createStatementFormats([]),
+      log,
+      wake: () => Promise.reject(new Error('Redis is unreachable')),
+    });
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await show(key, importId)).toMatchObject({ status: 'done', inserted: 1 });
+  });
+
+  it('marks an account as updated only when one of its movements was new', async () => {
+    const { key, importId, account } = await staged(1, () => ({ unique_id: 'known' }));
+    await newImporter().importer.run(importId, never);
+    const other = await createAccount(service, key);
+    const lastUpdate = async () =>
+      (await service.call('GET', `/v1/accounts/${account.id}`, { key })).body.accounts[0].last_update;
+    const database = service.runtime.database;
+    await database.query("UPDATE accounts SET last_update = '2020-01-01' WHERE id = ?", [account.id]);
+    const body = [movement(account.id, { unique_id: 'known' }), movement(other.id)]
+      .map((it) => JSON.stringify(it))
+      .join('\n');
+    const again = await service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
+    await newImporter().importer.run(again.body.import.id, never);
+    expect(await lastUpdate()).toBe('2020-01-01 03:00:00+03');
+  });
+
+  it('keeps the balance of the newest movement, also when an older statement comes later', async () => {
+    const first = await staged(1, () => ({ date_issue: '2026-03-01', balance: '10.00' }));
+    await newImporter().importer.run(first.importId, never);
+    const body = JSON.stringify(movement(first.account.id, { date_issue: '2026-02-01', balance: '99.00' }));
+    const { body: answer } = await service.call('POST', '/v1/imports', {
+      key: first.key,
+      body,
+      type: 'application/x-ndjson',
+    });
+    await newImporter().importer.run(answer.import.id, never);
+    const { body: accounts } = await service.call('GET', `/v1/accounts/${first.account.id}`, {
+      key: first.key,
+    });
+    expect(accounts.accounts[0]).toMatchObject({
+      balance: '10.00',
+      last_update: expect.stringMatching(/\+03$/),
+    });
+  });
+});

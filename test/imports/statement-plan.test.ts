@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { storeHistory } from '../../bench/history.ts';
+import { readAccountsOfImport } from '../../src/imports/find-account.ts';
+import { type AccountDay, createStoredDays } from '../../src/imports/stored-days.ts';
+import type { Sql } from '../../src/platform/database/transaction.ts';
+import { useDatabase } from '../support/database.ts';
+import { findExplain } from '../support/explain.ts';
+import { watchReads } from '../support/reads.ts';
+import { newestOf } from './stored-movements.ts';
+
+const { database } = useDatabase();
+
+const CUSTOMERS = 200;
+const ACCOUNTS_EACH = 10;
+const ROWS = 200_000;
+/** Accounts with movements. Each has 55 on a day. */
+const OWNERS = ['11', '12', '13', '14', '15'].map((accountId) => ({ customerId: '1', accountId }));
+
+interface Step {
+  table: string | null;
+  type: string | null;
+  key: string | null;
+  Extra: string | null;
+}
+
+/** Explains each statement that `work` runs, and counts what MySQL reads for it. */
+async function watch<T>(work: (sql: Sql) => Promise<T>): Promise<{ result: T; read: number; steps: Step[] }> {
+  const statements: [string, unknown[] | undefined][] = [];
+  const { result, read } = await watchReads(database, (session) =>
+    work({
+      query(statement, values) {
+        statements.push([statement, values]);
+        return session.query(statement, values);
+      },
+    }),
+  );
+  const explain = await findExplain(database);
+  const steps: Step[] = [];
+  for (const [statement, values] of statements)
+    steps.push(...(await database.query<Step[]>(`${explain} ${statement}`, values)));
+  return { result, read, steps };
+}
+
+beforeAll(async () => {
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+  const insert = (into: string, rows: unknown[][]) => database.query(`INSERT INTO ${into} VALUES ?`, [rows]);
+  await insert(
+    'customers (id, name, api_secret)',
+    numbers(CUSTOMERS).map((id) => [id, 'Müşteri', '-']),
+  );
+  await insert(
+    'import_locks (customer_id)',
+    numbers(CUSTOMERS).map((id) => [id]),
+  );
+  await insert(
+    'banks (id, customer_id, name)',
+    numbers(CUSTOMERS).map((id) => [id, id, 'Banka']),
+  );
+  await insert(
+    'api_keys (id, customer_id, title, prefix, key_hash, all_accounts, scopes)',
+    numbers(CUSTOMERS).map((id) => [
+      id,
+      id,
+      'Anahtar',
+      'p',
+      Buffer.from(String(id).padStart(32)),
+      id % 2,
+      'all',
+    ]),
+  );
+  await insert(
+    'accounts (id, customer_id, bank_id, title, currency)',
+    numbers(CUSTOMERS * ACCOUNTS_EACH).map((id) => {
+      const customer = Math.ceil(id / ACCOUNTS_EACH);
+      return [id + ACCOUNTS_EACH, customer, customer, 'Hesap', 'TRY'];
+    }),
+  );
+  await insert(
+    'api_key_accounts (api_key_id, account_id)',
+    numbers(CUSTOMERS).map((id) => [id, (id - 1) * ACCOUNTS_EACH + ACCOUNTS_EACH + 1]),
+  );
+  await insert(
+    'imports (id, customer_id, api_key_id, format, status)',
+    numbers(CUSTOMERS).map((id) => [id, id, id, 'auto', 'queued']),
+  );
+  for (const table of ['accounts', 'api_keys', 'api_key_accounts', 'imports', 'import_locks'])
+    await database.query(`ANALYZE TABLE ${table}`);
+  await storeHistory(database, OWNERS, ROWS);
+}, 120_000);
+
+/** Days in the middle of the history. */
+const daysOf = (accountId: string, count: number): AccountDay[] =>
+  Array.from({ length: count }, (_, i) => ({
+    accountId,
+    date: new Date(Date.UTC(2024, 6, 1 + i)).toISOString().slice(0, 10),
+  }));
+
+describe('what is stored on the days of a statement', () => {
+  it.each([
+    ['one day', daysOf('11', 1)],
+    ['a month', daysOf('11', 31)],
+    ['a year of several accounts', OWNERS.flatMap(({ accountId }) => daysOf(accountId, 200))],
+  ])('is read by ranges of an index: %s', async (_, days) => {
+    const storedDays = createStoredDays('1');
+    const newest = await newestOf(database);
+    const { result, read, steps } = await watch((sql) => storedDays.read(sql, newest, days));
+    const found = days.flatMap(({ accountId, date }) => [...result(`${accountId} ${date}`).values()]);
+    const movements = found.reduce((sum, { others }) => sum + others.length, 0);
+    expect(movements).toBeGreaterThan(40 * days.length);
+    // The index, the row, and the step beyond each day.
+    expect(read).toBeLessThan(2 * movements + 2 * days.length + 50);
+    for (const step of steps) {
+      const plan = JSON.stringify(steps);
+      expect([step.type, step.key], plan).toEqual(['range', 'transactions_account_date']);
+      expect(step.Extra ?? '', plan).not.toMatch(/filesort|temporary/);
+    }
+  });
+
+  it('is not read again', async () => {
+    const storedDays = createStoredDays('1');
+    const newest = await newestOf(database);
+    const days = daysOf('12', 31);
+    await storedDays.read(database, newest, days);
+    expect((await watch((sql) => storedDays.read(sql, newest, days))).steps).toEqual([]);
+    // The lock says that something was added: one step into the range of each day.
+    const { read } = await watch((sql) => storedDays.read(sql, String(BigInt(newest) + 1n), days));
+    expect(read).toBeLessThan(3 * days.length);
+  });
+});
+
+describe('the accounts that an import’s API key can see', () => {
+  it.each([
+    ['all accounts', '101'],
+    ['some of them', '102'],
+  ])('are found without looking at those of other customers: %s', async (_, importId) => {
+    const { result, read, steps } = await watch((sql) => readAccountsOfImport(sql, importId));
+    expect(result).toHaveLength(importId === '101' ? ACCOUNTS_EACH : 1);
+    expect(read).toBeLessThan(5 * ACCOUNTS_EACH);
+    for (const { type, key } of steps) {
+      expect(type, JSON.stringify(steps)).toMatch(/^(const|eq_ref|ref)$/);
+      expect(key).not.toBeNull();
+    }
+  });
+});

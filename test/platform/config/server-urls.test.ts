@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readConfig } from '../../../src/platform/config/config.ts';
+import { parseMysqlUrl } from '../../../src/platform/config/server-urls.ts';
+import { redisOptions } from '../../../src/platform/queues/connection.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-urls-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+const noCertificate = join(directory, 'no-certificate.pem');
+writeFileSync(noCertificate, 'MARKER');
+
+const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
+const MYSQL = 'mysql://user:p%40ss@db.example/ledgerbell';
+
+describe('DATABASE_URL', () => {
+  it.each([
+    ['?sslmode=require', 'must not have the parameter "sslmode": it takes ssl-mode, ssl-ca, socketPath.'],
+    ['?ssl-mode=required&charset=latin1', 'must not have the parameter "charset"'],
+    ['?ssl-mode=required&ssl-mode=verify-ca', 'must have ssl-mode only once.'],
+    ['?ssl-mode=MARKER', 'must have required, verify-ca or verify-identity as its ssl-mode.'],
+    ['?ssl-mode=preferred', 'must have required, verify-ca or verify-identity as its ssl-mode.'],
+    ['?ssl-mode=verify-ca', 'must have ssl-ca=FILE beside ssl-mode=verify-ca'],
+    ['?ssl-ca=MARKER.pem', 'must have ssl-mode=verify-ca or ssl-mode=verify-identity beside ssl-ca.'],
+    [
+      '?ssl-mode=verify-ca&ssl-ca=/MARKER.pem',
+      'must have a readable PEM file of certificates as its ssl-ca (ENOENT).',
+    ],
+    [
+      `?ssl-mode=verify-ca&ssl-ca=${noCertificate}`,
+      'must have a readable PEM file of certificates as its ssl-ca (it is no certificate).',
+    ],
+    ['?ssl-mode=required&socketPath=/run/MARKER', 'must have either socketPath or ssl-mode, not both.'],
+  ])('with %s is refused', (parameters, reason) => {
+    const read = () => readConfig({ DATABASE_URL: MYSQL + parameters, SECRET_KEY });
+    expect(read).toThrow(`DATABASE_URL ${reason}`);
+    expect(read).not.toThrow(/MARKER|p%40ss|p@ss/);
+  });
+
+  it('without ssl-mode is not encrypted', () => {
+    expect(parseMysqlUrl(MYSQL)).toMatchObject({
+      host: 'db.example',
+      port: null,
+      password: 'p@ss',
+      tls: null,
+    });
+    expect(parseMysqlUrl('mysql://u@[::1]:3307/db')).toMatchObject({ host: '::1', port: 3307, password: '' });
+    expect(parseMysqlUrl(`${MYSQL}?socketPath=%2Frun%2Fa.sock`)).toMatchObject({ socketPath: '/run/a.sock' });
+  });
+});
+
+describe('REDIS_URL', () => {
+  it('takes socketPath and no other parameter', () => {
+    expect(redisOptions('redis://:p%40ss@localhost/2?socketPath=%2Frun%2Fr.sock')).toEqual({
+      path: '/run/r.sock',
+      password: 'p@ss',
+      db: 2,
+    });
+    expect(redisOptions('rediss://me:p@[::1]')).toEqual({
+      host: '::1',
+      port: 6379,
+      username: 'me',
+      password: 'p',
+      tls: {},
+      db: 0,
+    });
+    expect(() => readConfig({ REDIS_URL: 'redis://:MARKER@host/0?family=6' })).toThrow(
+      'REDIS_URL must not have the parameter "family": it takes socketPath.',
+    );
+  });
+});

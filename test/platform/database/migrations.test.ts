@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { findNewerMigrations, migrate } from '../../../src/platform/database/migrate.ts';
+import { useDatabase } from '../../support/database.ts';
+
+const { database } = useDatabase({ migrated: false });
+
+const TABLES = 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()';
+
+const tables = async () =>
+  (await database.query<{ name: string }[]>(TABLES))
+    .map(({ name }) => name)
+    .filter((it) => it !== 'migrations');
+
+it('makes all tables once, and can be undone', async () => {
+  expect(await migrate(database)).toEqual(['InitialSchema1763700000000']);
+  const made = await tables();
+  expect(made).toEqual(expect.arrayContaining(['transactions', 'webhook_cursors', 'deliveries', 'replays']));
+  expect(await migrate(database)).toEqual([]);
+
+  await database.undoLastMigration({ transaction: 'none' });
+  expect(await tables()).toEqual([]);
+  expect(await migrate(database)).toEqual(['InitialSchema1763700000000']);
+  expect((await tables()).toSorted()).toEqual(made.toSorted());
+});
+
+it('names the migrations of a newer version', async () => {
+  await migrate(database);
+  expect(await findNewerMigrations(database)).toEqual([]);
+  await database.query(
+    "INSERT INTO migrations (timestamp, name) VALUES (1863700000000, 'Newer1863700000000')",
+  );
+  expect(await findNewerMigrations(database)).toEqual(['Newer1863700000000']);
+});

@@ -1,0 +1,28 @@
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { onConnection, onPoolWait, readPoolUse } from '../../../src/platform/database/connection.ts';
+import { createDataSource } from '../../../src/platform/database/data-source.ts';
+
+it('shows busy and idle connections, and who waits for one', async () => {
+  const database = createDataSource(inject('databaseUrl'), { poolSize: 1 });
+  await database.initialize();
+  onTestFinished(async () => {
+    if (database.isInitialized) await database.destroy();
+  });
+  let waits = 0;
+  onPoolWait(database, () => {
+    waits += 1;
+  });
+  const idle = { busy: 0, idle: 1, waiters: 0, max: 1 };
+  expect([readPoolUse(database), waits]).toEqual([idle, 0]);
+
+  const waiting = await onConnection(database, async () => {
+    const statements = [database.query('SELECT 1'), database.query('SELECT 1')];
+    expect([readPoolUse(database), waits]).toEqual([{ busy: 1, idle: 0, waiters: 2, max: 1 }, 2]);
+    return statements;
+  });
+  await Promise.all(waiting);
+  expect([readPoolUse(database), waits]).toEqual([idle, 2]);
+
+  await database.destroy();
+  expect(readPoolUse(database)).toBeNull();
+});

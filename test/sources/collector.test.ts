@@ -1,0 +1,141 @@
+// biome-ignore-all lint/correctness/useYield: a source that fails or hangs yields nothing.
+
+import { describe, expect, it } from 'vitest';
+import { type Connector, SourceError } from '../../src/sources/connector.ts';
+import { createAccount, movement } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+import { createTestSource, fileOf, STATEMENT } from './test-source.ts';
+
+// No importer role: the tests run sources and imports themselves.
+const service = useService({ roles: ['api'] });
+
+const newSource = (connector: Partial<Connector>) => createTestSource(service, connector);
+
+describe('a run', () => {
+  it('collects each version of a file once, and goes on where the last one ended', async () => {
+    const since: (string | null)[] = [];
+    let versions = ['1'];
+    const source = await newSource({
+      async *files(from) {
+        since.push(from);
+        for (const version of versions) yield fileOf('a.sta', STATEMENT, { version });
+      },
+    });
+    expect(await source.run()).toBe('done');
+    expect(await source.run()).toBe('not due');
+    await source.isDue();
+    expect(await source.run()).toBe('done');
+    versions = ['1', '2'];
+    await source.isDue();
+    await source.run();
+    expect(since).toEqual([null, '1', '1']);
+    expect((await source.runs()).map(({ files }) => files)).toEqual([1, 0, 1]);
+    const imports = await source.imports();
+    expect(imports.map(({ inserted }: { inserted: number }) => inserted)).toEqual([0, 1]);
+  });
+
+  it('reads rows of a connector that translates, for the accounts of the customer or the source’s only', async () => {
+    for (const isLimited of [false, true]) {
+      let rows = '';
+      const source = await newSource({
+        async *files() {
+          yield fileOf('page', rows, { format: 'ndjson', cursor: 'page 2' });
+        },
+      });
+      const other = await createAccount(service, source.key);
+      rows = [source.accountId, other.id].map((id) => JSON.stringify(movement(id))).join('\n');
+      const { database } = service.runtime;
+      if (isLimited)
+        await database.query('UPDATE sources SET account_id = ? WHERE id = ?', [source.accountId, source.id]);
+      expect(await source.run()).toBe('done');
+      expect(await source.movements()).toHaveLength(isLimited ? 1 : 2);
+      expect(await source.row()).toMatchObject({ position: 'page 2' });
+    }
+  });
+
+  it('goes on after a file that cannot be read, and fails with the reason', async () => {
+    const source = await newSource({
+      async *files() {
+        yield fileOf('secret.sta', '', {
+          async *open() {
+            throw new SourceError('secret.sta may not be read.');
+          },
+        });
+        yield fileOf('march.sta', STATEMENT);
+      },
+    });
+    expect(await source.run()).toBe('failed');
+    expect(await source.movements()).toHaveLength(1);
+    expect(await source.row()).toMatchObject({
+      consecutive_failures: 1,
+      error: 'secret.sta may not be read.',
+    });
+  });
+
+  it('stops at a file with a cursor that cannot be read, which would else be left out', async () => {
+    const source = await newSource({
+      async *files() {
+        const open = async function* () {
+          throw new SourceError('Page 1 cannot be read.');
+        };
+        yield fileOf('1', '', { open, cursor: '2' });
+        yield fileOf('2', STATEMENT, { cursor: '3' });
+      },
+    });
+    expect(await source.run()).toBe('failed');
+    expect(await source.imports()).toEqual([]);
+    expect(await source.row()).toMatchObject({ position: null });
+  });
+
+  it('ends when nothing comes any more, and closes the connection', async () => {
+    let isClosed = false;
+    const source = await newSource({
+      async *files() {
+        await new Promise(() => {});
+        yield fileOf('never', '');
+      },
+      async close() {
+        isClosed = true;
+      },
+    });
+    expect(await source.run()).toBe('failed');
+    expect(isClosed).toBe(true);
+    expect(await source.row()).toMatchObject({ error: 'Nothing came from the source for 2 seconds.' });
+  });
+
+  it('backs off while the source fails, and is back at its schedule after a success', async () => {
+    let isBroken = true;
+    const source = await newSource({
+      async *files() {
+        if (isBroken) throw new SourceError('Nobody is there.');
+      },
+    });
+    const waits: number[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      await source.isDue();
+      const before = Date.now();
+      expect(await source.run()).toBe('failed');
+      const row = await source.row();
+      waits.push(Math.round((Number(row?.next_run_at) - before) / 60_000));
+    }
+    for (const [index, wait] of waits.entries()) {
+      const expected = 15 * 2 ** index;
+      expect(wait).toBeGreaterThanOrEqual(expected * 0.75);
+      expect(wait).toBeLessThanOrEqual(expected * 1.25);
+    }
+    isBroken = false;
+    await source.isDue();
+    expect(await source.run()).toBe('done');
+    expect(await source.row()).toMatchObject({ consecutive_failures: 0, error: null });
+  });
+
+  it('never logs in its error what is unexpected', async () => {
+    const source = await newSource({
+      async *files() {
+        throw new Error('password hunter2');
+      },
+    });
+    expect(await source.run()).toBe('failed');
+    expect(JSON.stringify([await source.row(), await source.runs()])).not.toContain('hunter2');
+  });
+});

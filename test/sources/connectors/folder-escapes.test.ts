@@ -1,0 +1,80 @@
+import { mkdir, readdir, rename, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { createFolderConnector } from '../../../src/sources/connectors/folder.ts';
+import { KINDS, kindOf } from '../../../src/sources/connectors/kinds.ts';
+import { writeQuietly } from '../folder-source.ts';
+import { collect, namesOf, useFolders } from './inbox.ts';
+
+const { newFolder, newRoot } = useFolders();
+
+describe('a folder outside of the customer’s own', () => {
+  const { Settings } = kindOf(KINDS, 'folder');
+
+  it.each([
+    '../other',
+    'a/../../b',
+    '/etc',
+    './inbox',
+    'inbox/',
+    'inbox//a',
+    'in\\box',
+    'inbox\u0000',
+    '.ssh',
+    'a/.b',
+    '',
+    'inbox/done',
+    'Processing',
+    'failed/a',
+    'x'.repeat(101),
+    'gelen kutusu',
+  ])('%j is refused', (path) => {
+    expect(v.is(Settings, { path })).toBe(false);
+  });
+
+  it.each(['inbox', 'garanti/inbox', 'a.b_c-1', '2026/03'])('%j is accepted', (path) => {
+    expect(v.is(Settings, { path })).toBe(true);
+  });
+
+  it.each(['inbox', 'inbox/processing', 'inbox/done', 'inbox/failed'])(
+    'is not reached by a link in place of %s',
+    async (path) => {
+      const { root, inbox, connect } = await newRoot();
+      const outside = await newFolder();
+      await writeQuietly(join(inbox, 'one.sta'), 'one');
+      await writeQuietly(join(outside, 'theirs.sta'), 'theirs');
+      await rename(join(root, path), join(root, 'aside')).catch(() => {});
+      await symlink(outside, join(root, path));
+      await expect(collect(connect())).rejects.toThrow(/symbolic link that leads out of your own folder/);
+      expect(await readdir(outside)).toEqual(['theirs.sta']);
+    },
+  );
+
+  it('is not reached through a folder whose name only begins like the customer’s', async () => {
+    const parent = await newFolder();
+    await mkdir(join(parent, '1'));
+    await mkdir(join(parent, '12/inbox'), { recursive: true });
+    await symlink(join(parent, '12/inbox'), join(parent, '1/inbox'));
+    const connector = createFolderConnector({ settings: { path: 'inbox' }, folder: join(parent, '1') });
+    await expect(collect(connector)).rejects.toThrow(/leads out of your own folder/);
+  });
+
+  it('may be reached within the customer’s own', async () => {
+    const { root, inbox, connect } = await newRoot();
+    await rename(inbox, join(root, 'real'));
+    await symlink('real', inbox);
+    await writeQuietly(join(root, 'real/one.sta'), 'one');
+    expect(await namesOf(connect())).toEqual(['one.sta']);
+  });
+
+  it('does not exist without SOURCES_DIR', async () => {
+    const connector = createFolderConnector({ settings: { path: 'inbox' }, folder: null });
+    await expect(collect(connector)).rejects.toThrow(/Have the operator set SOURCES_DIR/);
+    const missing = createFolderConnector({
+      settings: { path: 'inbox' },
+      folder: join(await newFolder(), 'no/7'),
+    });
+    await expect(collect(missing)).rejects.toThrow(/create the folder that SOURCES_DIR names/);
+  });
+});

@@ -1,0 +1,212 @@
+import { link, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createFolderConnector } from '../../../src/sources/connectors/folder.ts';
+import { writeQuietly } from '../folder-source.ts';
+import { collect, namesOf, textOf, useFolders } from './inbox.ts';
+
+const { newFolder, newRoot } = useFolders();
+
+describe('a folder', () => {
+  it('offers its files, the oldest first, and takes them away from the folder', async () => {
+    const { inbox, connect, list } = await newRoot();
+    for (const [name, age] of [
+      ['b', 60],
+      ['a', 30],
+      ['c', 90],
+    ] as const) {
+      await writeFile(join(inbox, name), name);
+      const then = new Date(Date.now() - age * 1_000);
+      await utimes(join(inbox, name), then, then);
+    }
+    const files = await collect(connect());
+    expect(files.map(({ name }) => name)).toEqual(['c', 'b', 'a']);
+    expect(await textOf(files[0])).toBe('c');
+    expect((await list('inbox')).toSorted()).toEqual(['done', 'failed', 'processing']);
+    expect(await list('inbox/processing')).toHaveLength(3);
+  });
+
+  it('is made where it is missing, with the folders of the customer', async () => {
+    const parent = await newFolder();
+    const connector = createFolderConnector({ settings: { path: 'a/b' }, folder: join(parent, '7') });
+    expect(await collect(connector)).toEqual([]);
+    expect((await readdir(join(parent, '7/a/b'))).toSorted()).toEqual(['done', 'failed', 'processing']);
+  });
+
+  it('offers what an earlier run has taken, with the same name and version', async () => {
+    const { inbox, connect } = await newRoot();
+    await writeQuietly(join(inbox, 'one.sta'), 'one');
+    const [first] = await collect(connect());
+    const [again, ...others] = await collect(connect());
+    expect(others).toEqual([]);
+    expect({ name: again?.name, version: again?.version }).toEqual({
+      name: first?.name,
+      version: first?.version,
+    });
+    expect(await textOf(again)).toBe('one');
+  });
+
+  it.each([
+    '.hidden',
+    'a.part',
+    'a.PART',
+    'a.partial',
+    'a.tmp',
+    'a.temp',
+    'a.filepart',
+    'a.crdownload',
+    'a.writing',
+    'a.uploading',
+    'a~',
+  ])('leaves %s alone', async (name) => {
+    const { inbox, connect, list } = await newRoot();
+    await writeQuietly(join(inbox, name), 'x');
+    expect(await namesOf(connect())).toEqual([]);
+    expect(await list('inbox')).toContain(name);
+  });
+
+  it('leaves folders and symbolic links alone, and what they lead to', async () => {
+    const { root, inbox, connect, list } = await newRoot();
+    await mkdir(join(inbox, 'folder'));
+    await writeFile(join(root, 'secret'), 'secret');
+    await symlink(join(root, 'secret'), join(inbox, 'link.sta'));
+    await symlink('/etc/passwd', join(inbox, 'passwd.sta'));
+    expect(await namesOf(connect())).toEqual([]);
+    expect(await list('inbox')).toEqual(expect.arrayContaining(['folder', 'link.sta', 'passwd.sta']));
+  });
+
+  it('reads no link that was put in place of a file it has taken', async () => {
+    const { root, inbox, connect } = await newRoot();
+    await writeFile(join(root, 'secret'), 'secret');
+    await writeQuietly(join(inbox, 'one.sta'), 'one');
+    const [file] = await collect(connect());
+    const taken = join(inbox, 'processing', file?.version ?? '', 'one.sta');
+    await rm(taken);
+    await symlink(join(root, 'secret'), taken);
+    await expect(textOf(file)).rejects.toThrow(/has a symbolic link in place of a file/);
+  });
+
+  it('follows no link among the files it has taken', async () => {
+    const { inbox, connect } = await newRoot();
+    const outside = await newFolder();
+    await writeQuietly(join(outside, 'one.sta'), 'theirs');
+    await writeQuietly(join(inbox, 'one.sta'), 'one');
+    const [file] = await collect(connect());
+    const taken = join(inbox, 'processing', file?.version ?? '');
+    await rename(taken, join(inbox, 'aside'));
+    await symlink(outside, taken);
+    await expect(textOf(file)).rejects.toThrow('one.sta was replaced while it was collected.');
+    expect(await namesOf(connect())).toEqual([]);
+  });
+
+  it('that was closed to the service says what to do', async () => {
+    const { inbox, connect } = await newRoot();
+    await rm(inbox, { recursive: true });
+    await writeFile(inbox, 'a file');
+    await expect(collect(connect())).rejects.toThrow(
+      'The folder inbox cannot be used. A part of its path is a file, and must be a folder.',
+    );
+  });
+});
+
+describe('a file that is still written', () => {
+  it('is waited for, and taken when it has not changed for a while', async () => {
+    const { inbox, connect } = await newRoot();
+    const path = join(inbox, 'growing.sta');
+    await writeFile(path, 'a');
+    let text = 'a';
+    const writing = setInterval(() => {
+      text += 'a';
+      if (text.length === 10) clearInterval(writing);
+      void writeFile(path, text);
+    }, 50);
+    const [file] = await collect(connect());
+    expect(await textOf(file)).toBe('a'.repeat(10));
+  });
+
+  it('is left to a later run if that takes too long', async () => {
+    const { inbox, connect } = await newRoot();
+    const path = join(inbox, 'slow.sta');
+    let text = '';
+    const writing = setInterval(() => {
+      text += 'a';
+      void writeFile(path, text);
+    }, 20);
+    await writeQuietly(join(inbox, 'whole.sta'), 'whole');
+    expect(await namesOf(connect({ quiet: 200, lookEvery: 20, total: 500 }))).toEqual(['whole.sta']);
+    clearInterval(writing);
+    expect(await namesOf(connect())).toEqual(['whole.sta', 'slow.sta']);
+  });
+
+  it('is taken although its time lies in the future, when it does not change', async () => {
+    const { inbox, connect } = await newRoot();
+    await writeFile(join(inbox, 'ahead.sta'), 'x');
+    const then = new Date(Date.now() + 3_600_000);
+    await utimes(join(inbox, 'ahead.sta'), then, then);
+    expect(await namesOf(connect())).toEqual(['ahead.sta']);
+  });
+});
+
+describe('marking a file', () => {
+  it('moves it, keeps names unique, and may be repeated', async () => {
+    const { root, inbox, connect, list } = await newRoot();
+    const read = (path: string) => readFile(join(root, path), 'utf8');
+    for (const [content, outcome] of [
+      ['1', { status: 'done' }],
+      ['2', { status: 'done' }],
+      ['3', { status: 'failed', reason: 'Because.' }],
+      ['4', { status: 'failed', reason: 'Because of 4.' }],
+    ] as const) {
+      await writeQuietly(join(inbox, 'a.sta'), content);
+      const connector = connect();
+      const [file] = await collect(connector);
+      if (file === undefined) throw new Error('there is no file');
+      await connector.mark?.(file, outcome);
+      await connector.mark?.(file, outcome);
+      await connect().mark?.(file, outcome);
+    }
+    const unique = expect.stringMatching(/^a-[0-9a-f]{16}\.sta$/);
+    expect((await list('inbox/done')).toSorted()).toEqual([unique, 'a.sta']);
+    expect(await read('inbox/done/a.sta')).toBe('1');
+    const failed = (await list('inbox/failed')).toSorted();
+    expect(failed).toEqual([
+      unique,
+      expect.stringMatching(/^a-[0-9a-f]{16}\.sta\.error\.txt$/),
+      'a.sta',
+      'a.sta.error.txt',
+    ]);
+    expect(await read('inbox/failed/a.sta.error.txt')).toBe('Because.\n');
+    expect(await read(`inbox/failed/${failed[1]}`)).toBe('Because of 4.\n');
+    expect(await list('inbox/processing')).toEqual([]);
+  });
+
+  it('writes the reason beside a file whose name is as long as names may be', async () => {
+    const { inbox, connect, list } = await newRoot();
+    const name = `${'ğ'.repeat(125)}.sta1`;
+    expect(Buffer.byteLength(name)).toBe(255);
+    await writeQuietly(join(inbox, name), 'x');
+    const connector = connect();
+    const [file] = await collect(connector);
+    if (file === undefined) throw new Error('there is no file');
+    await connector.mark?.(file, { status: 'failed', reason: 'Because.' });
+    const failed = await list('inbox/failed');
+    expect(failed).toContain(name);
+    expect(failed.find((it) => it !== name)).toMatch(/^ğ+\.error\.txt$/);
+  });
+});
+
+it('takes a file once although two connectors look at the same time', async () => {
+  const { inbox, connect } = await newRoot();
+  for (let i = 0; i < 50; i += 1) await writeQuietly(join(inbox, `${i}.sta`), String(i));
+  const taken = await Promise.all([connect(), connect(), connect()].map(async (it) => namesOf(it)));
+  expect(new Set(taken.flat()).size).toBe(50);
+  expect(await readdir(join(inbox, 'processing'))).toHaveLength(50);
+});
+
+it('keeps a file that has another name elsewhere', async () => {
+  const { root, inbox, connect } = await newRoot();
+  await writeQuietly(join(root, 'elsewhere'), 'x');
+  await link(join(root, 'elsewhere'), join(inbox, 'one.sta'));
+  expect(await namesOf(connect())).toEqual(['one.sta']);
+  expect(await readFile(join(root, 'elsewhere'), 'utf8')).toBe('x');
+});

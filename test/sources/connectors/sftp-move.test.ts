@@ -1,0 +1,139 @@
+import { mkdir, readdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Connector } from '../../../src/sources/connector.ts';
+import { collect } from './collect.ts';
+import { hasOpenSsh, hasPasswords, PASSWORD, useOpenSsh } from './openssh.ts';
+import { useSftpSource } from './sftp-source.ts';
+
+const server = useOpenSsh();
+const source = useSftpSource(server);
+const DAY = new Date(Date.UTC(2026, 9, 1));
+
+async function put(name: string, text: string): Promise<void> {
+  await writeFile(join(source.folder, name), text);
+  await utimes(join(source.folder, name), DAY, DAY);
+}
+
+const list = async (folder: string) => (await readdir(join(source.folder, folder))).toSorted();
+const done = { status: 'done' } as const;
+
+/** As a run that collects everything and marks it. */
+async function run(connector: Connector, outcome: Parameters<NonNullable<Connector['mark']>>[1]) {
+  const files = await collect(connector);
+  for (const file of files) await connector.mark?.(file, outcome);
+  return files.map(({ text }) => text);
+}
+
+describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
+  const connect = () => source.connect({ after: 'move' });
+
+  it('takes a file into processing before it reads it, and puts it into done', async () => {
+    await put('a.sta', 'movements');
+    const connector = connect();
+    const [file] = await collect(connector);
+    expect(await list('processing')).toEqual([`9-${DAY.getTime() / 1_000}-a.sta`]);
+    await connector.mark?.({ name: 'a.sta', version: file?.version ?? '' }, done);
+    expect(await list('processing')).toEqual([]);
+    expect(await readFile(join(source.folder, 'done/a.sta'), 'utf8')).toBe('movements');
+    expect(await collect(connect())).toEqual([]);
+  });
+
+  it('puts a file that cannot be imported into failed, with the reason beside it', async () => {
+    await put('a.sta', 'nonsense');
+    await run(connect(), { status: 'failed', reason: 'The file is no statement.' });
+    expect(await list('failed')).toEqual(['a.sta', 'a.sta.error.txt']);
+    expect(await readFile(join(source.folder, 'failed/a.sta.error.txt'), 'utf8')).toBe(
+      'The file is no statement.\n',
+    );
+  });
+
+  it('keeps files of one name apart in done', async () => {
+    for (const text of ['one', 'two', 'three']) {
+      await put('a.sta', text);
+      expect(await run(connect(), done)).toEqual([text]);
+    }
+    expect(await list('done')).toEqual(['a.2.sta', 'a.3.sta', 'a.sta']);
+  });
+
+  it('does not put a new file of the same name away in place of the one that was read', async () => {
+    await put('a.sta', 'old');
+    const connector = connect();
+    const [file] = await collect(connector);
+    await put('a.sta', 'new content');
+    await connector.mark?.({ name: 'a.sta', version: file?.version ?? '' }, done);
+    expect(await readFile(join(source.folder, 'done/a.sta'), 'utf8')).toBe('old');
+    expect(await run(connect(), done)).toEqual(['new content']);
+  });
+
+  it('offers again what a crash left in processing, and marks it once', async () => {
+    await put('a.sta', 'movements');
+    const [first] = await collect(connect());
+    const connector = connect();
+    const [again] = await collect(connector);
+    expect(again).toEqual(first);
+    const file = { name: 'a.sta', version: first?.version ?? '' };
+    await connector.mark?.(file, done);
+    await connect().mark?.(file, done);
+    expect(await list('done')).toEqual(['a.sta']);
+  });
+
+  it('reads a file again that somebody changed while it was in processing', async () => {
+    await put('a.sta', 'begin');
+    await collect(connect());
+    const [taken = ''] = await list('processing');
+    await writeFile(join(source.folder, 'processing', taken), 'begin and the rest');
+    expect(await run(connect(), done)).toEqual(['begin and the rest']);
+    expect(await list('done')).toEqual(['a.sta']);
+  });
+
+  it('moves to folders of your choice', async () => {
+    await mkdir(join(source.folder, 'archive'));
+    await put('a.sta', 'movements');
+    await run(source.connect({ after: 'move', done_path: join(source.folder, 'archive') }), done);
+    expect(await list('archive')).toEqual(['a.sta']);
+  });
+
+  it('marks a known file that was uploaded again', async () => {
+    await put('a.sta', 'movements');
+    const [file] = await collect(connect());
+    await rename(join(source.folder, 'processing', `${file?.version}-a.sta`), join(source.folder, 'a.sta'));
+    await connect().mark?.({ name: 'a.sta', version: file?.version ?? '' }, done);
+    expect(await list('done')).toEqual(['a.sta']);
+  });
+});
+
+describe.skipIf(!hasOpenSsh)('a server that allows no changes', () => {
+  const readOnly = useOpenSsh({ readOnly: true });
+  const bank = useSftpSource(readOnly);
+
+  it('is collected from with "leave"', async () => {
+    await writeFile(join(bank.folder, 'a.sta'), 'movements');
+    expect(await collect(bank.connect())).toMatchObject([{ text: 'movements' }]);
+  });
+
+  it('says with "move" which right is missing', async () => {
+    await writeFile(join(bank.folder, 'a.sta'), 'movements');
+    await expect(collect(bank.connect({ after: 'move' }))).rejects.toThrow(
+      /does not let the user move.*"leave"/,
+    );
+  });
+});
+
+describe.skipIf(!hasPasswords).each(['password', 'prompt'] as const)(
+  'a server that asks for a password (%s)',
+  (signIn) => {
+    const bank = useSftpSource(useOpenSsh({ signIn }));
+
+    it('gets it', async () => {
+      await writeFile(join(bank.folder, 'a.sta'), 'movements');
+      const connector = bank.connect({}, { credentials: { password: PASSWORD } });
+      expect(await collect(connector)).toMatchObject([{ text: 'movements' }]);
+    });
+
+    it('refuses another one', async () => {
+      const connector = bank.connect({}, { credentials: { password: 'wrong' } });
+      await expect(collect(connector)).rejects.toThrow('refuses the credentials');
+    });
+  },
+);

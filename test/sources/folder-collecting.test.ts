@@ -1,0 +1,150 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { mt940 } from '../imports/statement-files.ts';
+import { until } from '../support/until.ts';
+import { createFolderCustomer, IBAN, useFolderService } from './folder-source.ts';
+
+const { service, sourcesDir } = useFolderService();
+
+const newCustomer = () => createFolderCustomer(service, sourcesDir);
+
+const MARCH = [
+  { day: 2, amount: 150, reference: 'A1' },
+  { day: 3, amount: -20.5, reference: 'A2' },
+];
+const APRIL = [...MARCH.slice(1), { day: 4, amount: 99, reference: 'A3' }];
+
+describe('a run of a folder source', () => {
+  it('imports what lies there: a statement goes to done/, a broken file to failed/ with the reason', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    await customer.drop('march.sta', mt940(MARCH));
+    await customer.drop('notes.doc', 'These are no statements.');
+    const run = await customer.run(id);
+    expect(run).toMatchObject({ status: 'done', files: 2, error: expect.stringMatching(/^notes\.doc: /) });
+    expect(run.imports.map(({ file }) => file).toSorted()).toEqual(['march.sta', 'notes.doc']);
+    expect(await customer.list('inbox')).toEqual(['done', 'failed', 'processing']);
+    expect(await customer.list('inbox/processing')).toEqual([]);
+    expect(await customer.list('inbox/done')).toEqual(['march.sta']);
+    expect(await customer.list('inbox/failed')).toEqual(['notes.doc', 'notes.doc.error.txt']);
+    expect(await customer.read('inbox/failed/notes.doc.error.txt')).toMatch(/in no format that is supported/);
+    expect(await customer.read('inbox/done/march.sta')).toBe(mt940(MARCH));
+    expect((await customer.movements()).map(({ amount }) => amount)).toEqual(['150.00', '20.50']);
+    // The file failed, and not the source.
+    expect(await customer.source(id)).toMatchObject({
+      consecutive_failures: 0,
+      error: expect.stringMatching(/notes\.doc/),
+    });
+    for (const { id: importId } of run.imports) {
+      const { body } = await customer.call('GET', `/v1/imports/${importId}`);
+      expect(body.import.source_id).toBe(Number(id));
+    }
+  });
+
+  it('stores nothing twice when the same file comes twice, and keeps both', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    for (const expected of [{ inserted: 2 }, { inserted: 0, duplicates: 2 }]) {
+      await customer.drop('march.sta', mt940(MARCH));
+      const { imports } = await customer.run(id);
+      const { body } = await customer.call('GET', `/v1/imports/${imports[0]?.id}`);
+      expect(body.import).toMatchObject(expected);
+    }
+    expect(await customer.list('inbox/done')).toEqual([
+      expect.stringMatching(/^march-[0-9a-f]{16}\.sta$/),
+      'march.sta',
+    ]);
+    expect(await customer.movements()).toHaveLength(2);
+  });
+
+  it('stores what overlapping statements have in common once', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    await customer.drop('march.sta', mt940(MARCH));
+    await customer.drop('april.sta', mt940(APRIL, { opening: 1_150 }));
+    expect(await customer.run(id)).toMatchObject({ status: 'done', files: 2 });
+    const movements = await customer.movements();
+    expect(movements.map(({ amount }) => amount).toSorted()).toEqual(['150.00', '20.50', '99.00']);
+  });
+
+  it('takes a file of failed/ that is put back, when the reason is gone', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    const iban = 'TR380006400000099423106133';
+    await customer.drop('other.sta', mt940(MARCH, { account: iban }));
+    await customer.run(id);
+    const report = await customer.read('inbox/failed/other.sta.error.txt');
+    expect(report).toContain('give the source an account, or let the source create accounts');
+    expect(report).not.toMatch(/account_id|The other rows/);
+    const body = { bank: 'İş Bankası', title: 'İkinci', currency: 'TRY', iban };
+    expect((await customer.call('POST', '/v1/accounts', body)).status).toBe(200);
+    await rename(join(customer.root, 'inbox/failed/other.sta'), join(customer.root, 'inbox/other.sta'));
+    expect(await customer.run(id)).toMatchObject({ status: 'done', files: 1, error: null });
+    expect(await customer.list('inbox/done')).toEqual(['other.sta']);
+    expect(await customer.movements()).toHaveLength(2);
+    expect(await customer.source(id)).toMatchObject({ error: null });
+  });
+
+  it('reads files as the source says: account, format, profile, new accounts', async () => {
+    const customer = await newCustomer();
+    const fixed = await customer.createSource({ account_id: customer.accountId });
+    await customer.drop('elsewhere.sta', mt940(MARCH, { account: 'TR000000000000000000000000' }));
+    expect(await customer.run(fixed)).toMatchObject({ status: 'done', error: null });
+    const creating = await customer.createSource({ settings: { path: 'new' }, create_accounts: true });
+    const iban = 'TR380006400000099423106133';
+    await customer.drop('new.sta', mt940(MARCH, { account: iban }), 'new');
+    expect(await customer.run(creating)).toMatchObject({ status: 'done', error: null });
+    const { body } = await customer.call('GET', '/v1/accounts');
+    expect(body.accounts.map((it: { iban: string }) => it.iban)).toEqual([IBAN, iban]);
+    const other = await customer.createSource({ settings: { path: 'camt' }, format: 'camt' });
+    await customer.drop('march.sta', mt940(MARCH), 'camt');
+    expect(await customer.run(other)).toMatchObject({ status: 'done', error: expect.any(String) });
+    expect(await customer.list('camt/failed')).toContain('march.sta');
+  });
+
+  it('shows how it ended in the accounts', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource({ account_id: customer.accountId });
+    expect(await customer.account()).toMatchObject({ last_work: null, last_update: null, error: null });
+    await customer.run(id);
+    const worked = await customer.account();
+    expect(worked).toMatchObject({ last_work: expect.any(String), last_update: null, error: null });
+    await customer.drop('march.sta', mt940(MARCH));
+    await customer.drop('x.txt', 'x');
+    await customer.run(id);
+    const updated = await customer.account();
+    expect(updated).toMatchObject({
+      last_update: expect.any(String),
+      error: expect.stringMatching(/^x\.txt: /),
+    });
+    await customer.drop('april.sta', mt940(APRIL, { opening: 1_150 }));
+    await customer.run(id);
+    expect(await customer.account()).toMatchObject({ error: null });
+  });
+
+  it('shows what is wrong in the accounts that its statements are about, until it is gone or deleted', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    await customer.drop('march.sta', mt940(MARCH));
+    await customer.run(id);
+    await customer.drop('x.txt', 'x');
+    await customer.run(id);
+    expect(await customer.account()).toMatchObject({ error: expect.stringMatching(/^x\.txt: /) });
+    // A run that finds nothing leaves it.
+    await customer.run(id);
+    expect(await customer.account()).toMatchObject({ error: expect.stringMatching(/^x\.txt: /) });
+    await customer.call('DELETE', `/v1/sources/${id}`);
+    expect(await customer.account()).toMatchObject({ error: null });
+  });
+
+  it('begins by itself when the source is created with an interval, and again when it is due', async () => {
+    const customer = await newCustomer();
+    await customer.drop('march.sta', mt940(MARCH));
+    const id = await customer.createSource({ schedule: { every: '10s' } });
+    await until('the first run', async () => (await customer.movements()).length === 2);
+    await customer.drop('april.sta', mt940(APRIL, { opening: 1_150 }));
+    await until('a later run', async () => (await customer.movements()).length === 3);
+    expect(await customer.source(id)).toMatchObject({ next_run_at: expect.any(String) });
+  });
+});

@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decode } from '../../src/statements/decode.ts';
+
+async function* inParts(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for (let i = 0; at < bytes.length; i += 1) {
+    const size = Math.max(1, sizes[i % Math.max(1, sizes.length)] ?? bytes.length);
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+}
+
+async function decoded(
+  bytes: Uint8Array,
+  { sizes = [] as number[], fallback = undefined as string | undefined } = {},
+) {
+  let text = '';
+  for await (const part of decode(inParts(bytes, sizes), fallback)) text += part;
+  return text;
+}
+
+const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
+const TURKISH = Buffer.from('C\u00d6DEME \u00dd\u00de', 'latin1');
+
+describe('the encoding of a file', () => {
+  it.each<[string, Buffer, string]>([
+    ['UTF-8', Buffer.from(':86:Ödeme İŞ €'), ':86:Ödeme İŞ €'],
+    ['UTF-8 with a byte order mark', Buffer.from('\uFEFFÖdeme'), 'Ödeme'],
+    ['UTF-16LE with a byte order mark', Buffer.from('\uFEFFÖdeme İŞ', 'utf16le'), 'Ödeme İŞ'],
+    ['UTF-16BE with a byte order mark', utf16be('\uFEFFÖdeme İŞ'), 'Ödeme İŞ'],
+    ['UTF-16LE without one', Buffer.from('Date;Amount;Ödeme', 'utf16le'), 'Date;Amount;Ödeme'],
+    ['UTF-16BE without one', utf16be('Date;Amount;Ödeme'), 'Date;Amount;Ödeme'],
+    ['Windows-1254, as banks in Turkey write', TURKISH, 'CÖDEME İŞ'],
+    [
+      'Windows-1252, which has the same letters for most others',
+      Buffer.from([0x47, 0xfc, 0x6e, 0x20, 0x80]),
+      'Gün €',
+    ],
+    [
+      'what the XML declaration says',
+      Buffer.concat([
+        Buffer.from('<?xml version="1.0" encoding="ISO-8859-2"?><a>'),
+        Buffer.from([0xb1]),
+        Buffer.from('</a>'),
+      ]),
+      '<?xml version="1.0" encoding="ISO-8859-2"?><a>ą</a>',
+    ],
+    [
+      'UTF-8 where the XML declaration names an encoding that does not exist',
+      Buffer.from('<?xml version="1.0" encoding="klingon"?><a>ö</a>'),
+      '<?xml version="1.0" encoding="klingon"?><a>ö</a>',
+    ],
+    ['nothing', Buffer.alloc(0), ''],
+  ])('is recognised: %s', async (_, bytes, text) => {
+    expect(await decoded(bytes)).toBe(text);
+    expect(await decoded(bytes, { sizes: [1] })).toBe(text);
+  });
+
+  it('is Windows-1254 from the first byte on that is not UTF-8', async () => {
+    const start = 'x'.repeat(10_000);
+    const bytes = Buffer.concat([Buffer.from(start), Buffer.from([0xde, 0x20, 0xdd])]);
+    expect(await decoded(bytes, { sizes: [4_096] })).toBe(`${start}Ş İ`);
+  });
+
+  it('is the given one where the bytes are not UTF-8', async () => {
+    expect(await decoded(Buffer.from([0xdd, 0xde]), { fallback: 'iso-8859-1' })).toBe('ÝÞ');
+    expect(await decoded(Buffer.from('Ödeme'), { fallback: 'iso-8859-1' })).toBe('Ödeme');
+    expect(await decoded(Buffer.from([0xde]), { fallback: 'klingon' })).toBe('Ş');
+  });
+
+  it('gives the same text however the bytes are split', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: 'grapheme', maxLength: 200 }),
+        fc.constantFrom('utf8', 'utf16le') as fc.Arbitrary<BufferEncoding>,
+        fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
+        async (text, encoding, sizes) => {
+          const bytes = Buffer.from(`\uFEFFstatement ${text}`, encoding);
+          expect(await decoded(bytes, { sizes })).toBe(`statement ${text}`.toWellFormed());
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,17 @@
+import { parseOfx } from '../../../src/statements/ofx/parse.ts';
+import type { StatementEvent } from '../../../src/statements/statement.ts';
+import { readEvents } from '../statement-events.ts';
+
+export const read = (text: string): Promise<StatementEvent[]> => readEvents(parseOfx, text);
+
+/** A file with one statement. The transactions are on line 3. */
+export const inStatement = (list: string, more = ''): string =>
+  `OFXHEADER:100\n\n<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>TRY<BANKACCTFROM><BANKID>0062<ACCTID>17-4` +
+  `<ACCTTYPE>CHECKING</BANKACCTFROM><BANKTRANLIST>${list}</BANKTRANLIST>${more}</STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>`;
+
+/** A file with one transaction of these fields, and of those that every transaction has. */
+export const withFields = (fields: string): string =>
+  inStatement(`<STMTTRN><TRNTYPE>XFER<DTPOSTED>20260301<TRNAMT>-12.34<FITID>A1${fields}</STMTTRN>`);
+
+/** What the statement is described as. */
+export const STATEMENT = 'statement 17-4 TRY';

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { parseDate, parseSignedAmount } from '../../../src/statements/ofx/map.ts';
+import { decodeEntities } from '../../../src/statements/ofx/tokens.ts';
+
+describe('a date', () => {
+  it.each([
+    ['20260301', '2026-03-01'],
+    ['202603011200', '2026-03-01'],
+    ['20260301120000', '2026-03-01'],
+    ['20260301120000.000', '2026-03-01'],
+    ['20260301235959.999[-11:SST]', '2026-03-01'],
+    ['20260301000000[+14:LINT]', '2026-03-01'],
+    ['20260301120000[-5:EST', '2026-03-01'],
+    ['20260301120000 [0:GMT]', '2026-03-01'],
+    ['20260301[+3]', '2026-03-01'],
+    ['20180804093914:014', '2018-08-04'],
+    ['2026-03-01', '2026-03-01'],
+    ['2026-03-01T12:00:00', '2026-03-01'],
+    ['20280229', '2028-02-29'],
+  ])('is read as it stands: %s', (text, date) => {
+    expect(parseDate(text)).toBe(date);
+  });
+
+  it.each([
+    '',
+    '2026',
+    '202603',
+    '20260229',
+    '20261301',
+    '20260300',
+    '00000000',
+    '201120000000',
+    '2026030112000',
+    '01.03.2026',
+    '2026-0301',
+    'yesterday',
+  ])('is refused: %s', (text) => {
+    expect(parseDate(text)).toBeNull();
+  });
+});
+
+describe('a signed amount', () => {
+  it.each<[string, bigint]>([
+    ['12.34', 1234n],
+    ['-12.34', -1234n],
+    ['+12.34', 1234n],
+    ['- 12.34', -1234n],
+    ['12.34-', -1234n],
+    ['\u221212.34', -1234n],
+    ['-12,34', -1234n],
+    ['-,5', -50n],
+    ['.5', 50n],
+    ['5.', 500n],
+    ['0', 0n],
+    ['-00000000001500.0000', -150000n],
+    ['1,234.56', 123456n],
+    ['1.234,56', 123456n],
+    ['-1 234 567,89', -123456789n],
+    ['1 234', 123400n],
+    ['1,234,567.8', 123456780n],
+    ['12,3', 1230n],
+    ['12.340', 1234n],
+  ])('is read: %s', (text, amount) => {
+    expect(parseSignedAmount(text)).toBe(amount);
+  });
+
+  it.each([
+    ['', 'nothing'],
+    ['$120', 'a currency sign'],
+    ['1,234', 'a comma that separates thousands or decimals'],
+    ['12.345', 'a third decimal'],
+    ['-115.8331', 'four decimals'],
+    ['--5', 'two signs'],
+    ['-5-', 'a sign at both ends'],
+    ['(5.00)', 'parentheses'],
+    ['1e3', 'an exponent'],
+    ['1,23,456.00', 'groups that are not of three digits'],
+    ['12 34', 'a blank that separates nothing'],
+    ['1.2.3', 'two points'],
+    ['NaN', 'no number'],
+    ['1'.repeat(19), 'more than DECIMAL(20,2) holds'],
+  ])('is refused: %s, %s', (text) => {
+    expect(parseSignedAmount(text)).toBeNull();
+  });
+});
+
+it.each([
+  ['Tom &amp; Jerry', 'Tom & Jerry'],
+  ['&lt;5&gt;', '<5>'],
+  ['a&nbsp;b', 'a b'],
+  ['&#305;&#x15F;&#X15e;', 'ışŞ'],
+  ['&quot;x&apos;', `"x'`],
+  ['AT&T', 'AT&T'],
+  ['&unknown; &a; &;', '&unknown; &a; &;'],
+  ['&amp;lt;', '&lt;'],
+  ['&#0;&#1114112;', ''],
+  ['&#xD800;', '\ufffd'],
+])('decodes entities once: %s', (text, decoded) => {
+  expect(decodeEntities(text)).toBe(decoded);
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { createAmountReader } from '../../../src/statements/profiles/values.ts';
+
+const comma = createAmountReader({ decimalSign: ',', currencyTexts: ['TL', '₺', 'EUR'] });
+const point = createAmountReader({ decimalSign: '.', currencyTexts: [] });
+
+describe('amounts with a decimal comma', () => {
+  it.each<[string, string, bigint | null]>([
+    ['thousands with points', '1.234,56', 123456n],
+    ['several groups of thousands', '-1.234.567,89', -123456789n],
+    ['a minus before', '-5,00', -500n],
+    ['a minus behind', '5,00-', -500n],
+    ['a plus', '+5,00', 500n],
+    ['the minus of typographers', '\u22125,00', -500n],
+    ['parentheses', '(5,00)', -500n],
+    ['a space between thousands', '1 234,56', 123456n],
+    ['a non-breaking space', '1\u00a0234,56', 123456n],
+    ['a narrow one', '1\u202f234,56', 123456n],
+    ['an apostrophe', "1'234,56", 123456n],
+    ['no fraction', '1.234', 123400n],
+    ['one fraction digit', '6,5', 650n],
+    ['no whole part', ',50', 50n],
+    ['TL behind', '1.250,00 TL', 125000n],
+    ['the sign of the lira before', '₺-5,00', -500n],
+    ['a minus before the sign of the lira', '-₺5,00', -500n],
+    ['spaces around', '  5,00 ', 500n],
+    ['zeros beyond the cents', '5,0000', 500n],
+    ['thousands in the wrong place', '1.23,45', null],
+    ['a group of four digits', '1.2345,00', null],
+    ['different separators of thousands', '1.234 567,00', null],
+    ['two signs', '--5,00', null],
+    ['a sign before and behind', '-5,00-', null],
+    ['an English amount', '1,234.56', null],
+    ['three digits, which may be English thousands', '5,000', null],
+    ['a third digit that counts', '5,0010', null],
+    ['a currency that the profile does not name', '5,00 USD', null],
+    ['an exponent', '1e5', null],
+    ['a word', 'beş', null],
+    ['nothing', '', null],
+    ['a sign alone', '-', null],
+    ['a decimal sign alone', ',', null],
+    ['a decimal sign at the end', '5,', null],
+    ['more than DECIMAL(20,2) holds', `1${'0'.repeat(18)},00`, null],
+  ])('%s: %j', (_, text, expected) => {
+    expect(comma(text)).toBe(expected);
+  });
+});
+
+describe('amounts with a decimal point', () => {
+  it.each<[string, bigint | null]>([
+    ['1,234.56', 123456n],
+    ['(5.00)', -500n],
+    ['-10', -1000n],
+    ["5'000.00", 500000n],
+    ['1.234,56', null],
+    ['5.000', null],
+  ])('%j', (text, expected) => {
+    expect(point(text)).toBe(expected);
+  });
+});
+
+describe('numbers of XLSX files', () => {
+  it.each<[string, bigint | null]>([
+    ['1067.98', 106798n],
+    ['-1067.9799999999999', -106798n],
+    ['1234567.8899999999', 123456789n],
+    ['5E3', 500000n],
+    ['-45000', -4500000n],
+    ['0.125', null],
+    ['1E20', null],
+    ['abc', null],
+  ])('%j, whatever the decimal sign of the profile', (number, expected) => {
+    expect(comma({ number, epoch: 1900 })).toBe(expected);
+  });
+});

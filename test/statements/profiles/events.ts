@@ -1,0 +1,39 @@
+import type { Entry, StatementEvent } from '../../../src/statements/statement.ts';
+import { formatAmount } from '../../../src/statements/values.ts';
+
+/** Yields `text` in parts of these sizes, over and over. */
+export async function* inParts(text: string, sizes: readonly number[] = [4096]): AsyncGenerator<string> {
+  for (let at = 0, i = 0; at < text.length; i += 1) {
+    const size = Math.max(1, sizes[i % sizes.length] ?? 1);
+    yield text.slice(at, at + size);
+    at += size;
+  }
+}
+
+export async function collect(events: AsyncIterable<StatementEvent[]>): Promise<StatementEvent[]> {
+  const all: StatementEvent[] = [];
+  for await (const batch of events) all.push(...batch);
+  return all;
+}
+
+export const entriesOf = (events: readonly StatementEvent[]): Entry[] =>
+  events.flatMap((event) => (event.type === 'entry' ? [event.entry] : []));
+
+/** The counts that a summary of a file shows. */
+export const count = (events: readonly StatementEvent[], type: StatementEvent['type']): number =>
+  events.filter((event) => event.type === type).length;
+
+/** An entry on one line, without what it does not have. */
+export const show = ({ date, dc, amount, balance, ...entry }: Entry): string =>
+  [
+    `${date} ${dc} ${formatAmount(amount)}${balance === null ? '' : ` = ${formatAmount(balance)}`}`,
+    entry.status === 'booked' ? null : entry.status,
+    entry.currency,
+    entry.code,
+    entry.description,
+    entry.name,
+    entry.opponentIban ?? entry.opponentId,
+    entry.reference,
+  ]
+    .filter((part) => part !== null)
+    .join(' | ');

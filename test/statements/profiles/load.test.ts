@@ -1,0 +1,133 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadProfiles } from '../../../src/imports/load-profiles.ts';
+import { ConfigError, readConfig } from '../../../src/platform/config/config.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { startService } from '../../../src/service.ts';
+import { matchProfile } from '../../../src/statements/profiles/headings.ts';
+
+const VALID = {
+  bank: 'My Bank',
+  source: 'my bank’s manual',
+  delimiter: ';',
+  decimalSign: ',',
+  dateFormats: ['DD.MM.YYYY'],
+  heading: ['Date', 'Amount'],
+  columns: { date: 'Date', amount: 'Amount' },
+};
+
+function folderWith(files: Record<string, unknown>): string {
+  const dir = mkdtempSync(join(tmpdir(), 'profiles-'));
+  for (const [name, content] of Object.entries(files))
+    writeFileSync(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content));
+  return dir;
+}
+
+const load = (content: unknown, name = 'mine.json') => loadProfiles(folderWith({ [name]: content }));
+
+describe('the profiles of this project', () => {
+  const profiles = loadProfiles(undefined);
+
+  it('are at least twenty, each with the source of its format', () => {
+    expect(profiles.length).toBeGreaterThanOrEqual(20);
+    for (const { source } of profiles) expect(source).toMatch(/^https:\/\//);
+  });
+
+  it.each(profiles.map((profile) => [profile.name, profile] as const))(
+    '%s is found by its heading',
+    (_, profile) => {
+      expect(matchProfile([{ line: 1, cells: profile.heading ?? [] }], profiles)?.name).toBe(profile.name);
+    },
+  );
+});
+
+describe('profiles in PROFILES_DIR', () => {
+  it('are added to those of this project', () => {
+    const names = load(VALID).map(({ name }) => name);
+    expect(names).toContain('mine');
+    expect(names).toContain('akbank');
+  });
+
+  it('replace one of the same name', () => {
+    const profiles = load(VALID, 'akbank.json').filter(({ name }) => name === 'akbank');
+    expect(profiles.map(({ bank }) => bank)).toEqual(['My Bank']);
+  });
+
+  it('other files than .json are left alone', () => {
+    expect(() => loadProfiles(folderWith({ 'README.md': 'no JSON', 'mine.json': VALID }))).not.toThrow();
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a missing key', { ...VALID, bank: undefined }, 'mine.json: bank is missing.'],
+    ['an unknown key', { ...VALID, delimeter: ';' }, 'mine.json: delimeter is not a key of a profile.'],
+    [
+      'an unknown column',
+      { ...VALID, columns: { ...VALID.columns, memo: 'Memo' } },
+      'mine.json: columns.memo is not a key of a profile.',
+    ],
+    [
+      'a wrong delimiter',
+      { ...VALID, delimiter: ':' },
+      'mine.json: delimiter must be ",", ";", "|" or a tab.',
+    ],
+    [
+      'a date format that does not exist',
+      { ...VALID, dateFormats: ['DD.MM.JJJJ'] },
+      'mine.json: dateFormats.0 must be one of DD.MM.YYYY, ',
+    ],
+    [
+      'an encoding that does not exist',
+      { ...VALID, encoding: 'turkish' },
+      'mine.json: encoding must be an encoding of the WHATWG Encoding standard',
+    ],
+    [
+      'neither heading nor skipRows',
+      { ...VALID, heading: undefined, columns: { date: 1, amount: 2 } },
+      'mine.json: heading or skipRows must be set, and not both.',
+    ],
+    [
+      'a column that is not in the heading',
+      { ...VALID, columns: { date: 'Datum', amount: 'Amount' } },
+      'mine.json: columns.date must be one of the headings in "heading", or a position.',
+    ],
+    [
+      'no amount',
+      { ...VALID, columns: { date: 'Date' } },
+      'mine.json: columns.amount or columns.debit and columns.credit must be set, and not all.',
+    ],
+    [
+      'a debit without a credit',
+      { ...VALID, columns: { date: 'Date', debit: 'Amount' } },
+      'mine.json: columns.debit and columns.credit go together.',
+    ],
+    [
+      'a position of zero',
+      { ...VALID, columns: { date: 0, amount: 2 } },
+      'mine.json: columns.date must be a heading',
+    ],
+    ['what is no JSON', '{ "bank": ', 'mine.json must be valid JSON.'],
+  ])('%s is one error that names the file and the key', (_, content, message) => {
+    expect(() => load(content)).toThrow(ConfigError);
+    expect(() => load(content)).toThrow(`PROFILES_DIR: ${message}`);
+  });
+
+  it('a name that could not be given as ?profile= is an error', () => {
+    expect(() => load(VALID, 'My Bank.json')).toThrow(
+      'PROFILES_DIR: My Bank.json: the name must be up to 40 lower-case letters',
+    );
+  });
+
+  it('a wrong one stops the start of the service, before any server is started', async () => {
+    const config = readConfig({ PROFILES_DIR: folderWith({ 'mine.json': { ...VALID, decimalSign: ' ' } }) });
+    const start = startService({ config, roles: ['api'], log: createLog('silent'), announce: () => {} });
+    await expect(start).rejects.toThrow('PROFILES_DIR: mine.json: decimalSign must be "," or ".".');
+  });
+
+  it('a folder that does not exist is an error', () => {
+    expect(() => loadProfiles('/nowhere/profiles')).toThrow(
+      'PROFILES_DIR must be the path of a readable folder (ENOENT).',
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import type { Entry, StatementEvent, StatementParser } from '../../src/statements/statement.ts';
+import { formatAmount } from '../../src/statements/values.ts';
+
+/** Parses a text that comes in parts of these sizes, in turn; without sizes, as a whole. */
+export async function readEvents(
+  parse: StatementParser,
+  text: string,
+  sizes: readonly number[] = [],
+): Promise<StatementEvent[]> {
+  async function* parts() {
+    let at = 0;
+    for (let i = 0; at < text.length; i += 1) {
+      const size = Math.max(1, sizes[i % Math.max(1, sizes.length)] ?? text.length);
+      yield text.slice(at, at + size);
+      at += size;
+    }
+  }
+  const events: StatementEvent[] = [];
+  for await (const some of parse(parts())) events.push(...some);
+  return events;
+}
+
+export const entriesOf = (events: readonly StatementEvent[]): Entry[] =>
+  events.flatMap((event) => (event.type === 'entry' ? [event.entry] : []));
+
+export const countOf = (events: readonly StatementEvent[], type: StatementEvent['type']): number =>
+  events.filter((event) => event.type === type).length;
+
+/** One short line for each event. Messages are left out. */
+export const describeEvents = (events: readonly StatementEvent[]): string[] =>
+  events.map((event) => {
+    if (event.type === 'entry') return describeEntry(event.entry);
+    if (event.type === 'issue') return `issue at ${event.line}: ${event.path}`;
+    if (event.type === 'warning') return `warning at ${event.line}`;
+    if (event.type === 'end')
+      return event.closing === null ? 'end' : `end ${formatAmount(event.closing.amount)}`;
+    const { iban, number, currency } = event.account;
+    return `statement ${iban ?? number} ${currency}`;
+  });
+
+export function describeEntry({ status, date, dc, amount }: Entry): string {
+  return `${status === 'pending' ? 'pending ' : ''}${date} ${dc === 'Debit' ? '-' : '+'}${formatAmount(amount)}`;
+}
+
+/** For each statement that has both balances: how far opening + credits − debits is from closing. */
+export function balanceDifferences(events: readonly StatementEvent[]): bigint[] {
+  const differences: bigint[] = [];
+  let sum: bigint | null = null;
+  for (const event of events) {
+    if (event.type === 'statement') sum = event.opening?.amount ?? null;
+    if (event.type === 'entry' && sum !== null && event.entry.status === 'booked')
+      sum += event.entry.dc === 'Credit' ? event.entry.amount : -event.entry.amount;
+    if (event.type === 'end' && event.closing !== null && sum !== null)
+      differences.push(sum - event.closing.amount);
+  }
+  return differences;
+}

@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Profile } from '../../../src/statements/profiles/profile.ts';
+import { createXlsxParser, MAX_XLSX_BYTES } from '../../../src/statements/xlsx/parse.ts';
+import { collect, entriesOf, show } from '../profiles/events.ts';
+import { testProfile } from '../profiles/profile.fixture.ts';
+import { inBytes, workbook } from './workbook.fixture.ts';
+
+const HEADING = ['Date', 'Amount', 'Text', 'Balance'];
+
+const parse = (bytes: Uint8Array, profiles: readonly Profile[] = [testProfile()]) =>
+  collect(createXlsxParser(profiles)(inBytes(bytes)));
+
+const read = async (bytes: Uint8Array, profiles?: readonly Profile[]) =>
+  entriesOf(await parse(bytes, profiles)).map(show);
+
+describe('files that are refused, with one issue', () => {
+  const withSheet = (sheet: string | Uint8Array) =>
+    workbook({ parts: { 'xl/worksheets/sheet1.xml': sheet } });
+  const valid = workbook({ rows: [HEADING, [46049, 1, 'a', '']] });
+
+  it.each<[string, () => Uint8Array, string]>([
+    ['what is no zip', () => Buffer.from('PK\u0003\u0004 nothing'), 'the file is a broken or cut off zip'],
+    [
+      'a zip that is cut off',
+      () => valid.subarray(0, valid.length - 40),
+      'the file is a broken or cut off zip',
+    ],
+    [
+      'another zip',
+      () => workbook({ parts: { 'xl/workbook.xml': null } }),
+      'the file is a zip, and not an XLSX file',
+    ],
+    [
+      'a workbook without its sheet',
+      () => workbook({ parts: { 'xl/worksheets/sheet1.xml': null } }),
+      'the file has no sheet',
+    ],
+    [
+      'a sheet that unpacks to far more than its size',
+      () => withSheet(Buffer.alloc(64 * 1024 * 1024, ' ')),
+      'the file unpacks to more than 200 times its size',
+    ],
+    [
+      'a document type, with which entities could grow',
+      () => withSheet('<!DOCTYPE a [<!ENTITY b "bb">]><worksheet/>'),
+      'the file has an XML document type, which is not allowed',
+    ],
+    ['an unknown entity', () => withSheet('<worksheet>&b;</worksheet>'), 'the file has broken XML'],
+    [
+      'a text without an end',
+      () => withSheet(`<worksheet><c>${noise(2_000_000)}`),
+      'a text or a tag is longer than 256 KiB',
+    ],
+    [
+      'a text that is not there',
+      () => withSheet('<worksheet><row><c t="s"><v>7</v></c></row></worksheet>'),
+      'row 1 refers to a text that the file does not have',
+    ],
+  ])('%s', async (_, make, message) => {
+    expect(await parse(make())).toEqual([{ type: 'issue', line: 1, path: 'file', message }]);
+  });
+
+  it('a file that is too large', async () => {
+    const parser = createXlsxParser([testProfile()]);
+    async function* endless() {
+      for (;;) yield new Uint8Array(1024 * 1024);
+    }
+    expect(await collect(parser(endless()))).toEqual([
+      {
+        type: 'issue',
+        line: 1,
+        path: 'file',
+        message: `the file has more than ${MAX_XLSX_BYTES / 1024 / 1024} MiB`,
+      },
+    ]);
+  });
+
+  it('an error of whoever sends the bytes is not a fault of the file', async () => {
+    async function* breaking(): AsyncGenerator<Uint8Array> {
+      yield valid.subarray(0, 10);
+      throw new Error('connection lost');
+    }
+    await expect(collect(createXlsxParser([testProfile()])(breaking()))).rejects.toThrow('connection lost');
+  });
+
+  it('any byte changed, removed or repeated: an issue or the same movements', async () => {
+    const expected = await read(valid);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(valid.length - 1),
+        fc.integer({ min: 1, max: 255 }),
+        fc.constantFrom('flip', 'cut', 'repeat'),
+        async (at, mask, kind) => {
+          const events = await parse(damage(valid, at, mask, kind));
+          const hasIssue = events.some(({ type }) => type === 'issue' || type === 'warning');
+          if (!hasIssue) expect(entriesOf(events).map(show)).toEqual(expected);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+/** Letters that do not pack well. */
+function noise(length: number): string {
+  let state = 1;
+  let text = '';
+  while (text.length < length) {
+    state = (state * 48_271) % 2_147_483_647;
+    text += state.toString(36);
+  }
+  return text;
+}
+
+function damage(bytes: Uint8Array, at: number, mask: number, kind: string): Uint8Array {
+  if (kind === 'cut') return bytes.subarray(0, at);
+  if (kind === 'repeat')
+    return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at - 10), bytes.subarray(at)]);
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ mask;
+  return copy;
+}

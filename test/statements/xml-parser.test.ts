@@ -1,0 +1,36 @@
+import { setImmediate as nextPass } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { createXmlParser } from '../../src/statements/xml-parser.ts';
+
+setFlagsFromString('--expose-gc');
+setFlagsFromString('--allow-natives-syntax');
+const collectGarbage: () => void = runInNewContext('gc');
+const isHashTable = new Function('object', 'return !%HasFastProperties(object)') as (
+  object: object,
+) => boolean;
+
+const ignore = () => {};
+const handlers = { opentag: ignore, closetag: ignore, text: ignore, doctype: ignore, error: ignore };
+
+/** V8 drops the layout of objects a few collections after the last of them. */
+async function forgetLayouts(): Promise<void> {
+  for (let times = 0; times < 5; times += 1) {
+    collectGarbage();
+    await nextPass();
+  }
+}
+
+function readFile(): { isHashTable: boolean } {
+  const parser = createXmlParser(handlers);
+  parser.write('<a><b c="d">e</b></a>').close();
+  return { isHashTable: isHashTable(parser) };
+}
+
+it('is never a hash table, however many parsers have come and gone', async () => {
+  for (let file = 1; file <= 10; file += 1) {
+    expect({ file, ...readFile() }).toEqual({ file, isHashTable: false });
+    await forgetLayouts();
+  }
+});

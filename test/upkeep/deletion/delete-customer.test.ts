@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { runDeletions } from '../../../src/upkeep/deletion/deletions.ts';
+import { requestCustomerDeletion } from '../../../src/upkeep/deletion/request-deletion.ts';
+import { createSteps } from '../../../src/upkeep/retention/steps.ts';
+import { readState } from '../../api/tenants/state.ts';
+import { movement } from '../../support/movements.ts';
+import { useService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+import { createFull } from './full-customer.ts';
+
+const service = useService({ roles: ['api'] });
+
+const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
+const work = () => runDeletions(service.runtime, createSteps({ pauses: false }));
+const rowsOf = async (customerId: string) =>
+  Object.fromEntries(
+    Object.entries(await readState(service, customerId)).flatMap(([table, { rows }]) =>
+      // Who has changed what stays.
+      rows === 0 || table === 'audit_events' ? [] : [[table, rows]],
+    ),
+  );
+
+it('a customer is deleted with every row, and nothing of another one is touched', async () => {
+  const other = await createFull(service);
+  const before = await readState(service, other.customerId);
+  const { key, customerId } = await createFull(service);
+  expect(Object.keys(await rowsOf(customerId)).length).toBeGreaterThan(15);
+  await requestCustomerDeletion(service.runtime.database, customerId, async () => {});
+  await until(
+    'an unknown key',
+    async () => (await service.call('GET', '/v1/accounts', { key })).status === 401,
+  );
+  expect(await work()).toBe(1);
+  expect(await rowsOf(customerId)).toEqual({});
+  expect(await readState(service, other.customerId)).toEqual(before);
+});
+
+it('from the request on, nothing is stored or sent, although the key is still cached', async () => {
+  const { key, accountId, customerId } = await createFull(service);
+  const stored = async () =>
+    (await query('SELECT 1 FROM transactions WHERE customer_id = ?', customerId)).length;
+  const count = await stored();
+  await service.call('GET', '/v1/accounts', { key });
+  await requestCustomerDeletion(service.runtime.database, customerId, async () => {});
+  const body = { transactions: [movement(accountId, { unique_id: 'too late' })] };
+  // The key is unknown, or the account is.
+  expect([401, 422]).toContain((await service.call('POST', '/v1/imports', { key, body })).status);
+  expect(await stored()).toBe(count);
+  const webhooks = await query<{ status: string }>(
+    'SELECT status FROM webhooks WHERE customer_id = ?',
+    customerId,
+  );
+  expect(webhooks.map(({ status }) => status)).toEqual(['deleted', 'deleted']);
+});
+
+it('goes on where it was, in several processes, and ends once', async () => {
+  const { customerId, store } = await createFull(service);
+  await store(900);
+  await requestCustomerDeletion(service.runtime.database, customerId, async () => {});
+  const stopping = new AbortController();
+  const steps = createSteps({ signal: stopping.signal, pauses: false });
+  let passes = 0;
+  await runDeletions(service.runtime, {
+    repeat: (step) =>
+      steps.repeat(async (rows) => {
+        passes += 1;
+        if (passes === 8) stopping.abort();
+        return step(Math.min(rows, 100));
+      }),
+  });
+  expect(await rowsOf(customerId)).toHaveProperty('customers');
+  await Promise.allSettled([work(), work()]);
+  await work();
+  expect(await rowsOf(customerId)).toEqual({});
+});

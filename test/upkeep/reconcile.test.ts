@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { startDeliveryWorker } from '../../src/deliveries/worker.ts';
+import { startImporterWorker } from '../../src/imports/worker.ts';
+import { createStatementFormats } from '../../src/statements/formats.ts';
+import { scrape } from '../support/exposition.ts';
+import { createAccount, importDone, largeImport } from '../support/movements.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { deliveriesOf, subscribe } from '../support/webhooks.ts';
+
+const service = useService({ roles: ['api', 'maintenance'] });
+const receiver = useReceiver();
+
+/** Forgets everything that the queues of this test know, as FLUSHALL would. */
+async function emptyRedis() {
+  const { redis, prefix } = service.runtime;
+  // The API counts requests in the background, so that these keys may come back at any time.
+  const keys = async () =>
+    (await redis.keys(`${prefix}:*`)).filter((key) => !key.startsWith(`${prefix}:rate:`));
+  // The maintenance role goes on in the meantime, and may write between the two.
+  await until('an empty Redis', async () => {
+    const known = await keys();
+    if (known.length > 0) await redis.del(...known);
+    return (await keys()).length === 0;
+  });
+}
+
+describe('the reconciler', () => {
+  it('rebuilds what Redis forgot, itself included: a queued import, and deliveries that are due', async () => {
+    const { api_key: key } = await service.customer();
+    const account = await createAccount(service, key);
+    const webhook = await subscribe(service, key, `${receiver.url}/hook`);
+    const { transactions } = largeImport(account.id);
+    const { body } = await service.call('POST', '/v1/imports', { key, body: { transactions } });
+    await emptyRedis();
+
+    const importer = startImporterWorker(service.runtime, createStatementFormats([]));
+    await importDone(service, key, body.import.id);
+    const statuses = async () => (await deliveriesOf(service, webhook.id)).map(({ status }) => status);
+    await until(
+      'all deliveries recorded or pending',
+      async () => (await statuses()).length === transactions.length,
+    );
+    await importer.stop();
+    await emptyRedis();
+
+    const delivery = startDeliveryWorker(service.runtime);
+    await until(
+      'delivered',
+      async () => (await statuses()).every((status) => status === 'delivered'),
+      40_000,
+    );
+    await delivery.stop();
+    expect(receiver.at('/hook')).toHaveLength(transactions.length);
+    const { samples } = await scrape(service);
+    for (const queue of ['imports', 'deliveries'])
+      expect(samples.get(`ledgerbell_reconciler_repairs_total{queue="${queue}"}`)).toBeGreaterThan(0);
+  });
+});
+
+it('is scheduled anew when its next run lies hours ahead, as after a clock that was set back', async () => {
+  const { queues } = service.runtime;
+  await queues.maintenance.removeJobScheduler('reconcile');
+  await queues.maintenance.upsertJobScheduler('reconcile', {
+    every: 10_000,
+    startDate: Date.now() + 3_600_000,
+  });
+  const next = async () => (await queues.maintenance.getJobScheduler('reconcile'))?.next ?? 0;
+  expect(await next()).toBeGreaterThan(Date.now() + 3_000_000);
+  await until('a run that is near', async () => (await next()) < Date.now() + 20_000);
+});

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import { createReplay } from '../../../src/deliveries/create-replay.ts';
+import { expandReplay } from '../../../src/deliveries/expand-replay.ts';
+import { redeliver } from '../../../src/deliveries/redelivery.ts';
+import { removeOld } from '../../../src/upkeep/retention/retention.ts';
+import { createSteps } from '../../../src/upkeep/retention/steps.ts';
+import { expectProblem } from '../../support/problem.ts';
+import { useService } from '../../support/service.ts';
+import { recordDeliveries } from '../../support/stored.ts';
+import { createSubscriber, NOWHERE, type Subscriber } from '../../support/subscriber.ts';
+import { deliveriesOf } from '../../support/webhooks.ts';
+import { countRows, FOREVER, NOW, removeAt, YOUNG } from './kept.ts';
+
+// What delivery runs leave behind is written by SQL.
+const service = useService({ roles: ['api'] });
+
+const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
+const record = (...args: Parameters<typeof recordDeliveries> extends [unknown, ...infer R] ? R : never) =>
+  recordDeliveries(service.runtime.database, ...args);
+
+const TABLES = ['deliveries', 'attempts', 'retries'];
+const rowsOf = ({ customerId }: Subscriber) => countRows(service, customerId, TABLES);
+const idsOf = async (webhookId: string) =>
+  (
+    await query<{ id: string }>(
+      'SELECT transaction_id AS id FROM deliveries WHERE webhook_id = ? ORDER BY 1',
+      webhookId,
+    )
+  ).map(({ id }) => id);
+
+async function viewOf({ key, webhook }: Subscriber) {
+  const { body } = await service.call('GET', `/v1/webhooks/${webhook.id}`, { key });
+  return body.webhook.deliveries;
+}
+
+describe('of old deliveries', () => {
+  it('those that have ended go, with their attempts and dead letters; those of younger movements stay', async () => {
+    const subscriber = await createSubscriber(service);
+    const { key, webhook, store } = subscriber;
+    const [delivered = '', failed = '', young = ''] = await store([{}, {}, { dateReaded: YOUNG }]);
+    await record(webhook, [
+      { transactionId: delivered, status: 'delivered', attempts: 3 },
+      { transactionId: failed, status: 'failed', attempts: 12 },
+      { transactionId: young, status: 'failed', attempts: 12 },
+    ]);
+    const before = await viewOf(subscriber);
+    expect(await removeAt(service)).toMatchObject({ deliveries: 2 });
+    expect(await idsOf(webhook.id)).toEqual([young]);
+    expect(await rowsOf(subscriber)).toEqual({ deliveries: 1, attempts: 1, retries: 1 });
+    // The numbers of a webhook go on counting what was removed, and nothing is pending because of it.
+    expect(await viewOf(subscriber)).toEqual(before);
+    expect(before).toEqual({ pending: 0, delivered: 1, failed: 2 });
+    for (const id of [delivered, failed]) {
+      const path = `/v1/deliveries/${webhook.id}-${id}`;
+      expectProblem(await service.call('GET', path, { key }), 404);
+      expectProblem(await service.call('POST', `${path}/redeliver`, { key }), 404);
+      const { body } = await service.call('GET', `/v1/transactions/${id}/deliveries`, { key });
+      expect(body.deliveries).toEqual([]);
+    }
+    const { body } = await service.call('GET', `/v1/webhooks/${webhook.id}/deliveries`, { key });
+    expect(body.deliveries.map((it: { transaction_id: number }) => it.transaction_id)).toEqual([
+      Number(young),
+    ]);
+    expect(await removeAt(service)).toMatchObject({ deliveries: 0 });
+  });
+
+  it('a pending one stays, whether it waits for an attempt or never had one', async () => {
+    const subscriber = await createSubscriber(service);
+    const { webhook, store } = subscriber;
+    const [waiting = '', delivered = ''] = await store([{}, {}, {}]);
+    await record(webhook, [
+      { transactionId: waiting, status: 'pending' },
+      { transactionId: delivered, status: 'delivered' },
+    ]);
+    await removeAt(service);
+    const statuses = (await deliveriesOf(service, webhook.id)).map(({ status }) => status);
+    expect(statuses).toEqual(['pending', 'pending']);
+    expect(await rowsOf(subscriber)).toEqual({ deliveries: 1, attempts: 1, retries: 1 });
+    expect(await viewOf(subscriber)).toEqual({ pending: 2, delivered: 1, failed: 0 });
+  });
+
+  it('one beyond the cursor stays: a run that starts there sends what has no row', async () => {
+    const { webhook, store } = await createSubscriber(service);
+    const [first = '', , third = '', fourth = ''] = await store([{}, {}, {}, {}]);
+    const deliveries = [first, third, fourth].map((transactionId) => ({
+      transactionId,
+      status: 'delivered' as const,
+    }));
+    await record(webhook, deliveries, { sentThrough: first });
+    await removeAt(service);
+    expect(await idsOf(webhook.id)).toEqual([third, fourth]);
+  });
+
+  it('one that was attempted lately stays', async () => {
+    const { webhook, store } = await createSubscriber(service);
+    const [old = '', again = ''] = await store([{}, {}]);
+    await record(
+      webhook,
+      [old, again].map((transactionId) => ({ transactionId, status: 'delivered' })),
+    );
+    await query('UPDATE deliveries SET started_at = ? WHERE transaction_id = ?', YOUNG, again);
+    await removeAt(service);
+    expect(await idsOf(webhook.id)).toEqual([again]);
+  });
+
+  it('one that an open replay has still to reach stays until the replay is finished', async () => {
+    const { webhook, store } = await createSubscriber(service);
+    const [before = '', inside = ''] = await store([{ dateReaded: '2026-01-01 00:00:00' }, {}]);
+    await record(
+      webhook,
+      [before, inside].map((transactionId) => ({ transactionId, status: 'delivered' })),
+    );
+    const replay = { webhook, since: '2026-01-15 00:00:00', statuses: ['delivered'] as const };
+    await createReplay(service.runtime.database, replay);
+    await removeAt(service);
+    expect(await idsOf(webhook.id)).toEqual([inside]);
+    await expandReplay(service.runtime.database, webhook.id);
+    await removeAt(service);
+    expect(await deliveriesOf(service, webhook.id)).toMatchObject([
+      { status: 'pending', transaction_id: inside },
+    ]);
+  });
+
+  it('those of a deleted webhook go too if they were pending, and then the webhook with all of its rows', async () => {
+    const subscriber = await createSubscriber(service);
+    const { key, customerId, webhook, store } = subscriber;
+    const [waiting = ''] = await store([{}, {}]);
+    await record(webhook, [{ transactionId: waiting, status: 'pending' }]);
+    await service.call('DELETE', `/v1/webhooks/${webhook.id}`, { key });
+    const tables = [
+      ...TABLES,
+      'webhooks',
+      'webhook_filters',
+      'webhook_backlogs',
+      'webhook_cursors',
+      'replays',
+    ];
+    await store([{ dateReaded: YOUNG }]);
+    expect(await removeAt(service)).toMatchObject({ deliveries: 1, webhooks: 1 });
+    expect(Object.values(await countRows(service, customerId, tables))).toEqual(tables.map(() => 0));
+  });
+
+  it('a deleted webhook that matched a younger movement stays, so that its cancelled deliveries can be read', async () => {
+    const { key, webhook, store } = await createSubscriber(service);
+    const [, young = ''] = await store([{}, { dateReaded: YOUNG }]);
+    await service.call('DELETE', `/v1/webhooks/${webhook.id}`, { key });
+    await removeAt(service);
+    const { body } = await service.call('GET', `/v1/deliveries/${webhook.id}-${young}`, { key });
+    expect(body.delivery.status).toBe('cancelled');
+  });
+
+  it('filters that apply to nothing any more go, and finished replays', async () => {
+    const { key, webhook, store } = await createSubscriber(service);
+    const { database } = service.runtime;
+    const ids: string[] = [];
+    for (const event of ['NEW_DEBIT', 'NEW_CREDIT', 'NEW_TRANSACTION']) {
+      ids.push(...(await store([{}])));
+      await service.call('PATCH', `/v1/webhooks/${webhook.id}`, { key, body: { event } });
+    }
+    const [young = ''] = await store([{ dateReaded: YOUNG }]);
+    await createReplay(database, { webhook, since: '2000-01-01 00:00:00' });
+    await query("UPDATE replays SET finished_at = '2026-02-01' WHERE webhook_id = ?", webhook.id);
+    const filters = () =>
+      query<{ from_id: string; event: string }>(
+        'SELECT from_id, event FROM webhook_filters WHERE webhook_id = ? ORDER BY from_id',
+        webhook.id,
+      );
+    expect(await filters()).toHaveLength(4);
+    // The cursor is still at the first one: its filters are needed.
+    await removeAt(service);
+    expect(await filters()).toHaveLength(4);
+    await record(webhook, [{ transactionId: young, status: 'delivered' }]);
+    expect(await removeAt(service)).toMatchObject({ filters: 3 });
+    expect(await filters()).toEqual([{ from_id: ids.at(-1), event: 'NEW_TRANSACTION' }]);
+    expect(await query('SELECT 1 FROM replays WHERE webhook_id = ?', webhook.id)).toEqual([]);
+  });
+
+  it('nothing goes where they are kept for ever, and attempts alone where only these are not', async () => {
+    const subscriber = await createSubscriber(service);
+    const { key, webhook, store } = subscriber;
+    const [id = ''] = await store([{}]);
+    await record(webhook, [{ transactionId: id, status: 'failed', attempts: 12 }]);
+    expect(Object.values(await removeAt(service, FOREVER)).every((count) => count === 0)).toBe(true);
+    expect(await rowsOf(subscriber)).toEqual({ deliveries: 1, attempts: 1, retries: 1 });
+    await removeAt(service, { attempts: 30 });
+    expect(await rowsOf(subscriber)).toEqual({ deliveries: 1, attempts: 0, retries: 1 });
+    const { body } = await service.call('GET', `/v1/deliveries/${webhook.id}-${id}`, { key });
+    // The delivery itself knows its last attempt.
+    expect(body.delivery).toMatchObject({ attempts: 12, status: 'failed', log: [{ number: 12 }] });
+    expect(await removeAt(service)).toMatchObject({ deliveries: 1 });
+  });
+});
+
+describe('retention', () => {
+  it('in several processes, while deliveries are requested again, counts and loses nothing', async () => {
+    const { webhook, store } = await createSubscriber(service);
+    const ids = await store(1_200);
+    await record(
+      webhook,
+      ids.map((transactionId) => ({ transactionId, status: 'delivered' })),
+    );
+    const again = ids.filter((_, at) => at % 7 === 3);
+    const requests = async () => {
+      for (const transactionId of again) {
+        await redeliver(service.runtime.database, { webhookId: webhook.id, transactionId }, async () => {});
+      }
+    };
+    const results = await Promise.all([removeAt(service), removeAt(service), requests()]);
+    const rows = await deliveriesOf(service, webhook.id);
+    expect(rows.every(({ status }) => status === 'pending')).toBe(true);
+    const [cursor] = await query<{ delivered_count: string }>(
+      'SELECT delivered_count FROM webhook_cursors WHERE webhook_id = ?',
+      webhook.id,
+    );
+    // What became pending is not counted as delivered, and what was removed still is.
+    expect(Number(cursor?.delivered_count)).toBe(ids.length - rows.length);
+    expect(results[0].deliveries + results[1].deliveries).toBe(ids.length - rows.length);
+    const retries = await query('SELECT 1 FROM retries WHERE webhook_id = ?', webhook.id);
+    expect(retries).toHaveLength(rows.length);
+  });
+
+  it('can be stopped after any step, and goes on with what is left', async () => {
+    const { webhook, store } = await createSubscriber(service, NOWHERE);
+    const ids = await store(1_100);
+    await record(
+      webhook,
+      ids.map((transactionId) => ({ transactionId, status: 'delivered' })),
+    );
+    const stopping = new AbortController();
+    const { database } = service.runtime;
+    const steps = createSteps({ signal: stopping.signal, pauses: false });
+    const stopAfterOne = {
+      repeat: (step: (rows: number) => Promise<boolean>) =>
+        steps.repeat(async (rows) => {
+          const goesOn = await step(rows);
+          if ((await idsOf(webhook.id)).length < ids.length) stopping.abort();
+          return goesOn;
+        }),
+    };
+    const options = { database, retention: { ...FOREVER, deliveries: 90 }, now: NOW };
+    const { deliveries } = await removeOld({ ...options, steps: stopAfterOne });
+    expect(deliveries).toBeGreaterThan(0);
+    expect(deliveries).toBeLessThan(ids.length);
+    expect(await removeAt(service)).toMatchObject({ deliveries: ids.length - deliveries });
+  });
+});

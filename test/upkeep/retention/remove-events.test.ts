@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { dispatchEvents } from '../../../src/deliveries/events/dispatch-events.ts';
+import { recordEvent } from '../../../src/deliveries/events/operational-event.ts';
+import { useService } from '../../support/service.ts';
+import { recordDeliveries } from '../../support/stored.ts';
+import { createSubscriber, NOWHERE } from '../../support/subscriber.ts';
+import { removeAt } from './kept.ts';
+
+const service = useService({ roles: ['api'] });
+const now = new Date(Date.now() + 91 * 24 * 60 * 60 * 1_000);
+
+describe('operational events', () => {
+  it('are removed with their deliveries when they are old, unless they are still to be sent', async () => {
+    const { database } = service.runtime;
+    const { webhook, customerId } = await createSubscriber(service, NOWHERE, { event: 'OPERATIONAL' });
+    for (let at = 0; at < 4; at += 1)
+      await recordEvent(database, { type: 'import.failed', customerId, data: { at } });
+    await dispatchEvents(database);
+    const ids = async () =>
+      (await database.query<{ id: string }[]>('SELECT id FROM operational_events ORDER BY id')).map(
+        ({ id }) => id,
+      );
+    const [delivered = '', failed = '', pending = '', recent = ''] = await ids();
+    await database.query('DELETE FROM retries WHERE transaction_id IN (?)', [[delivered, failed, recent]]);
+    await recordDeliveries(database, webhook, [
+      { transactionId: delivered, status: 'delivered' },
+      { transactionId: failed, status: 'failed' },
+      { transactionId: recent, status: 'delivered' },
+    ]);
+    await database.query('UPDATE deliveries SET started_at = ? WHERE transaction_id = ?', [now, recent]);
+
+    expect(await removeAt(service, { deliveries: null, attempts: 90 }, now)).toMatchObject({ events: 0 });
+    expect(await removeAt(service, { deliveries: 92 }, now)).toMatchObject({ events: 0 });
+    expect(await removeAt(service, { deliveries: 90 }, now)).toMatchObject({ events: 2 });
+    expect(await ids()).toEqual([pending, recent]);
+    const left = async (table: string) =>
+      (
+        await database.query<{ transaction_id: string }[]>(
+          `SELECT transaction_id FROM ${table} WHERE webhook_id = ? ORDER BY transaction_id`,
+          [webhook.id],
+        )
+      ).map(({ transaction_id }) => transaction_id);
+    expect(await left('deliveries')).toEqual([recent]);
+    expect(await left('retries')).toEqual([pending]);
+  });
+});
