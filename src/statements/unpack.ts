@@ -37,7 +37,7 @@ export interface UnpackedFile {
 }
 
 /**
- * Yields the files in what was sent: itself, or what it contains. Read each file to its end before you ask for the next one.
+ * Yields the files in what was sent: itself, or what it contains. What you have not read of a file when you ask for the next one is dropped.
  * @throws {UnreadableFileError} when it is broken, encrypted, too large when unpacked, or names a path outside of its folder.
  */
 export async function* unpack(
@@ -131,18 +131,18 @@ async function* unzip(
   const unzipper = new Unzip();
   unzipper.register(UnzipInflate);
   /** Files that have begun, with what was unpacked of them and not read yet. */
-  const files: { name: string; parts: Uint8Array[]; isComplete: boolean }[] = [];
+  const files: { name: string; parts: Uint8Array[]; isComplete: boolean; isLeft: boolean }[] = [];
   let found = 0;
   unzipper.onfile = (file) => {
     if (file.name.endsWith('/')) return;
     found += 1;
     checkFile(file.name, found, file.compression);
-    const entry = { name: file.name, parts: [] as Uint8Array[], isComplete: false };
+    const entry = { name: file.name, parts: [] as Uint8Array[], isComplete: false, isLeft: false };
     files.push(entry);
     file.ondata = (error, data, isLast) => {
       if (error !== null) throw error;
       limit.addUnpacked(data.length);
-      if (data.length > 0) entry.parts.push(data);
+      if (data.length > 0 && !entry.isLeft) entry.parts.push(data);
       entry.isComplete ||= isLast;
     };
     file.start();
@@ -169,8 +169,12 @@ async function* unzip(
   }
   for (;;) {
     const file = files.shift();
-    if (file !== undefined) yield { name: file.name, bytes: read(file) };
-    else if (isOver) break;
+    if (file !== undefined) {
+      yield { name: file.name, bytes: read(file) };
+      // Its reader may have stopped before its end. The rest is unpacked on the way to the next file, and dropped.
+      file.isLeft = true;
+      file.parts.length = 0;
+    } else if (isOver) break;
     else await advance();
   }
   if (found === 0) throw BROKEN_ZIP();

@@ -52,7 +52,7 @@ it.each([
   ['Runs kept per source', '1,000', 'sources/finish-run.ts', 'KEPT_RUNS = 1_000;'],
   ['Time to connect to an SFTP', '15 s', 'sources/connectors/connection-errors.ts', 'connect: 15 * SECOND'],
   ['Silence of such a server', '30 s', 'sources/connectors/connection-errors.ts', 'idle: 30 * SECOND'],
-  ['Files in a folder of an SFTP', '100,000', 'sources/connectors/sftp.ts', 'MAX_FILES = 100_000;'],
+  ['Files in a folder of an SFTP', '100,000', 'sources/connectors/sftp-transfer.ts', 'MAX_FILES = 100_000;'],
   ['Redirects of an HTTP source', '3', 'sources/connectors/http-get.ts', 'MAX_REDIRECTS = 3;'],
   [
     'A page of a JSON source',

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { zipSync } from 'fflate';
@@ -95,4 +98,28 @@ describe('what was sent', () => {
       ),
     );
   });
+});
+
+it('what is left of a file of a zip is not kept when its reader stops early', async () => {
+  const MIB = 1024 * 1024;
+  const zip = zipSync({ 'large.sta': Buffer.alloc(96 * MIB, randomBytes(4_096)), 'small.sta': bytesOf('b') });
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  let [least, most] = [Number.POSITIVE_INFINITY, 0];
+  async function* watched() {
+    for await (const part of inParts(zip, 65_536)) {
+      collectGarbage();
+      const { arrayBuffers } = process.memoryUsage();
+      least = Math.min(least, arrayBuffers);
+      most = Math.max(most, arrayBuffers);
+      yield part;
+    }
+  }
+  const names: (string | null)[] = [];
+  for await (const { name, bytes } of unpack(watched())) {
+    for await (const _ of bytes) break;
+    names.push(name);
+  }
+  expect(names).toEqual(['large.sta', 'small.sta']);
+  expect(most - least).toBeLessThan(64 * MIB);
 });

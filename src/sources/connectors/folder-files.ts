@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, realpath, rename, rmdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 import { type FileOutcome, SourceError } from '../connector.ts';
 import { codeOf } from './connection-errors.ts';
@@ -200,10 +200,21 @@ export async function markFile(
   const free = (await exists(join(target, name))) ? addToName(name, `-${token}`) : name;
   // The reason comes first, so that no file lies in failed/ without one.
   if (outcome.status === 'failed')
-    await writeFile(join(target, cutName(free, REASON_SUFFIX)), `${outcome.reason}\n`);
+    await replaceFile(
+      join(target, cutName(free, REASON_SUFFIX)),
+      join(target, `.${token}`),
+      `${outcome.reason}\n`,
+    );
   await rename(path, join(target, free));
   // Something else may have been put there.
   await rmdir(folder).catch(() => {});
+}
+
+/** Writes a file. A symbolic link in its place is replaced, not followed: whoever has access to the folder could have put it there. */
+async function replaceFile(path: string, draft: string, text: string): Promise<void> {
+  await rm(draft, { force: true });
+  await writeFile(draft, text, { flag: 'wx' });
+  await rename(draft, path);
 }
 
 async function exists(path: string): Promise<boolean> {

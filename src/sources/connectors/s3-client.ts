@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { Readable } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
 import { SourceError } from '../connector.ts';
@@ -29,11 +29,12 @@ export type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 /** @throws {SourceError} when the address of the endpoint is refused. */
 export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits }: S3Access): S3Client {
   const endpoint = endpointOf(settings);
+  const { host } = endpoint;
   // Node does not look up a literal address, so the URL itself is checked first.
   const refusal = guard.checkUrl(endpoint);
   if (refusal !== null) throw new SourceError(refusal);
   const agent = { keepAlive: true, lookup: guard.lookup };
-  return new sdk.S3Client({
+  const client = new sdk.S3Client({
     // Always given, so that nothing in this machine's environment or ~/.aws decides where the secret is used.
     endpoint: endpoint.href,
     region: settings.region,
@@ -52,6 +53,40 @@ export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits 
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 2,
   });
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const result = await next(args);
+        const response = result.response as { statusCode: number; body: unknown };
+        const isObject = commandName === 'GetObjectCommand' && response.statusCode < 300;
+        if (!isObject && response.body instanceof Readable) response.body = limitAnswer(response.body, host);
+        return result;
+      },
+    { step: 'deserialize', priority: 'low', name: 'limitAnswer' },
+  );
+  return client;
+}
+
+const MIB = 1024 * 1024;
+/** The SDK reads every answer whole, except objects. A page of a listing has 1,000 keys of at most 1,024 bytes, which XML may escape. */
+const MAX_ANSWER_BYTES = 8 * MIB;
+
+/** @returns the answer, which ends with a SourceError when it is longer than 8 MiB. */
+function limitAnswer(answer: Readable, host: string): Readable {
+  let bytes = 0;
+  const limited = new Transform({
+    transform(part: Buffer, _encoding, done) {
+      bytes += part.length;
+      if (bytes <= MAX_ANSWER_BYTES) return done(null, part);
+      done(
+        new SourceError(
+          `${host} sends more than ${MAX_ANSWER_BYTES / MIB} MiB where a list or an error belongs.`,
+        ),
+      );
+    },
+  });
+  pipeline(answer, limited, () => {});
+  return limited;
 }
 
 /** Says in one sentence what an error of the SDK means to the owner of the source. */

@@ -262,6 +262,8 @@ export const SftpSettings = v.pipe(
       v.regex(/^SHA256:[A-Za-z0-9+/]{43}$/, HOST_KEY_RULE),
       documented({ examples: ['SHA256:mVPwvezndPv/ARoIadVY98vAC0g+P/5633yTC4d/wXE'] }),
     ),
+    /** Whether the server may sign with SHA-1, as servers do that know nothing newer (RFC 8332). */
+    ssh_rsa: v.optional(v.boolean('must be true or false')),
     pattern: v.optional(NamePattern, '*'),
     after: v.optional(After, 'leave'),
     done_path: v.optional(plainText(1_024)),
@@ -286,12 +288,42 @@ export const SftpSettings = v.pipe(
 );
 export type SftpSettings = v.InferOutput<typeof SftpSettings>;
 
+/** ssh-keygen uses 16 or 24. Each takes about 40 ms, in which the process does nothing else. */
+const MAX_ROUNDS = 64;
+export const ROUNDS_RULE = `must be encrypted with at most ${MAX_ROUNDS} rounds of bcrypt: ssh-keygen -p -a 16 -f FILE changes them`;
+
+/**
+ * Whether a private key can be decrypted soon. The file itself names the rounds, up to 2^32 (openssh/PROTOCOL.key, section 2). What is no
+ * key of OpenSSH has none.
+ */
+export function hasFewRounds(key: string): boolean {
+  const [, base64] = /-----BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(key) ?? [];
+  if (base64 === undefined) return true;
+  const bytes = Buffer.from(base64, 'base64');
+  let at = 'openssh-key-v1\0'.length;
+  const next = () => {
+    const length = at + 4 <= bytes.length ? bytes.readUInt32BE(at) : 0;
+    const field = bytes.subarray(at + 4, at + 4 + length);
+    at += 4 + length;
+    return field;
+  };
+  next(); // The cipher.
+  if (next().toString('latin1') !== 'bcrypt') return true;
+  // A salt and the rounds.
+  const options = next();
+  return options.length >= 4 && options.readUInt32BE(options.length - 4) <= MAX_ROUNDS;
+}
+
 /** Credentials of a source of kind `sftp`. A server may ask for both a key and a password. */
 export const SftpCredentials = v.pipe(
   v.strictObject({
     password: v.optional(secretText(1_024)),
     private_key: v.optional(
-      v.pipe(secretText(16_384), v.regex(/^\s*(?:-----BEGIN |PuTTY-User-Key-File-)/, KEY_RULE)),
+      v.pipe(
+        secretText(16_384),
+        v.regex(/^\s*(?:-----BEGIN |PuTTY-User-Key-File-)/, KEY_RULE),
+        v.check(hasFewRounds, ROUNDS_RULE),
+      ),
     ),
     passphrase: v.optional(secretText(1_024)),
   }),

@@ -4,7 +4,7 @@ import type { Client, ConnectConfig, ServerHostKeyAlgorithm, SFTPWrapper } from 
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
 import { SourceError } from '../connector.ts';
 import { connectTimeoutError, type TimeLimits, toSourceError } from './connection-errors.ts';
-import type { SftpCredentials, SftpSettings } from './settings.ts';
+import { hasFewRounds, ROUNDS_RULE, type SftpCredentials, type SftpSettings } from './settings.ts';
 
 /** Connects to an SFTP server whose host key is known, and signs in. */
 
@@ -25,7 +25,7 @@ export interface SftpConnection {
 const HOST_KEY_KINDS: ServerHostKeyAlgorithm[][] = [
   ['ssh-ed25519'],
   ['ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521'],
-  ['rsa-sha2-512', 'rsa-sha2-256', 'ssh-rsa'],
+  ['rsa-sha2-512', 'rsa-sha2-256'],
 ];
 
 /**
@@ -36,17 +36,26 @@ const HOST_KEY_KINDS: ServerHostKeyAlgorithm[][] = [
 export async function connectSftp(access: SftpAccess, signal: AbortSignal): Promise<SftpConnection> {
   const seen: HostKey[] = [];
   for (;;) {
-    const kinds = HOST_KEY_KINDS.filter((names) => !seen.some(({ type }) => names.some((it) => it === type)));
+    const kinds = hostKeyKinds(access.settings).filter((names) => !seen.some((key) => isOfKind(key, names)));
     if (kinds.length === 0) throw otherHostKey(access.settings, seen);
     try {
       return await connectOnce(access, kinds.flat(), signal);
     } catch (error) {
       if (error instanceof OtherHostKeyError) seen.push(error.key);
       else if (seen.length > 0 && isNoCommonKey(error)) throw otherHostKey(access.settings, seen);
+      else if (isNoCommonKey(error)) throw noCommonKey(access.settings);
       else throw error;
     }
   }
 }
+
+/** With `ssh_rsa`, also signatures with SHA-1, which old servers have and RFC 8332 replaces. */
+const hostKeyKinds = ({ ssh_rsa = false }: SftpSettings): ServerHostKeyAlgorithm[][] =>
+  ssh_rsa ? [...HOST_KEY_KINDS, ['ssh-rsa']] : HOST_KEY_KINDS;
+
+/** An RSA key has the type "ssh-rsa", however it signs. */
+const isOfKind = ({ type }: HostKey, names: readonly string[]): boolean =>
+  names.includes(type) || (type === 'ssh-rsa' && names.includes('rsa-sha2-256'));
 
 interface HostKey {
   /** Such as "ssh-ed25519". */
@@ -69,6 +78,11 @@ function otherHostKey({ host, port, host_key }: SftpSettings, seen: readonly Hos
   );
 }
 
+const noCommonKey = ({ host, port, ssh_rsa = false }: SftpSettings) =>
+  new SourceError(
+    `${host}:${port} has no host key that this service accepts.${ssh_rsa ? '' : ' If it can only sign with SHA-1, set "ssh_rsa" to true.'}`,
+  );
+
 const isNoCommonKey = (error: unknown): boolean =>
   error instanceof Error && error.message.includes('no matching host key format');
 
@@ -88,6 +102,7 @@ async function connectOnce(
   const peer = `${settings.host}:${settings.port}`;
   const refusal = guard.checkHost(settings.host);
   if (refusal !== null) throw new SourceError(refusal);
+  if (!hasFewRounds(credentials.private_key ?? '')) throw new SourceError(`private_key ${ROUNDS_RULE}.`);
 
   // ssh2 takes a while to load, and most processes never need it.
   const { Client: SshClient } = await import('ssh2');
@@ -102,7 +117,8 @@ async function connectOnce(
     ...(credentials.private_key !== undefined && { privateKey: credentials.private_key }),
     ...(credentials.passphrase !== undefined && { passphrase: credentials.passphrase }),
     readyTimeout: 0, // The timer below covers all, from the look-up to the open channel.
-    algorithms: { serverHostKey },
+    // Without compression: a few bytes of a server could unpack to any number.
+    algorithms: { serverHostKey, compress: ['none'] },
     hostVerifier: (key: Buffer) => {
       const shown = describeKey(key);
       if (shown.fingerprint === settings.host_key) return true;

@@ -30,6 +30,12 @@ const TAKEN = /^(\d+-\d+)-(.+)$/s;
 /** More files of one name in `done` than this are an error of whoever uploads them. */
 const MAX_NUMBER = 10_000;
 
+/** Names that are held in memory, to collect the oldest first. */
+export const MAX_FILES = 100_000;
+
+export const tooManyFiles = (path: string) =>
+  new SourceError(`"${path}" has more than ${MAX_FILES} files. Use "pattern", or a folder with fewer files.`);
+
 export function createMover(session: SftpSession, settings: SftpSettings): Mover {
   const processing = join(settings.path, 'processing');
   const folders = {
@@ -67,7 +73,7 @@ export function createMover(session: SftpSession, settings: SftpSettings): Mover
       // Somebody was still writing it, and has now changed it: it is another version, and has to be read whole again.
       if (versionOf(entry) !== version)
         await session.rename(join(processing, takenName), pathOf(name, versionOf(entry)));
-      found.push(entry);
+      if (found.push(entry) > MAX_FILES) throw tooManyFiles(processing);
     }
     return found;
   }

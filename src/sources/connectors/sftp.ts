@@ -14,7 +14,7 @@ import {
   SftpStatusError,
   versionOf,
 } from './sftp-session.ts';
-import { createMover, type Mover, readWhole } from './sftp-transfer.ts';
+import { createMover, MAX_FILES, type Mover, readWhole, tooManyFiles } from './sftp-transfer.ts';
 
 /** Collects files from a folder of an SFTP server. */
 
@@ -23,9 +23,6 @@ const DAY = 24 * 60 * 60 * SECOND;
 
 /** Files that changed within the last day must look the same twice, this many milliseconds apart: they may still be uploaded. */
 const SECOND_LOOK_AFTER = 5 * SECOND;
-
-/** All names are held in memory, to collect the oldest first. */
-const MAX_FILES = 100_000;
 
 interface SftpOptions {
   settings: SftpSettings;
@@ -64,11 +61,7 @@ export function createSftpConnector({
     try {
       for await (const entry of it.list(settings.path)) {
         if (isUnfinished(entry.name) || !matchesPattern(entry.name, settings.pattern)) continue;
-        if (entries.push(entry) > MAX_FILES) {
-          throw new SourceError(
-            `"${settings.path}" has more than ${MAX_FILES} files. Use "pattern", or a folder with fewer files.`,
-          );
-        }
+        if (entries.push(entry) > MAX_FILES) throw tooManyFiles(settings.path);
       }
     } catch (error) {
       throw explainListing(error, settings);

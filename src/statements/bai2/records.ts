@@ -23,7 +23,9 @@ export interface BaiRecord {
 const MAX_LENGTH = 64 * 1024;
 /** A code with a wrong, a missing or an additional character. */
 const DAMAGED_CODE = /^\s*(?:\S?\d\S?|\d\S{2}|\S{2}\d)?,/;
-const CODE = /^\s*(01|02|03|16|49|88|98|99)\s*(?:,|(?=\/?\s*$))/;
+/** Never goes back over blanks, whose number is the sender's choice. */
+const CODE = /^\s*(01|02|03|16|49|88|98|99)\s*(,?)/;
+const NO_FIELDS_FOLLOW = /^\/?\s*$/;
 
 /**
  * Where another record begins on the same line: after a slash, or after a blank where a slash was left out. The text of a transaction
@@ -98,13 +100,13 @@ export function createRecordReader() {
   const readLine = (line: Line) => {
     for (const text of splitRecords(line.text)) {
       if (text.trim() === '') continue;
-      const [start, code] = CODE.exec(text) ?? [];
-      if (start === undefined || code === undefined) addStray(line, text);
-      else if (code !== '88') begin(code, line, text.slice(start.length));
-      else if (record === null) begin(code, line, text.slice(start.length));
+      const [start = '', code, comma] = CODE.exec(text) ?? [];
+      const fields = text.slice(start.length);
+      if (code === undefined || (comma === '' && !NO_FIELDS_FOLLOW.test(fields))) addStray(line, text);
+      else if (code !== '88' || record === null) begin(code, line, fields);
       else {
         record.count += 1;
-        addPart(text.slice(start.length));
+        addPart(fields);
       }
     }
     if (record === null) return;

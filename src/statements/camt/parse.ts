@@ -3,7 +3,7 @@ import { IGNORED, OUTSIDE, type Place, type Scope } from './entry.ts';
 import { createStatements } from './message-statements.ts';
 import { createXmlReader, type ElementHandler, FIRST_ONLY, type Field, type Fields } from './xml.ts';
 
-/** A field that is longer keeps what it has. A description has 4,000 characters. */
+/** A text or a field that is longer keeps what it has. A description has 4,000 characters. */
 const MAX_FIELD = 4_096;
 
 export interface ScopeHandler {
@@ -38,7 +38,8 @@ export function createDocument(handler: ScopeHandler): ElementHandler {
       if (place.currency !== null) put(at.fields, place.currency, attributes.Ccy ?? '');
     },
     text(text) {
-      if (at.place.field !== null) at.text += text;
+      // Elements within a text cut it into pieces, of which there may be any number.
+      if (at.place.field !== null && at.text.length <= MAX_FIELD) at.text += text;
     },
     close(line) {
       const { place, fields, text } = at;

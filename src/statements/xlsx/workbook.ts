@@ -79,6 +79,8 @@ async function readSharedTexts(bytes: AsyncIterable<Uint8Array>): Promise<string
 
 /** Cells further to the right are not read. */
 const MAX_COLUMNS = 256;
+/** Characters in the cells of a row. One cell has at most 32,767 in Excel. */
+const MAX_ROW_LENGTH = 1024 * 1024;
 
 /**
  * Yields the rows of a sheet (ECMA-376, part 1, section 18.3.1). `line` is the number of the row. Styles are not read, since some
@@ -96,6 +98,7 @@ export async function* readSheet(
   let type = 'n';
   let value = '';
   let isValue = false;
+  let rowLength = 0;
 
   const toCell = (): Cell => {
     if (type === 's') {
@@ -111,6 +114,7 @@ export async function* readSheet(
       if (name === 'row') {
         line = toPositive(attributes.r) ?? line + 1;
         cells = [];
+        rowLength = 0;
         column = -1;
       } else if (name === 'c') {
         column = toColumn(attributes.r) ?? column + 1;
@@ -120,7 +124,10 @@ export async function* readSheet(
       isValue = name === 'v' || name === 't';
     },
     text(text) {
-      if (isValue) value += text;
+      if (!isValue) return;
+      value += text;
+      rowLength += text.length;
+      if (rowLength > MAX_ROW_LENGTH) throw new XlsxError('a row has more than 1 Mi characters');
     },
     close(name) {
       isValue = false;

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
@@ -58,6 +58,23 @@ describe('a folder outside of the customer’s own', () => {
     await symlink(join(parent, '12/inbox'), join(parent, '1/inbox'));
     const connector = createFolderConnector({ settings: { path: 'inbox' }, folder: join(parent, '1') });
     await expect(collect(connector)).rejects.toThrow(/leads out of your own folder/);
+  });
+
+  it('is not written to by the reason why a file failed', async () => {
+    const { root, inbox, connect } = await newRoot();
+    const outside = join(await newFolder(), 'theirs.txt');
+    await writeFile(outside, 'theirs');
+    await writeQuietly(join(inbox, 'one.sta'), 'one');
+    const connector = connect();
+    const [file] = await collect(connector);
+    await symlink(outside, join(root, 'inbox/failed/one.sta.error.txt'));
+    await connector.mark?.(
+      { name: 'one.sta', version: file?.version ?? '' },
+      { status: 'failed', reason: 'broken' },
+    );
+    expect(await readFile(outside, 'utf8')).toBe('theirs');
+    expect(await readFile(join(root, 'inbox/failed/one.sta.error.txt'), 'utf8')).toBe('broken\n');
+    expect((await readdir(join(root, 'inbox/failed'))).toSorted()).toEqual(['one.sta', 'one.sta.error.txt']);
   });
 
   it('may be reached within the customer’s own', async () => {

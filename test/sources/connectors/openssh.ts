@@ -41,6 +41,8 @@ export interface OpenSsh {
 interface Options {
   /** The server refuses to change anything. */
   readOnly?: boolean;
+  /** The server signs only with SHA-1, as old ones do. */
+  sha1?: boolean;
   /** How users sign in. With a password, the server gets a user of its own in a mount namespace: the machine's are untouched. */
   signIn?: 'key' | 'password' | 'prompt';
 }
@@ -59,7 +61,7 @@ function canUnshare(): boolean {
 }
 
 /** A real OpenSSH server for this test file, as a process of its own on a loopback port, with its own keys. */
-export function useOpenSsh({ readOnly = false, signIn = 'key' }: Options = {}): OpenSsh {
+export function useOpenSsh({ readOnly = false, sha1 = false, signIn = 'key' }: Options = {}): OpenSsh {
   let root = '';
   let port = 0;
   let log = '';
@@ -88,7 +90,7 @@ export function useOpenSsh({ readOnly = false, signIn = 'key' }: Options = {}): 
     await copyFile(join(root, 'key.pub'), join(root, 'authorized_keys'));
     await mkdir(join(root, 'files'));
     await chmod(join(root, 'files'), 0o777);
-    await writeFile(join(root, 'sshd_config'), configure(root, port, { readOnly, signIn }));
+    await writeFile(join(root, 'sshd_config'), configure(root, port, { readOnly, sha1, signIn }));
     if (signIn !== 'key') await writeUser(root);
     child = start(root, signIn);
     child.stderr?.on('data', (text: Buffer) => (log += text.toString('utf8')));
@@ -132,7 +134,7 @@ function fingerprintOf(path: string): string {
   return fingerprint;
 }
 
-function configure(root: string, port: number, { readOnly, signIn }: Required<Options>): string {
+function configure(root: string, port: number, { readOnly, sha1, signIn }: Required<Options>): string {
   return [
     `ListenAddress 127.0.0.1:${port}`,
     `HostKey ${root}/ed25519`,
@@ -142,6 +144,7 @@ function configure(root: string, port: number, { readOnly, signIn }: Required<Op
     `PasswordAuthentication ${signIn === 'password' ? 'yes' : 'no'}`,
     `KbdInteractiveAuthentication ${signIn === 'prompt' ? 'yes' : 'no'}`,
     `UsePAM ${signIn === 'prompt' ? 'yes' : 'no'}`,
+    ...(sha1 ? ['HostKeyAlgorithms ssh-rsa'] : []),
     'PermitRootLogin prohibit-password',
     'StrictModes no',
     'PidFile none',

@@ -128,3 +128,32 @@ describe('settings that are refused', () => {
     }
   });
 });
+
+describe('a private key of SFTP', () => {
+  const stringOf = (bytes: Buffer) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  };
+  /** The beginning of a key file of OpenSSH, which ssh-keygen -a makes with up to 2^31 rounds. */
+  function keyWith(rounds: number): string {
+    const options = Buffer.alloc(24);
+    options.writeUInt32BE(16);
+    options.writeUInt32BE(rounds, 20);
+    const bytes = Buffer.concat([
+      Buffer.from('openssh-key-v1\0'),
+      ...[Buffer.from('aes256-ctr'), Buffer.from('bcrypt'), options].map(stringOf),
+    ]);
+    return `-----BEGIN OPENSSH PRIVATE KEY-----\n${bytes.toString('base64')}\n-----END OPENSSH PRIVATE KEY-----\n`;
+  }
+
+  it.each([16, 64])('may be encrypted with %i rounds of bcrypt', (rounds) => {
+    expect(issues(SftpCredentials, { private_key: keyWith(rounds), passphrase: 'p' })).toEqual([]);
+  });
+
+  it.each([65, 400, 2 ** 32 - 1])('must not be encrypted with %i rounds of bcrypt', (rounds) => {
+    expect(issues(SftpCredentials, { private_key: keyWith(rounds), passphrase: 'p' })).toEqual([
+      'private_key: must be encrypted with at most 64 rounds of bcrypt: ssh-keygen -p -a 16 -f FILE changes them',
+    ]);
+  });
+});

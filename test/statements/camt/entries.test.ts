@@ -175,4 +175,11 @@ describe('an entry', () => {
     const [entry] = entries(await read({ details }));
     expect(entry?.description).toBe(`a${'😀'.repeat(1_999)}`);
   });
+
+  it('has a name that does not grow with the number of elements within it', async () => {
+    const name = 'x'.repeat(1_000);
+    const details = `<TxDtls><RltdPties><Dbtr><Nm>${`${name}<b/>`.repeat(1_000)}</Nm></Dbtr></RltdPties></TxDtls>`;
+    const [entry] = entries(await read({ details }));
+    expect(entry?.name).toBe(name.repeat(5));
+  });
 });

@@ -37,6 +37,14 @@ describe('files that are refused, with one issue', () => {
       'the file has no sheet',
     ],
     [
+      'a cell of many texts',
+      () =>
+        workbook({
+          rows: [[{ xml: `<c t="inlineStr"><is>${`<t>${'x'.repeat(1_000)}</t>`.repeat(2_000)}</is></c>` }]],
+        }),
+      'a row has more than 1 Mi characters',
+    ],
+    [
       'a sheet that unpacks to far more than its size',
       () => withSheet(Buffer.alloc(64 * 1024 * 1024, ' ')),
       'the file unpacks to more than 200 times its size',
