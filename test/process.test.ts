@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findRunning } from '../src/platform/embedded/servers.ts';
+import { compiled } from './support/compiled.ts';
 import { movement } from './support/movements.ts';
 import type { ServiceProcess } from './support/process.ts';
 import { useReceiver } from './support/receiver.ts';
@@ -17,7 +18,7 @@ const { start, newDirectory } = useServiceProcesses();
 function newCustomer(dataDir: string) {
   const cli = (...args: string[]) =>
     JSON.parse(
-      execFileSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args, '--json'], {
+      execFileSync(process.execPath, [compiled('src/cli/main.ts'), ...args, '--json'], {
         env: { PATH: process.env.PATH, DATA_DIR: dataDir },
         encoding: 'utf8',
       }),

@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { readClientConfig, readConfig } from '../../src/platform/config/config.ts';
+import { compiled } from '../support/compiled.ts';
 
 export interface Finished {
   code: number | null;
@@ -18,7 +19,7 @@ export function spawnCli(
   env: Record<string, string> = {},
   { stdin = 'ignore' }: { stdin?: 'ignore' | 'pipe' } = {},
 ): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  return spawn(process.execPath, [compiled('src/cli/main.ts'), ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   });

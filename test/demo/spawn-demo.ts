@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { compiled } from '../support/compiled.ts';
 
-/** A program of src as a process of its own, with nothing of the environment that the tests run in. */
+/** A program as a process of its own, with nothing of the environment that the tests run in. */
 export function spawnProgram(
   program: 'demo' | 'cli',
   args: readonly string[],
   env: Record<string, string>,
 ): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', `src/${program}/main.ts`, ...args], {
+  return spawn(process.execPath, [compiled(`src/${program}/main.ts`), ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

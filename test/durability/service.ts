@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import mysql, { type Pool } from 'mysql2/promise';
+import { compile, compiled } from '../support/compiled.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { buildProduct } from './build.ts';
 import { type Clock, createClock } from './clock.ts';
 import { type Customer, createCustomers } from './customers.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
@@ -54,17 +54,13 @@ export async function startInstallation({
   customers: number;
   announce: (line: string) => void;
 }): Promise<Installation> {
-  const product = await buildProduct(announce);
+  await compile();
   const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-chaos-'));
   await mkdir(join(directory, 'logs'));
   const sourcesDirectory = join(directory, 'sources');
   const clock = createClock(directory);
   const { mysql: mysqlServer, redis } = await prepareServers(directory, { env: clock.env, announce });
-  const ends: (() => Promise<unknown>)[] = [
-    () => rm(product, { recursive: true, force: true }),
-    () => mysqlServer.kill(),
-    () => redis.kill(),
-  ];
+  const ends: (() => Promise<unknown>)[] = [() => mysqlServer.kill(), () => redis.kill()];
   const end = async (remove: boolean) => {
     for (const it of ends.splice(0).reverse()) await it();
     if (remove) await rm(directory, { recursive: true, force: true });
@@ -87,12 +83,12 @@ export async function startInstallation({
       NODE_ENV: 'production',
       ...clock.env,
     };
-    const cli = (args: string[]) => runCli(product, env, args);
+    const cli = (args: string[]) => runCli(env, args);
     await cli(['migrate']);
     const roles = new Map(
       ROLES.map(([name, role]) => {
         const log = join(directory, 'logs', `${name.replace(' ', '-')}.log`);
-        return [name, supervise(name, [join(product, 'src', 'main.js'), '--roles', role], { env, log })];
+        return [name, supervise(name, [compiled('src/main.ts'), '--roles', role], { env, log })];
       }),
     );
     ends.push(() => Promise.all([...roles.values()].map((role) => role.end())));
@@ -144,10 +140,10 @@ export async function startInstallation({
   }
 }
 
-/** Runs the product's command line, from the build of this run. @returns the JSON document that it prints. */
-async function runCli(product: string, env: Record<string, string>, args: string[]): Promise<unknown> {
+/** Runs the product's command line. @returns the JSON document that it prints. */
+async function runCli(env: Record<string, string>, args: string[]): Promise<unknown> {
   const { PATH = '', HOME = '' } = process.env;
-  const main = join(product, 'src', 'cli', 'main.js');
+  const main = compiled('src/cli/main.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
     env: { PATH, HOME, ...env },
   });

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { compiled } from './compiled.ts';
 import { until } from './until.ts';
-
-const ROOT = new URL('../../', import.meta.url);
 
 export interface ServiceProcess {
   child: ChildProcess;
@@ -26,7 +24,7 @@ export function startServiceProcess(
   entry = 'src/main.ts',
 ): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL(entry, ROOT)), ...args], {
+  const child = spawn(process.execPath, [compiled(entry), ...args], {
     env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'silent', ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

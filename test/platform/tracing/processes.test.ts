@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { useCollector } from '../../support/collector.ts';
+import { compiled } from '../../support/compiled.ts';
 import { movement } from '../../support/movements.ts';
 import type { ServiceProcess } from '../../support/process.ts';
 import { useReceiver } from '../../support/receiver.ts';
@@ -60,7 +61,7 @@ const end = ({ service }: { service: ServiceProcess }) => service.end('SIGTERM')
 
 it('without an endpoint nothing of the SDK is loaded, and no traceparent is sent', async () => {
   const running = await startWith({ OTEL_SERVICE_NAME: 'bells' });
-  const args = ['--import', 'tsx', 'src/cli/main.ts', 'customers', 'create', '--name', 'İz', '--json'];
+  const args = [compiled('src/cli/main.ts'), 'customers', 'create', '--name', 'İz', '--json'];
   const env = { PATH: process.env.PATH, DATA_DIR: dataDir };
   key = JSON.parse(execFileSync(process.execPath, args, { env, encoding: 'utf8' })).api_key;
   expect(await deliver(running)).not.toHaveProperty('traceparent');
