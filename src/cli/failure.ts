@@ -1,5 +1,5 @@
 import { isConnectionError } from '../platform/database/transaction.ts';
-import { withoutValues } from '../platform/log.ts';
+import { withoutValues } from '../platform/quoted-value.ts';
 
 /** An error for the user. Its message says what went wrong or what to do next, and is shown as it is. */
 export class Failure extends Error {

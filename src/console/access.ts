@@ -3,7 +3,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import { createMiddleware } from '../api/environment.ts';
 import { nameClient } from '../api/middleware/guesses.ts';
 import { createQuota, tooManyRequests } from '../api/middleware/rate-limit.ts';
-import { isLoopback } from '../platform/addresses/ip-ranges.ts';
+import { isLoopback } from '../platform/addresses/cidrs.ts';
 import type { Config } from '../platform/config/config.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import type { Runtime } from '../platform/runtime.ts';

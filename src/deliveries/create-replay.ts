@@ -1,11 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { REPLAYABLE, type Replayable } from './delivery-view.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
 import { lockSendable, type Sendable } from './redelivery.ts';
-
-/** The statuses that a delivery can be replayed from. */
-export const REPLAYABLE = ['failed', 'delivered'] as const;
-export type Replayable = (typeof REPLAYABLE)[number];
 
 /**
  * Deliveries are counted up to `counted`. Beyond it, a replay reports only that there are more. `entries`: how many are read for the

@@ -7,6 +7,10 @@ import { isEventId } from './events/operational-event.ts';
 export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type ListedStatus = (typeof LISTED_STATUSES)[number];
 
+/** The statuses that a delivery can be replayed from. */
+export const REPLAYABLE = ['failed', 'delivered'] as const;
+export type Replayable = (typeof REPLAYABLE)[number];
+
 export const DELIVERY_ID_PATTERN = /^[1-9][0-9]{0,15}-[1-9][0-9]{0,15}$/;
 
 export const DeliveryView = v.object({

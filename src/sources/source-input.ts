@@ -7,7 +7,8 @@ import { check, invalid } from '../platform/problems/problem.ts';
 import type { Runtime } from '../platform/runtime.ts';
 import { documented, Id, Title } from '../platform/validation.ts';
 import { STATEMENT_FORMATS } from '../statements/formats.ts';
-import { KIND_NAMES, KINDS, kindOf, type SourcePlace } from './connectors/kinds.ts';
+import { KIND_NAMES } from './connectors/kind-names.ts';
+import { KINDS, kindOf, type SourcePlace } from './connectors/kinds.ts';
 import { customerFolder } from './connectors/settings.ts';
 import { isCron, isTimeZone, parseInterval, type SourceSchedule } from './source-schedule.ts';
 

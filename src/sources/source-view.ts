@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { SEALED } from '../platform/database/secret-box.ts';
 import type { Runtime } from '../platform/runtime.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
-import { KIND_NAMES, type KindName } from './connectors/kinds.ts';
+import { KIND_NAMES, type KindName } from './connectors/kind-names.ts';
 import type { SourceRow } from './find-source.ts';
 
 /** A source as the API shows it. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { HTTP_URL } from '../platform/addresses/http-url.ts';
-import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../platform/database/entities/webhook.ts';
+import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../platform/database/entities/webhook-enums.ts';
 import { documented, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
 
 const MAX_HEADERS = 10;

@@ -1,11 +1,7 @@
 import * as v from 'valibot';
 import { HTTP_URL } from '../platform/addresses/http-url.ts';
-import {
-  ENCODINGS,
-  HASH_ENCODINGS,
-  WEBHOOK_EVENTS,
-  type Webhook,
-} from '../platform/database/entities/webhook.ts';
+import type { Webhook } from '../platform/database/entities/webhook.ts';
+import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../platform/database/entities/webhook-enums.ts';
 import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { Runtime } from '../platform/runtime.ts';

@@ -1,10 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  createReplay,
-  type Replay,
-  type Replayable,
-  storeReplay,
-} from '../../src/deliveries/create-replay.ts';
+import { createReplay, type Replay, storeReplay } from '../../src/deliveries/create-replay.ts';
+import type { Replayable } from '../../src/deliveries/delivery-view.ts';
 import { createAccount } from '../support/movements.ts';
 import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';

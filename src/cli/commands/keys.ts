@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
-import { KeyView } from '../../api/routes/apikeys/list.ts';
 import { SCOPES, type Scope } from '../../customers/caller.ts';
+import { KeyView } from '../../customers/key-view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import {
   addListOptions,

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
-import { ReplayView } from '../../api/routes/webhooks/replay.ts';
-import { REPLAYABLE, type Replayable } from '../../deliveries/create-replay.ts';
+import { REPLAYABLE, type Replayable } from '../../deliveries/delivery-view.ts';
+import { ReplayView } from '../../deliveries/replay-view.ts';
 import { countOf } from '../../platform/counts.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../output.ts';

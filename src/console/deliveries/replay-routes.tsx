@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
-import { ReplayView } from '../../api/routes/webhooks/replay.ts';
+import { ReplayView } from '../../deliveries/replay-view.ts';
 import { Choice, Field, formatCount } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';

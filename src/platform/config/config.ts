@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isLoopback, parseCidrs } from '../addresses/ip-ranges.ts';
+import { isLoopback, parseCidrs } from '../addresses/cidrs.ts';
 import { parseOffset, type ZoneOffset } from '../moment.ts';
 import { ConfigError, parsedBy } from './config-error.ts';
 import { OPS_WEBHOOK_VARIABLES, type OpsWebhook, readOpsWebhook } from './ops-webhook.ts';

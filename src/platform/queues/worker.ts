@@ -1,6 +1,7 @@
 import { type Processor, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { type Log, withoutValues } from '../log.ts';
+import type { Log } from '../log.ts';
+import { withoutValues } from '../quoted-value.ts';
 import { CONCURRENCY, QUEUES, WORKER_OPTIONS } from './queues.ts';
 
 /** Milliseconds between warnings. While Redis is unreachable, BullMQ reports every attempt to connect. */

@@ -3,6 +3,7 @@ import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
 import type { Connector } from '../connector.ts';
 import { checkFolder, createFolderConnector } from './folder.ts';
 import { checkHttpAddress, createHttpConnector } from './http.ts';
+import type { KindName } from './kind-names.ts';
 import { checkS3Address, createS3Connector } from './s3.ts';
 import {
   FolderCredentials,
@@ -69,7 +70,6 @@ function kind<S extends v.GenericSchema, C extends v.GenericSchema>(parts: {
   };
 }
 
-/** By the name that is stored in `sources.kind`. */
 export const KINDS = {
   folder: kind({
     Settings: FolderSettings,
@@ -96,11 +96,7 @@ export const KINDS = {
     check: checkS3Address,
     create: createS3Connector,
   }),
-} satisfies Record<string, ConnectorKind>;
-
-export type KindName = keyof typeof KINDS;
-
-export const KIND_NAMES = Object.keys(KINDS) as KindName[];
+} satisfies Record<KindName, ConnectorKind>;
 
 /** @throws {Error} when there is no such kind in this version. */
 export function kindOf(kinds: Readonly<Record<string, ConnectorKind>>, name: string): ConnectorKind {

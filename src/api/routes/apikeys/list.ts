@@ -1,36 +1,12 @@
 import * as v from 'valibot';
-import { SCOPES } from '../../../customers/caller.ts';
-import { findKeys, type StoredKey } from '../../../customers/keys.ts';
+import { KeyView, viewKey } from '../../../customers/key-view.ts';
+import { findKeys } from '../../../customers/keys.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { IdView, Timestamp } from '../../../platform/validation.ts';
 import { readQuery } from '../../input.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 const Query = v.strictObject(paging('k1', MAX_PER_PAGE));
-
-export const KeyView = v.object({
-  id: IdView,
-  prefix: v.pipe(v.string(), v.description('The first characters of the key.')),
-  title: v.string(),
-  account: v.union([v.literal('all'), v.array(IdView)]),
-  scopes: v.array(v.picklist(SCOPES)),
-  created_at: Timestamp,
-  last_used_at: v.pipe(
-    v.nullable(Timestamp),
-    v.description('When the key was last used, to the minute. null: never.'),
-  ),
-});
-
-const viewKey = (key: StoredKey) => ({
-  id: Number(key.id),
-  prefix: key.prefix,
-  title: key.title,
-  account: key.accountIds === 'all' ? 'all' : key.accountIds.map(Number),
-  scopes: key.scopes,
-  created_at: key.createdAt.toISOString(),
-  last_used_at: key.lastUsedAt?.toISOString() ?? null,
-});
 
 /** GET /v1/apikeys */
 export const listApiKeys = ({ database }: Runtime) =>

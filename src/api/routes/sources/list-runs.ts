@@ -1,14 +1,7 @@
 import * as v from 'valibot';
-import type { Sql } from '../../../platform/database/transaction.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { Count, IdView, Timestamp } from '../../../platform/validation.ts';
-import {
-  findRunImports,
-  findRuns,
-  findSource,
-  MAX_RUN_IMPORTS,
-  type RunRow,
-} from '../../../sources/find-source.ts';
+import { findRuns, findSource } from '../../../sources/find-source.ts';
+import { RunView, viewRuns } from '../../../sources/run-view.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../paging.ts';
@@ -17,22 +10,6 @@ import { createRoute } from '../../route.ts';
 const PER_PAGE = 100;
 
 const Query = v.strictObject(paging('r1', PER_PAGE));
-
-export const RunView = v.object({
-  id: IdView,
-  status: v.picklist(['running', 'done', 'failed']),
-  started_at: Timestamp,
-  finished_at: v.nullable(Timestamp),
-  files: v.pipe(Count, v.description('The number of files that were collected.')),
-  imports: v.pipe(
-    v.array(v.object({ id: IdView, file: v.string() })),
-    v.description(`The imports of these files, at most ${MAX_RUN_IMPORTS} of each run.`),
-  ),
-  error: v.pipe(
-    v.nullable(v.string()),
-    v.description('Why the run failed, or what is wrong with a file; null: nothing.'),
-  ),
-});
 
 /** GET /v1/sources/:id/runs */
 export const listSourceRuns = ({ database }: Runtime) =>
@@ -54,19 +31,3 @@ export const listSourceRuns = ({ database }: Runtime) =>
       return c.json({ runs: await viewRuns(database, cutPage(c, 'r1', found, per_page)) });
     },
   );
-
-async function viewRuns(sql: Sql, runs: readonly RunRow[]): Promise<v.InferOutput<typeof RunView>[]> {
-  const imports = await findRunImports(
-    sql,
-    runs.flatMap(({ id, files }) => (files > 0 ? [id] : [])),
-  );
-  return runs.map(({ id, status, started_at, finished_at, files, error }) => ({
-    id: Number(id),
-    status,
-    started_at: started_at.toISOString(),
-    finished_at: finished_at?.toISOString() ?? null,
-    files,
-    imports: imports.get(id) ?? [],
-    error,
-  }));
-}

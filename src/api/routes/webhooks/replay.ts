@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { recordChange } from '../../../customers/audit.ts';
-import { countReplay, createReplay, REPLAYABLE, type Replay } from '../../../deliveries/create-replay.ts';
+import { countReplay, createReplay } from '../../../deliveries/create-replay.ts';
+import { REPLAYABLE } from '../../../deliveries/delivery-view.ts';
 import { notSendable } from '../../../deliveries/redelivery.ts';
+import { ReplayView, viewReplay } from '../../../deliveries/replay-view.ts';
 import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { Count, IdView, Timestamp } from '../../../platform/validation.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { wakeChangedWebhook } from '../../../webhooks/save-webhook.ts';
 import { readId, readJson, readQuery } from '../../input.ts';
@@ -14,34 +15,6 @@ import { createRoute } from '../../route.ts';
 
 const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
 const Status = v.picklist(REPLAYABLE, STATUS_RULE);
-
-export const ReplayView = v.object({
-  id: v.pipe(v.nullable(IdView), v.description('null: a dry run.')),
-  webhook_id: IdView,
-  status: v.array(v.picklist(REPLAYABLE)),
-  matched: v.pipe(
-    v.nullable(Count),
-    v.description(
-      'How many deliveries match now. null: more than a thousand, or, in a dry run, more than a hundred thousand.',
-    ),
-  ),
-  created_at: v.pipe(v.nullable(Timestamp), v.description('null: a dry run.')),
-});
-
-/** A dry run has neither an id nor a moment of creation. */
-const viewReplay = ({
-  id,
-  webhookId,
-  statuses,
-  matched,
-  createdAt,
-}: Omit<Replay, 'id' | 'createdAt'> & Partial<Replay>) => ({
-  id: id === undefined ? null : Number(id),
-  webhook_id: Number(webhookId),
-  status: statuses,
-  matched,
-  created_at: createdAt?.toISOString() ?? null,
-});
 
 /** In the query string, as for an import, whose body is the file. */
 const Query = v.strictObject({

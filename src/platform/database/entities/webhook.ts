@@ -1,9 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
-
-/** OPERATIONAL: operational events, and no movements. */
-export const WEBHOOK_EVENTS = ['NEW_TRANSACTION', 'NEW_DEBIT', 'NEW_CREDIT', 'OPERATIONAL'] as const;
-export const ENCODINGS = ['json', 'form'] as const;
-export const HASH_ENCODINGS = ['hex', 'raw'] as const;
+import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from './webhook-enums.ts';
 
 @Entity({ name: 'webhooks', synchronize: false })
 export class Webhook {
