@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { ROLES, type RoleName, runProcess } from './service.ts';
+import { ROLES, type RoleName } from './platform/roles.ts';
+import { runProcess } from './service.ts';
 
 const isRole = (name: string): name is RoleName => (ROLES as readonly string[]).includes(name);
 

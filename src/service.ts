@@ -10,6 +10,7 @@ import { loadOrCreateSecretKey } from './platform/embedded/private-file.ts';
 import { startEmbedded } from './platform/embedded/servers.ts';
 import { createLog, type Log } from './platform/log.ts';
 import { limitHeap } from './platform/memory.ts';
+import { ROLES, type RoleName } from './platform/roles.ts';
 import { openRuntime, type Role, type Runtime, type Servers } from './platform/runtime.ts';
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './platform/stopping.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
@@ -22,9 +23,6 @@ const SECOND = 1_000;
 
 /** A supervisor kills a process that takes longer, so it exits by itself. Unfinished work is taken over as after a crash. */
 const SHUTDOWN_LIMIT = 10 * SECOND;
-
-export const ROLES = ['api', 'importer', 'delivery', 'maintenance'] as const;
-export type RoleName = (typeof ROLES)[number];
 
 export interface Service {
   /** URL of the API. Empty when this process does not have the role `api`. */

@@ -1,11 +1,14 @@
-import type { Readable } from 'node:stream';
-import { request } from 'undici';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
 import { Failure } from './failure.ts';
 
 const SECOND = 1_000;
 /** An upload is answered only when all of it is committed, which can take long. */
 const ANSWER_TIMEOUT = 120 * SECOND;
+const NO_ANSWER = Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' });
 
 /** The API could not be reached. */
 export class UnreachableError extends Failure {
@@ -81,23 +84,32 @@ export function createApi(url: string, key: string): Api {
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Failure('The API key must be the one that was shown, without spaces.');
   const base = url.replace(/\/+$/, '');
-  return createClient(base, ({ method, path, upload }) =>
-    request(`${base}${path}`, {
-      method,
-      headers: { authentication: key, ...headersOf(upload) },
-      body: upload?.body ?? null,
-      headersTimeout: ANSWER_TIMEOUT,
-    }).then(
-      async ({ statusCode, headers, body }) => ({
-        status: statusCode,
-        text: await body.text(),
-        link: headers.link?.toString(),
-      }),
-      (error: unknown) => {
-        throw unreachable(base, error);
-      },
-    ),
+  return createClient(base, (request) =>
+    send(base, request, key).catch((error: unknown) => {
+      throw unreachable(base, error);
+    }),
   );
+}
+
+/** Sends a request with Node's own client: loading undici would take longer than most commands. */
+async function send(base: string, { method, path, upload }: ApiRequest, key: string): Promise<ApiResponse> {
+  const url = new URL(`${base}${path}`);
+  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+  const sent = request(url, { method, headers: { authentication: key, ...headersOf(upload) } });
+  // Without a listener, an error after the answer would end the process.
+  sent.on('error', () => {});
+  sent.once('finish', () => sent.setTimeout(ANSWER_TIMEOUT, () => sent.destroy(NO_ANSWER)));
+  if (upload?.body instanceof Readable) {
+    upload.body.once('error', (error) => sent.destroy(error)).pipe(sent);
+  } else sent.end(upload?.body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  try {
+    const { statusCode = 0, headers } = response;
+    return { status: statusCode, text: await text(response), link: headers.link?.toString() };
+  } finally {
+    // The service may answer before the end of the upload, for example when the file is too large.
+    if (!sent.writableFinished) sent.destroy();
+  }
 }
 
 /** The headers of a request's body. */

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Api, RefusedError } from './api-client.ts';
 import { Failure } from './failure.ts';
-import { withOperatorApi } from './operator-api.ts';
 import type { CommandContext } from './output.ts';
 import type { Subject } from './owner.ts';
 import { withApi } from './service-access.ts';
@@ -54,6 +53,7 @@ export async function withAccess<T>(
       return await withApi(context, { url: url ?? client?.url, key: apiKey }, work);
     }
     if (url !== undefined) throw new Failure('--url needs an API key: give --key, or LEDGERBELL_API_KEY.');
+    const { withOperatorApi } = await import('./operator-api.ts');
     return await withOperatorApi(context, { customerId: customer, subject, wakes }, work);
   } catch (error) {
     throw withOptionName(error);

@@ -1,4 +1,4 @@
-import { Argument, Command, type Option } from 'commander';
+import { Argument, type Command, type Option } from 'commander';
 import type { CommandContext } from './output.ts';
 
 /** The shells that a completion script can be generated for. */
@@ -88,13 +88,12 @@ function fishScript(nodes: readonly Node[]): string {
 
 const quote = (text: string): string => `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
 
-/** `ledgerbell completion`. @param program whose commands are completed. */
-export const completionCommand = ({ terminal }: CommandContext, program: Command) =>
-  new Command('completion')
-    .description('print a script that completes commands and options in your shell')
+/** `ledgerbell completion` */
+export const defineCompletion = (command: Command, { terminal }: CommandContext) =>
+  command
     .addArgument(new Argument('<shell>', 'which shell').choices([...SHELLS]))
     .option('--json', 'print { "script" }')
     .action((shell: Shell, { json }: { json?: boolean }) => {
-      const script = generateCompletion(program, shell);
+      const script = generateCompletion(command.parent ?? command, shell);
       terminal.answer(json, { script }, script.trimEnd());
     });

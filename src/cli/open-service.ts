@@ -1,15 +1,13 @@
-import { resolve } from 'node:path';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { type Config, requireServers } from '../platform/config/config.ts';
-import { createDataSource } from '../platform/database/data-source.ts';
-import { migrate } from '../platform/database/migrate.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from '../platform/database/secret-box.ts';
 import { DataDirInUseError } from '../platform/embedded/ownership.ts';
 import { loadOrCreateSecretKey } from '../platform/embedded/private-file.ts';
-import { findRunning, hasDatabase, startEmbedded } from '../platform/embedded/servers.ts';
+import { findRunning, hasDatabase } from '../platform/embedded/running-servers.ts';
 import { Failure, SCHEMA_MISSING } from './failure.ts';
 import type { CommandContext } from './output.ts';
+import { noDatabaseIn } from './service-access.ts';
 
 const SECOND = 1_000;
 
@@ -57,6 +55,9 @@ export async function withInstallation<T>(
   const { databaseUrl, redisUrl, own, stop } = await locate(config, { mayBegin, note: terminal.note });
   try {
     const secretKey = config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir));
+    // Loaded here, because --help needs no database.
+    const { createDataSource } = await import('../platform/database/data-source.ts');
+    const { migrate } = await import('../platform/database/migrate.ts');
     const database = createDataSource(databaseUrl, { poolSize: POOL_SIZE });
     await database.initialize();
     try {
@@ -79,10 +80,6 @@ interface Start {
   mayBegin: boolean;
   note: (line: string) => void;
 }
-
-/** For a command that would otherwise look into a new and empty database, where another folder was meant. */
-export const noDatabaseIn = (dataDir: string): string =>
-  `There is no database in ${resolve(dataDir)}, and no service runs on it.`;
 
 const OTHER_FOLDER =
   'Set DATA_DIR to the folder of your service. To begin here: npm run cli -- customers create --name NAME';
@@ -112,6 +109,7 @@ async function locateEmbedded(config: Config, { mayBegin, note }: Start): Promis
     return { databaseUrl, redisUrl: redisUrl ?? running.redisUrl, own: false, stop: async () => {} };
   }
   if (!mayBegin && !hasDatabase(dataDir)) throw new Failure(`${noDatabaseIn(dataDir)} ${OTHER_FOLDER}`);
+  const { startEmbedded } = await import('../platform/embedded/servers.ts');
   const embedded = await startEmbedded({ dataDir, mysql: true, redis: false, install, announce: note });
   if (embedded.databaseUrl === undefined)
     throw new Error('the embedded MySQL started without telling where it is');

@@ -1,14 +1,13 @@
-import { userInfo } from 'node:os';
 import { createOperatorApi } from '../api/within-process.ts';
 import { createLog } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
-import { openQueues } from '../platform/queues/queues.ts';
 import { DEFAULT_PREFIX, type Runtime } from '../platform/runtime.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
 import { withInstallation } from './open-service.ts';
+import { currentOperator } from './operator.ts';
 import type { CommandContext } from './output.ts';
 import { findCustomerId, type Subject } from './owner.ts';
-import { connectToService, withoutRedis } from './service-access.ts';
+import { connectToService, withoutRedis, withQueues } from './service-redis.ts';
 
 /** What an operator's command is about. */
 export interface Operation {
@@ -35,8 +34,7 @@ export function withOperatorApi<T>(
     const redis = wakes
       ? await connectToService(installation.redisUrl, context.terminal.note)
       : withoutRedis();
-    const queues = openQueues(redis, DEFAULT_PREFIX);
-    try {
+    return withQueues(redis, (queues) => {
       const runtime = {
         config: context.readConfig(),
         database,
@@ -49,18 +47,15 @@ export function withOperatorApi<T>(
         metrics: createMetrics(),
         tracing: undefined,
       };
-      return await work(createClient('', withinProcess(runtime, owner)));
-    } finally {
-      redis.disconnect();
-      await queues.close().catch(() => {});
-    }
+      return work(createClient('', withinProcess(runtime, owner)));
+    });
   });
 }
 
 /** Sends requests to the API's routes within this process. */
 function withinProcess(runtime: Runtime, customerId: string): Transport {
   const request = createOperatorApi(runtime);
-  const operator = { source: 'command line', name: operatorName() } as const;
+  const operator = currentOperator();
   return async ({ method, path, upload }) => {
     const response = await request({
       customerId,
@@ -76,14 +71,4 @@ function withinProcess(runtime: Runtime, customerId: string): Transport {
       link: response.headers.get('link') ?? undefined,
     };
   };
-}
-
-/** The name of the person at the command line, for the audit log: that of the system's user. */
-export function operatorName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // In a container, the user may have a number and no name.
-    return `user ${process.getuid?.() ?? 'unknown'}`;
-  }
 }

@@ -1,135 +1,102 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../platform/version.ts';
-import {
-  changeAccountCommand,
-  createAccountCommand,
-  deleteAccountCommand,
-  listAccountsCommand,
-  listBanksCommand,
-} from './commands/accounts.ts';
-import { createCustomerCommand, deleteCustomerCommand, listCustomersCommand } from './commands/customers.ts';
-import {
-  listDeliveriesCommand,
-  redeliverCommand,
-  showDeliveryCommand,
-  showMovementCommand,
-} from './commands/deliveries.ts';
-import { formatsCommand } from './commands/formats.ts';
-import { importCommand } from './commands/import.ts';
-import {
-  importErrorsCommand,
-  listImportsCommand,
-  retryImportCommand,
-  showImportCommand,
-} from './commands/imports.ts';
-import { createKeyCommand, deleteKeyCommand, listKeysCommand } from './commands/keys.ts';
-import { listenCommand } from './commands/listen.ts';
-import { migrateCommand } from './commands/migrate.ts';
-import { replayCommand } from './commands/replay.ts';
-import { resealSecretsCommand } from './commands/secrets.ts';
-import {
-  createSourceCommand,
-  deleteSourceCommand,
-  enableSourceCommand,
-  listSourceRunsCommand,
-  listSourcesCommand,
-  pauseSourceCommand,
-  runSourceCommand,
-  showSourceCommand,
-} from './commands/sources.ts';
-import { statusCommand } from './commands/status.ts';
-import {
-  changeWebhookCommand,
-  createWebhookCommand,
-  deleteWebhookCommand,
-  enableWebhookCommand,
-  listWebhooksCommand,
-  pauseWebhookCommand,
-  rotateSecretCommand,
-  showWebhookCommand,
-  testWebhookCommand,
-} from './commands/webhooks.ts';
-import { completionCommand } from './completion.ts';
 import { explain, NegativeAnswer } from './failure.ts';
 import type { CommandContext } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
-type CommandFactory = (context: CommandContext) => Command;
+/** Adds to a command what it takes and what it does. */
+type Define = (command: Command, context: CommandContext) => Command;
 
-/** The commands that belong together, by the word that comes before them. */
-const GROUPS: readonly [name: string, description: string, commands: readonly CommandFactory[]][] = [
-  ['customers', 'manage customers', [createCustomerCommand, listCustomersCommand, deleteCustomerCommand]],
-  ['keys', 'manage API keys', [createKeyCommand, listKeysCommand, deleteKeyCommand]],
+/** Adds commands to a group. */
+const group =
+  (commands: readonly ((context: CommandContext) => Command)[]): Define =>
+  (command, context) => {
+    for (const create of commands) command.addCommand(create(context));
+    return command;
+  };
+
+/**
+ * Each command and group, as --help shows it. Its code is loaded when it is called, because loading all of it takes longer than most
+ * commands do.
+ */
+const COMMANDS: readonly [term: string, description: string, load: () => Promise<Define>][] = [
   [
-    'accounts',
-    'manage accounts',
-    [createAccountCommand, changeAccountCommand, listAccountsCommand, deleteAccountCommand],
+    'status [options]',
+    'show whether all is well; the exit code is 1 if not',
+    async () => (await import('./commands/status.ts')).defineStatus,
   ],
-  ['banks', 'list banks', [listBanksCommand]],
-  ['movements', 'show movements', [showMovementCommand]],
   [
-    'webhooks',
-    'manage webhooks',
-    [
-      createWebhookCommand,
-      changeWebhookCommand,
-      listWebhooksCommand,
-      showWebhookCommand,
-      testWebhookCommand,
-      pauseWebhookCommand,
-      enableWebhookCommand,
-      rotateSecretCommand,
-      deleteWebhookCommand,
-    ],
+    'migrate [options]',
+    'bring the database schema up to date',
+    async () => (await import('./commands/migrate.ts')).defineMigrate,
   ],
+  [
+    'import [options] <file>',
+    'import a file of movements and wait until they are stored',
+    async () => (await import('./commands/import.ts')).defineImport,
+  ],
+  [
+    'formats [options]',
+    'show the formats of files, and the profiles of CSV and XLSX files',
+    async () => (await import('./commands/formats.ts')).defineFormats,
+  ],
+  [
+    'listen [options]',
+    'receive, verify and print notifications until Ctrl-C',
+    async () => (await import('./commands/listen.ts')).defineListen,
+  ],
+  [
+    'replay [options]',
+    'send failed or delivered notifications of a webhook again',
+    async () => (await import('./commands/replay.ts')).defineReplay,
+  ],
+  ['customers', 'manage customers', async () => group((await import('./commands/customers.ts')).customers)],
+  ['keys', 'manage API keys', async () => group((await import('./commands/keys.ts')).keys)],
+  ['accounts', 'manage accounts', async () => group((await import('./commands/accounts.ts')).accounts)],
+  ['banks', 'list banks', async () => group((await import('./commands/accounts.ts')).banks)],
+  ['movements', 'show movements', async () => group((await import('./commands/deliveries.ts')).movements)],
+  ['webhooks', 'manage webhooks', async () => group((await import('./commands/webhooks.ts')).webhooks)],
   [
     'deliveries',
     'list, show and redeliver deliveries',
-    [listDeliveriesCommand, showDeliveryCommand, redeliverCommand],
+    async () => group((await import('./commands/deliveries.ts')).deliveries),
   ],
-  [
-    'imports',
-    'follow and retry imports',
-    [listImportsCommand, showImportCommand, importErrorsCommand, retryImportCommand],
-  ],
+  ['imports', 'follow and retry imports', async () => group((await import('./commands/imports.ts')).imports)],
   [
     'sources',
     'manage where files are collected from',
-    [
-      createSourceCommand,
-      listSourcesCommand,
-      showSourceCommand,
-      runSourceCommand,
-      listSourceRunsCommand,
-      pauseSourceCommand,
-      enableSourceCommand,
-      deleteSourceCommand,
-    ],
+    async () => group((await import('./commands/sources.ts')).sources),
   ],
-  ['secrets', 'what SECRET_KEY encrypts', [resealSecretsCommand]],
+  ['secrets', 'what SECRET_KEY encrypts', async () => group((await import('./commands/secrets.ts')).secrets)],
+  [
+    'completion [options] <shell>',
+    'print a script that completes commands and options in your shell',
+    async () => (await import('./completion.ts')).defineCompletion,
+  ],
 ];
 
-const COMMANDS: readonly CommandFactory[] = [
-  statusCommand,
-  migrateCommand,
-  importCommand,
-  formatsCommand,
-  listenCommand,
-  replayCommand,
-];
+const nameOf = (term: string): string => term.split(' ', 1).join();
 
-/** Creates the program with every command of `ledgerbell`. */
-export function createProgram(context: CommandContext): Command {
+const TERMS = new Map(COMMANDS.map(([term]) => [nameOf(term), term]));
+
+/**
+ * Creates the program `ledgerbell`.
+ * @param args the words of a command line. The commands that it does not name have no options, and do nothing. Without it, all commands
+ * are whole.
+ */
+export async function createProgram(context: CommandContext, args?: readonly string[]): Promise<Command> {
+  const isWhole = (name: string) =>
+    // The script of `completion` names all options.
+    args === undefined || args.includes(name) || args.includes('completion');
   const program = new Command('ledgerbell')
     .description('Sends each new bank movement as a signed POST to every matching webhook.')
+    .configureHelp({ subcommandTerm: (it) => TERMS.get(it.name()) ?? 'help [command]' })
     .version(VERSION);
-  for (const create of COMMANDS) program.addCommand(create(context));
-  for (const [name, description, commands] of GROUPS) {
-    const group = new Command(name).description(description);
-    for (const create of commands) group.addCommand(create(context));
-    program.addCommand(group);
+  for (const [term, description, load] of COMMANDS) {
+    const command = new Command(nameOf(term)).description(description);
+    if (isWhole(command.name())) (await load())(command, context);
+    program.addCommand(command);
   }
-  program.addCommand(completionCommand(context, program));
   configure(program, context.terminal);
   return program;
 }
@@ -157,7 +124,8 @@ const withoutArguments = (text: string): string =>
  */
 export async function run(args: readonly string[], context: CommandContext): Promise<number> {
   try {
-    await createProgram(context).parseAsync(args, { from: 'user' });
+    const program = await createProgram(context, args);
+    await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     // Commander has already printed the error, or the help that was asked for.

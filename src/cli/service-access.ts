@@ -1,14 +1,9 @@
-import { Redis } from 'ioredis';
-import pRetry from 'p-retry';
+import { resolve } from 'node:path';
 import * as v from 'valibot';
 import type { Config } from '../platform/config/config.ts';
-import { findRunning, hasDatabase } from '../platform/embedded/servers.ts';
-import { createLog } from '../platform/log.ts';
-import { connectFailFast } from '../platform/queues/connection.ts';
-import { ROLES, startService } from '../service.ts';
+import { findRunning, hasDatabase } from '../platform/embedded/running-servers.ts';
 import { type Api, createApi, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './failure.ts';
-import { noDatabaseIn } from './open-service.ts';
 import type { CommandContext } from './output.ts';
 
 /**
@@ -33,13 +28,8 @@ export async function withApi<T>(
         `${error.message} ${noDatabaseIn(config.dataDir)} Perhaps DATA_DIR is another folder.`,
       );
     terminal.note('No service is running: starting it for this command.');
-    const log = createLog('silent');
-    const service = await startService({
-      config: { ...config, port: 0, opsPort: 0 },
-      roles: ROLES,
-      log,
-      announce: terminal.note,
-    });
+    const { startOwnService } = await import('./own-service.ts');
+    const service = await startOwnService(config, terminal.note);
     try {
       const own = createApi(service.url, key);
       await probe(own);
@@ -66,47 +56,6 @@ function defaultUrl({ host, port }: Config): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-const SECOND = 1_000;
-const REDIS_TIMEOUT = 3 * SECOND;
-
-/** Connects to Redis. @returns null when it cannot be reached within 3 s. */
-export async function reachRedis(redisUrl: string): Promise<Redis | null> {
-  const redis = connectFailFast(redisUrl);
-  try {
-    await pRetry(() => redis.ping(), {
-      retries: 30,
-      factor: 1,
-      minTimeout: 100,
-      maxRetryTime: REDIS_TIMEOUT,
-    });
-    return redis;
-  } catch {
-    redis.disconnect();
-    return null;
-  }
-}
-
-/** A connection whose commands all fail immediately, for work that does not depend on Redis. */
-export function withoutRedis(): Redis {
-  const redis = new Redis({ lazyConnect: true });
-  redis.disconnect();
-  return redis;
-}
-
-/**
- * Connects to the Redis of a running service, so that it learns of a change immediately. Without one, commands of the connection fail.
- * @param redisUrl undefined: no service is running.
- */
-export async function connectToService(
-  redisUrl: string | undefined,
-  note: (line: string) => void,
-): Promise<Redis> {
-  if (redisUrl === undefined) {
-    note('No service is running: this takes effect once one is started.');
-    return withoutRedis();
-  }
-  const redis = await reachRedis(redisUrl);
-  if (redis === null)
-    note('Redis cannot be reached: the service finds this by itself, within 10 s of its return.');
-  return redis ?? withoutRedis();
-}
+/** For a command that would otherwise look into a new and empty database, where another folder was meant. */
+export const noDatabaseIn = (dataDir: string): string =>
+  `There is no database in ${resolve(dataDir)}, and no service runs on it.`;

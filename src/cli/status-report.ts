@@ -17,12 +17,13 @@ import {
 } from '../console/totals.ts';
 import { countOf } from '../platform/counts.ts';
 import { isConnectionError } from '../platform/database/transaction.ts';
-import { findRunning } from '../platform/embedded/servers.ts';
-import { ROLES, type RoleName } from '../service.ts';
+import { findRunning } from '../platform/embedded/running-servers.ts';
+import { ROLES, type RoleName } from '../platform/roles.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletion/deletions.ts';
 import { withInstallation } from './open-service.ts';
 import type { CommandContext } from './output.ts';
-import { mayStart, reachRedis } from './service-access.ts';
+import { mayStart } from './service-access.ts';
+import { reachRedis } from './service-redis.ts';
 
 /** How many processes run each role, by their heartbeats of the last 15 s. */
 type Processes = Record<RoleName, number>;

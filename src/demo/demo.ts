@@ -5,7 +5,8 @@ import { followImport, ImportAnswer, type ImportState } from '../cli/import-prog
 import type { Config } from '../platform/config/config.ts';
 import { formatCount } from '../platform/counts.ts';
 import { createLog } from '../platform/log.ts';
-import { ROLES, type Service, startService } from '../service.ts';
+import { ROLES } from '../platform/roles.ts';
+import { type Service, startService } from '../service.ts';
 import {
   type BankMonth,
   firstDate,

@@ -126,8 +126,9 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
   ['customers delete', 'delete', ({ customer }) => ['customers', 'delete', customer, '--yes']],
 ];
 
-it('every command is known here, as one that is recorded or as one that changes nothing', () => {
-  const names = createProgram({} as CommandContext).commands.flatMap((command) =>
+it('every command is known here, as one that is recorded or as one that changes nothing', async () => {
+  const { commands } = await createProgram({} as CommandContext);
+  const names = commands.flatMap((command) =>
     command.commands.length === 0
       ? [command.name()]
       : command.commands.map((child) => `${command.name()} ${child.name()}`),

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { findRunning } from '../../src/platform/embedded/servers.ts';
+import { findRunning } from '../../src/platform/embedded/running-servers.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { ROLES, startService } from '../../src/service.ts';
+import { ROLES } from '../../src/platform/roles.ts';
+import { startService } from '../../src/service.ts';
 import { movement } from '../support/movements.ts';
 import { type Finished, reasonOf, runCli } from './command.ts';
 

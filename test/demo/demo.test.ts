@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startOnSomePort } from '../../src/demo/demo.ts';
 import { createScreen } from '../../src/demo/screen.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { findRunning } from '../../src/platform/embedded/servers.ts';
+import { findRunning } from '../../src/platform/embedded/running-servers.ts';
 import { until } from '../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createScreen } from '../../src/demo/screen.ts';
 import { watchSights } from '../../src/demo/trouble-demo.ts';
-import { findRunning } from '../../src/platform/embedded/servers.ts';
+import { findRunning } from '../../src/platform/embedded/running-servers.ts';
 import { until } from '../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 

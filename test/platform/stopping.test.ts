@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { findRunning } from '../../src/platform/embedded/servers.ts';
+import { findRunning } from '../../src/platform/embedded/running-servers.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { stopInReverse, stopTogether } from '../../src/platform/stopping.ts';
 import { startService } from '../../src/service.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { Config } from '../../src/platform/config/config.ts';
-import type { RoleName } from '../../src/service.ts';
+import type { RoleName } from '../../src/platform/roles.ts';
 import { createAccount } from '../support/movements.ts';
 import { type TestService, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';

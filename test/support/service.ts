@@ -3,8 +3,9 @@ import { afterAll, beforeAll, inject } from 'vitest';
 import { createCustomer, type NewCustomer } from '../../src/customers/customers.ts';
 import { type Config, readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { ROLES, type RoleName } from '../../src/platform/roles.ts';
 import type { Runtime } from '../../src/platform/runtime.ts';
-import { ROLES, type RoleName, type Service, startService } from '../../src/service.ts';
+import { type Service, startService } from '../../src/service.ts';
 import { useDatabase } from './database.ts';
 import { requireDocumented } from './document.ts';
 

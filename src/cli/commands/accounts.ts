@@ -24,7 +24,7 @@ interface CreateOptions extends AccessOptions {
 }
 
 /** `ledgerbell accounts create` */
-export const createAccountCommand = (context: CommandContext) =>
+const createAccountCommand = (context: CommandContext) =>
   addAccessOptions(
     new Command('create').description('add an account to a customer'),
     'print { "account": { "id", … } }',
@@ -51,7 +51,7 @@ interface ChangeOptions extends AccessOptions {
 }
 
 /** `ledgerbell accounts change` */
-export const changeAccountCommand = (context: CommandContext) =>
+const changeAccountCommand = (context: CommandContext) =>
   addAccessOptions(
     new Command('change').description('change the title, the IBAN or the number of an account'),
     'print { "account": { "id", … } }',
@@ -79,7 +79,7 @@ export const changeAccountCommand = (context: CommandContext) =>
     });
 
 /** `ledgerbell accounts list` */
-export const listAccountsCommand = (context: CommandContext) =>
+const listAccountsCommand = (context: CommandContext) =>
   addListOptions(new Command('list').description('show accounts, the oldest first')).action(
     (options: ListOptions) =>
       printList(context, options, {
@@ -102,7 +102,7 @@ const AccountList = v.looseObject({ accounts: v.array(v.looseObject(AccountView.
 const Deleting = v.looseObject({ account: v.looseObject(AccountView.entries) });
 
 /** `ledgerbell accounts delete` */
-export const deleteAccountCommand = (context: CommandContext) =>
+const deleteAccountCommand = (context: CommandContext) =>
   addAccessOptions(new Command('delete').description('delete an account with its movements and webhooks'))
     .argument('<id>', 'of the account', parseId)
     .option('--yes', 'do not ask')
@@ -123,7 +123,7 @@ export const deleteAccountCommand = (context: CommandContext) =>
     });
 
 /** `ledgerbell banks list` */
-export const listBanksCommand = (context: CommandContext) =>
+const listBanksCommand = (context: CommandContext) =>
   addListOptions(new Command('list').description('show the banks of accounts')).action(
     (options: ListOptions) =>
       printList(context, options, {
@@ -136,3 +136,14 @@ export const listBanksCommand = (context: CommandContext) =>
         ],
       }),
   );
+
+/** `ledgerbell accounts` */
+export const accounts = [
+  createAccountCommand,
+  changeAccountCommand,
+  listAccountsCommand,
+  deleteAccountCommand,
+];
+
+/** `ledgerbell banks` */
+export const banks = [listBanksCommand];

@@ -2,16 +2,12 @@ import { Command } from 'commander';
 import * as v from 'valibot';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import { createCustomer, listCustomers } from '../../customers/customers.ts';
-import { wakeWebhooks } from '../../deliveries/wake.ts';
 import { formatMoment } from '../../platform/moment.ts';
-import { openQueues } from '../../platform/queues/queues.ts';
-import { DEFAULT_PREFIX } from '../../platform/runtime.ts';
 import { requestCustomerDeletion } from '../../upkeep/deletion/request-deletion.ts';
 import { type Installation, withInstallation } from '../open-service.ts';
-import { operatorName } from '../operator-api.ts';
+import { currentOperator } from '../operator.ts';
 import { type CommandContext, confirm, renderTable } from '../output.ts';
 import { requireCustomer } from '../owner.ts';
-import { connectToService } from '../service-access.ts';
 import { parseId, readOptions } from '../values.ts';
 
 const Options = v.object({
@@ -24,7 +20,7 @@ const Options = v.object({
 });
 
 /** `ledgerbell customers create` */
-export const createCustomerCommand = (context: CommandContext) =>
+const createCustomerCommand = (context: CommandContext) =>
   new Command('create')
     .description('create a customer with a first API key')
     .requiredOption('--name <name>', 'the name of the customer')
@@ -32,10 +28,7 @@ export const createCustomerCommand = (context: CommandContext) =>
     .action(async (options: { name: string; json?: boolean }) => {
       const { name } = readOptions(Options, options);
       const create = async (installation: Installation) => {
-        const made = await createCustomer(installation, name, {
-          source: 'command line',
-          name: operatorName(),
-        });
+        const made = await createCustomer(installation, name, currentOperator());
         const lines = [
           `Customer ${made.customer.id}, ${made.customer.name}`,
           `  API key     ${made.api_key}  (shown only now; sent in the header Authentication)`,
@@ -48,7 +41,7 @@ export const createCustomerCommand = (context: CommandContext) =>
     });
 
 /** `ledgerbell customers list` */
-export const listCustomersCommand = (context: CommandContext) =>
+const listCustomersCommand = (context: CommandContext) =>
   new Command('list')
     .description('show all customers, the oldest first')
     .option('--json', 'print { "customers": [{ "id", "name", "created_at" }] }')
@@ -70,7 +63,7 @@ export const listCustomersCommand = (context: CommandContext) =>
     );
 
 /** `ledgerbell customers delete` */
-export const deleteCustomerCommand = (context: CommandContext) =>
+const deleteCustomerCommand = (context: CommandContext) =>
   new Command('delete')
     .description('delete a customer with everything that belongs to it')
     .argument('<id>', 'of the customer', parseId)
@@ -81,10 +74,13 @@ export const deleteCustomerCommand = (context: CommandContext) =>
         await requireCustomer(installation.database, id);
         const question = `Delete customer ${id} with its API keys, accounts, movements, webhooks and imports?`;
         await confirm(context, options, question);
-        const operator = { source: 'command line', name: operatorName() } as const;
         const running = await requestCustomerDeletion(installation.database, id, (sql) =>
-          recordChange(sql, byOperator(operator, id), { action: 'delete', subject: `customer ${id}` }),
+          recordChange(sql, byOperator(currentOperator(), id), {
+            action: 'delete',
+            subject: `customer ${id}`,
+          }),
         );
+        const { endRuns } = await import('../service-redis.ts');
         await endRuns(installation, running, context.terminal.note);
         const lines = [
           `Customer ${id} is being deleted. Its API keys do not work any more, and nothing of it is stored or sent.`,
@@ -95,21 +91,5 @@ export const deleteCustomerCommand = (context: CommandContext) =>
       }),
     );
 
-/** Without this, delivery runs end by themselves within a minute. */
-async function endRuns(
-  { database, redisUrl }: Installation,
-  webhookIds: readonly string[],
-  note: (line: string) => void,
-): Promise<void> {
-  if (webhookIds.length === 0) return;
-  const redis = await connectToService(redisUrl, note);
-  const queues = openQueues(redis, DEFAULT_PREFIX);
-  try {
-    await wakeWebhooks({ database, queues, redis, prefix: DEFAULT_PREFIX }, webhookIds, { reread: true });
-  } catch {
-    note('The service has not been told: what its delivery runs have begun to send, they send.');
-  } finally {
-    redis.disconnect();
-    await queues.close().catch(() => {});
-  }
-}
+/** `ledgerbell customers` */
+export const customers = [createCustomerCommand, listCustomersCommand, deleteCustomerCommand];

@@ -41,7 +41,7 @@ interface Options extends ListOptions {
 }
 
 /** `ledgerbell deliveries list` */
-export const listDeliveriesCommand = (context: CommandContext) =>
+const listDeliveriesCommand = (context: CommandContext) =>
   addListOptions(
     new Command('list').description('show the deliveries of a webhook, the newest first, or of a movement'),
   )
@@ -94,7 +94,7 @@ type Attempt = v.InferOutput<typeof Attempt>;
 const DeliveryAnswer = v.object({ delivery: v.looseObject({ ...Delivery.entries, log: v.array(Attempt) }) });
 
 /** `ledgerbell deliveries show` */
-export const showDeliveryCommand = (context: CommandContext) =>
+const showDeliveryCommand = (context: CommandContext) =>
   addAccessOptions(new Command('show').description('show a delivery and its attempts'))
     .argument('<id>', 'of the delivery: <webhook id>-<movement id>', parseDeliveryKey)
     .action(async (id: string, options: AccessOptions) => {
@@ -128,7 +128,7 @@ export const showDeliveryCommand = (context: CommandContext) =>
     });
 
 /** `ledgerbell deliveries redeliver` */
-export const redeliverCommand = (context: CommandContext) =>
+const redeliverCommand = (context: CommandContext) =>
   addAccessOptions(new Command('redeliver').description('send one notification again'))
     .argument('<id>', 'of the delivery: <webhook id>-<movement id>', parseDeliveryKey)
     .action(async (id: string, options: AccessOptions) => {
@@ -143,7 +143,7 @@ export const redeliverCommand = (context: CommandContext) =>
 const MovementAnswer = v.object({ transaction: v.looseObject(TransactionView.entries) });
 
 /** `ledgerbell movements show` */
-export const showMovementCommand = (context: CommandContext) =>
+const showMovementCommand = (context: CommandContext) =>
   addAccessOptions(new Command('show').description('show a movement'))
     .argument('<id>', 'of the movement', parseId)
     .action(async (id: string, options: AccessOptions) => {
@@ -168,3 +168,9 @@ export const showMovementCommand = (context: CommandContext) =>
       ]);
       context.terminal.answer(options.json, answer, text);
     });
+
+/** `ledgerbell deliveries` */
+export const deliveries = [listDeliveriesCommand, showDeliveryCommand, redeliverCommand];
+
+/** `ledgerbell movements` */
+export const movements = [showMovementCommand];

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { loadProfiles } from '../../imports/load-profiles.ts';
 import type { FormatName } from '../../imports/rows.ts';
 import type { StatementFormat } from '../../statements/formats.ts';
@@ -77,9 +77,8 @@ const PROFILE_COLUMNS: readonly Column<ProfileView>[] = [
 ];
 
 /** `ledgerbell formats` */
-export const formatsCommand = (context: CommandContext) =>
-  new Command('formats')
-    .description('show the formats of files, and the profiles of CSV and XLSX files')
+export const defineFormats = (command: Command, context: CommandContext) =>
+  command
     .option('--json', 'print { "formats": [ … ], "profiles": [ … ] }')
     .action(({ json }: { json?: boolean }) => {
       const formats = Object.entries(FORMATS).map(([name, format]): Format => ({ name, ...format }));

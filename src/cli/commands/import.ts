@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type * as v from 'valibot';
 import { DryRunView } from '../../imports/dry-run-view.ts';
 import { countOf } from '../../platform/counts.ts';
@@ -34,9 +34,8 @@ interface Options extends StatementParameters {
 }
 
 /** `ledgerbell import` */
-export const importCommand = (context: CommandContext) =>
-  new Command('import')
-    .description('import a file of movements and wait until they are stored')
+export const defineImport = (command: Command, context: CommandContext) =>
+  command
     .argument('<file>', 'a statement file, .json or .ndjson; "-": standard input')
     .option('--key <api key>', 'the API key of the customer (default: LEDGERBELL_API_KEY)')
     .option('--format <format>', 'the format, if neither the file name nor the content tells')

@@ -55,7 +55,7 @@ export const describeImport = (it: Import, zone: ZoneOffset): string =>
   ]);
 
 /** `ledgerbell imports list` */
-export const listImportsCommand = (context: CommandContext) =>
+const listImportsCommand = (context: CommandContext) =>
   addListOptions(new Command('list').description('show imports, the newest first')).action(
     (options: ListOptions) =>
       printList(context, options, {
@@ -67,7 +67,7 @@ export const listImportsCommand = (context: CommandContext) =>
   );
 
 /** `ledgerbell imports show` */
-export const showImportCommand = (context: CommandContext) =>
+const showImportCommand = (context: CommandContext) =>
   addAccessOptions(new Command('show').description('show how far an import is'))
     .argument('<id>', 'of the import', parseId)
     .action(async (id: string, options: AccessOptions) => {
@@ -87,7 +87,7 @@ const ErrorsAnswer = v.looseObject({
 type ErrorsAnswer = v.InferOutput<typeof ErrorsAnswer>;
 
 /** `ledgerbell imports errors` */
-export const importErrorsCommand = (context: CommandContext) =>
+const importErrorsCommand = (context: CommandContext) =>
   addAccessOptions(new Command('errors').description('show why rows of an import were rejected'))
     .argument('<id>', 'of the import', parseId)
     .action(async (id: string, options: AccessOptions) => {
@@ -120,7 +120,7 @@ function describe({ errors, warnings, import: { rejected, warnings: warned } }: 
 }
 
 /** `ledgerbell imports retry` */
-export const retryImportCommand = (context: CommandContext) =>
+const retryImportCommand = (context: CommandContext) =>
   addAccessOptions(
     new Command('retry').description('continue a failed import after the rows that are stored'),
   )
@@ -138,3 +138,6 @@ export const retryImportCommand = (context: CommandContext) =>
         `Import ${id} is queued again. It continues after row ${rows}.`,
       );
     });
+
+/** `ledgerbell imports` */
+export const imports = [listImportsCommand, showImportCommand, importErrorsCommand, retryImportCommand];

@@ -22,7 +22,7 @@ interface Options extends AccessOptions {
 const KeyAnswer = v.object({ apikey: v.looseObject({ id: v.number(), apikey: v.string() }) });
 
 /** `ledgerbell keys create` */
-export const createKeyCommand = (context: CommandContext) =>
+const createKeyCommand = (context: CommandContext) =>
   addAccessOptions(
     new Command('create').description('create another API key for a customer'),
     'print { "apikey": { "id", "apikey" } }',
@@ -44,7 +44,7 @@ export const createKeyCommand = (context: CommandContext) =>
     });
 
 /** `ledgerbell keys list` */
-export const listKeysCommand = (context: CommandContext) =>
+const listKeysCommand = (context: CommandContext) =>
   addListOptions(new Command('list').description('show API keys, without the keys themselves')).action(
     (options: ListOptions) => {
       const { zone } = context.readConfig();
@@ -65,7 +65,7 @@ export const listKeysCommand = (context: CommandContext) =>
   );
 
 /** `ledgerbell keys delete` */
-export const deleteKeyCommand = (context: CommandContext) =>
+const deleteKeyCommand = (context: CommandContext) =>
   addAccessOptions(new Command('delete').description('delete an API key; requests with it get 401'))
     .argument('<id>', 'of the API key', parseId)
     .option('--yes', 'do not ask')
@@ -76,3 +76,6 @@ export const deleteKeyCommand = (context: CommandContext) =>
       });
       context.terminal.answer(options.json, answer, `API key ${id} is deleted.`);
     });
+
+/** `ledgerbell keys` */
+export const keys = [createKeyCommand, listKeysCommand, deleteKeyCommand];

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
 import type { CommandContext } from '../output.ts';
 import { type Received, startReceiver } from '../receiver.ts';
@@ -19,9 +19,8 @@ interface Options {
 }
 
 /** `ledgerbell listen` */
-export const listenCommand = ({ terminal, signal, readClientConfig }: CommandContext) =>
-  new Command('listen')
-    .description('receive, verify and print notifications until Ctrl-C')
+export const defineListen = (command: Command, { terminal, signal, readClientConfig }: CommandContext) =>
+  command
     .option('--port <port>', 'the port to listen on; 0: any free port', parsePort, 0)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
     .option('--secret <secret>', 'the webhook’s secret, whsec_… (default: LEDGERBELL_WEBHOOK_SECRET)')

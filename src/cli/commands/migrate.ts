@@ -1,20 +1,17 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { withInstallation } from '../open-service.ts';
 import type { CommandContext } from '../output.ts';
 
 /** `ledgerbell migrate` */
-export const migrateCommand = (context: CommandContext) =>
-  new Command('migrate')
-    .description('bring the database schema up to date')
-    .option('--json', 'print { "migrated": [names] }')
-    .action(({ json }: { json?: boolean }) =>
-      withInstallation(
-        context,
-        async ({ migrated }) => {
-          const text =
-            migrated.length === 0 ? 'The schema is up to date.' : `Migrated: ${migrated.join(', ')}.`;
-          context.terminal.answer(json, { migrated }, text);
-        },
-        { migrations: 'run' },
-      ),
-    );
+export const defineMigrate = (command: Command, context: CommandContext) =>
+  command.option('--json', 'print { "migrated": [names] }').action(({ json }: { json?: boolean }) =>
+    withInstallation(
+      context,
+      async ({ migrated }) => {
+        const text =
+          migrated.length === 0 ? 'The schema is up to date.' : `Migrated: ${migrated.join(', ')}.`;
+        context.terminal.answer(json, { migrated }, text);
+      },
+      { migrations: 'run' },
+    ),
+  );

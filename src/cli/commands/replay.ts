@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import * as v from 'valibot';
 import { REPLAYABLE, type Replayable } from '../../deliveries/delivery-view.ts';
 import { ReplayView } from '../../deliveries/replay-view.ts';
@@ -19,10 +19,8 @@ interface Options extends AccessOptions {
 }
 
 /** `ledgerbell replay` */
-export const replayCommand = (context: CommandContext) =>
-  addAccessOptions(
-    new Command('replay').description('send failed or delivered notifications of a webhook again'),
-  )
+export const defineReplay = (command: Command, context: CommandContext) =>
+  addAccessOptions(command)
     .requiredOption('--webhook <id>', 'the webhook', parseId)
     .requiredOption('--since <moment>', 'only movements stored since then: "YYYY-MM-DD HH:mm:ss", or a date')
     .option('--until <moment>', 'the last moment, inclusive; default: now')

@@ -6,14 +6,14 @@ import { countForeign, type Resealed, resealAll } from '../../platform/database/
 import type { Sql } from '../../platform/database/transaction.ts';
 import { Failure } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';
-import { operatorName } from '../operator-api.ts';
+import { currentOperator } from '../operator.ts';
 import type { CommandContext } from '../output.ts';
 
 /** Values that cannot be opened are named up to this number. */
 const NAMED = 10;
 
 /** `ledgerbell secrets reseal` */
-export const resealSecretsCommand = (context: CommandContext) =>
+const resealSecretsCommand = (context: CommandContext) =>
   new Command('reseal')
     .description(
       'seal all stored secrets with SECRET_KEY, so that SECRET_KEY_PREVIOUS is not needed any more',
@@ -36,7 +36,7 @@ export const resealSecretsCommand = (context: CommandContext) =>
 
 /** The values are written in many transactions, so this comes after the last one. */
 const record = (database: Sql, values: number) =>
-  recordChange(database, byOperator({ source: 'command line', name: operatorName() }, null), {
+  recordChange(database, byOperator(currentOperator(), null), {
     action: 'reseal',
     subject: 'secrets',
     detail: countOf(values, 'value'),
@@ -63,3 +63,6 @@ const progressBar = () =>
     hideCursor: true,
     stream: process.stderr,
   });
+
+/** `ledgerbell secrets` */
+export const secrets = [resealSecretsCommand];

@@ -98,7 +98,7 @@ interface CreateOptions extends AccessOptions {
 }
 
 /** `ledgerbell sources create` */
-export const createSourceCommand = (context: CommandContext) =>
+const createSourceCommand = (context: CommandContext) =>
   addAccessOptions(new Command('create').description('collect statement files from a place, on a schedule'))
     .requiredOption('--title <title>', 'what the source is called')
     .addOption(new Option('--kind <kind>', 'of place').choices([...KIND_NAMES]).makeOptionMandatory())
@@ -158,7 +158,7 @@ function parseObject(option: string, text: string): object {
 }
 
 /** `ledgerbell sources list` */
-export const listSourcesCommand = (context: CommandContext) =>
+const listSourcesCommand = (context: CommandContext) =>
   addListOptions(new Command('list').description('show sources, the oldest first')).action(
     (options: ListOptions) =>
       printList(context, options, {
@@ -170,7 +170,7 @@ export const listSourcesCommand = (context: CommandContext) =>
   );
 
 /** `ledgerbell sources show` */
-export const showSourceCommand = (context: CommandContext) =>
+const showSourceCommand = (context: CommandContext) =>
   addAccessOptions(new Command('show').description('show a source and how its last run ended'))
     .argument('<id>', 'of the source', parseId)
     .action(async (id: string, options: AccessOptions) => {
@@ -194,7 +194,7 @@ interface RunOptions extends AccessOptions {
 }
 
 /** `ledgerbell sources run` */
-export const runSourceCommand = (context: CommandContext) =>
+const runSourceCommand = (context: CommandContext) =>
   addAccessOptions(new Command('run').description('run a source now, whatever its schedule'))
     .argument('<id>', 'of the source', parseId)
     .option('--wait', 'wait for the end of the run; the exit code is 1 if it failed')
@@ -229,7 +229,7 @@ function describeRun({ id, status, files, error }: SourceRun): string {
 }
 
 /** `ledgerbell sources runs` */
-export const listSourceRunsCommand = (context: CommandContext) =>
+const listSourceRunsCommand = (context: CommandContext) =>
   addListOptions(new Command('runs').description('show the runs of a source, the newest first'))
     .argument('<id>', 'of the source', parseId)
     .action((id: string, options: ListOptions) =>
@@ -243,11 +243,11 @@ export const listSourceRunsCommand = (context: CommandContext) =>
     );
 
 /** `ledgerbell sources pause` */
-export const pauseSourceCommand = (context: CommandContext) =>
+const pauseSourceCommand = (context: CommandContext) =>
   statusCommand(context, 'paused', new Command('pause')).description('collect nothing from a source for now');
 
 /** `ledgerbell sources enable` */
-export const enableSourceCommand = (context: CommandContext) =>
+const enableSourceCommand = (context: CommandContext) =>
   statusCommand(context, 'active', new Command('enable')).description('make a paused source active again');
 
 const statusCommand = (context: CommandContext, status: 'active' | 'paused', command: Command) =>
@@ -262,7 +262,7 @@ const statusCommand = (context: CommandContext, status: 'active' | 'paused', com
     });
 
 /** `ledgerbell sources delete` */
-export const deleteSourceCommand = (context: CommandContext) =>
+const deleteSourceCommand = (context: CommandContext) =>
   addAccessOptions(new Command('delete').description('delete a source; its imports and movements stay'))
     .argument('<id>', 'of the source', parseId)
     .option('--yes', 'do not ask')
@@ -276,3 +276,15 @@ export const deleteSourceCommand = (context: CommandContext) =>
       });
       context.terminal.answer(options.json, answer, `Source ${id} is deleted.`);
     });
+
+/** `ledgerbell sources` */
+export const sources = [
+  createSourceCommand,
+  listSourcesCommand,
+  showSourceCommand,
+  runSourceCommand,
+  listSourceRunsCommand,
+  pauseSourceCommand,
+  enableSourceCommand,
+  deleteSourceCommand,
+];

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { ConsoleSource } from '../../console/sources/source-rows.ts';
 import type { UnfinishedImport, WebhookNeedingAttention } from '../../console/totals.ts';
 import { formatCount } from '../../platform/counts.ts';
@@ -7,14 +7,14 @@ import type { Deletion } from '../../upkeep/deletion/deletions.ts';
 import { NegativeAnswer } from '../failure.ts';
 import type { CommandContext } from '../output.ts';
 import { type Column, renderColumns, renderFacts } from '../output.ts';
-import { findProblems, readStatus, type StatusReport } from '../status-report.ts';
+import type { StatusReport } from '../status-report.ts';
 
 /** `ledgerbell status` */
-export const statusCommand = (context: CommandContext) =>
-  new Command('status')
-    .description('show whether all is well; the exit code is 1 if not')
+export const defineStatus = (command: Command, context: CommandContext) =>
+  command
     .option('--json', 'print { "status", "problems", "mysql", "redis", … }')
     .action(async ({ json }: { json?: boolean }) => {
+      const { findProblems, readStatus } = await import('../status-report.ts');
       const report = await readStatus(context);
       const problems = findProblems(report);
       const text = describe(report, problems, context.readConfig().zone);

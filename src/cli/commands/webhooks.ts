@@ -83,7 +83,7 @@ interface CreateOptions extends AccessOptions {
 }
 
 /** `ledgerbell webhooks create` */
-export const createWebhookCommand = (context: CommandContext) =>
+const createWebhookCommand = (context: CommandContext) =>
   addAccessOptions(new Command('create').description('subscribe an endpoint to new movements'))
     .requiredOption('--title <title>', 'what the webhook is called')
     .option('--description <text>', 'what you want to note about it, at most 500 characters')
@@ -136,7 +136,7 @@ interface ChangeOptions extends AccessOptions {
 const parseRateLimit = (text: string): number | 'none' => (text === 'none' ? text : parseWholeNumber(text));
 
 /** `ledgerbell webhooks change` */
-export const changeWebhookCommand = (context: CommandContext) =>
+const changeWebhookCommand = (context: CommandContext) =>
   addAccessOptions(new Command('change').description('change where, how fast and how notifications are sent'))
     .argument('<id>', 'of the webhook', parseId)
     .option('--title <title>', 'what the webhook is called')
@@ -171,7 +171,7 @@ export const changeWebhookCommand = (context: CommandContext) =>
     });
 
 /** `ledgerbell webhooks list` */
-export const listWebhooksCommand = (context: CommandContext) =>
+const listWebhooksCommand = (context: CommandContext) =>
   addListOptions(new Command('list').description('show webhooks, the oldest first')).action(
     (options: ListOptions) =>
       printList(context, options, {
@@ -183,7 +183,7 @@ export const listWebhooksCommand = (context: CommandContext) =>
   );
 
 /** `ledgerbell webhooks show` */
-export const showWebhookCommand = (context: CommandContext) =>
+const showWebhookCommand = (context: CommandContext) =>
   addAccessOptions(new Command('show').description('show a webhook, its health and its deliveries by number'))
     .argument('<id>', 'of the webhook', parseId)
     .action(async (id: string, options: AccessOptions) => {
@@ -199,7 +199,7 @@ const TestAnswer = v.object({
 });
 
 /** `ledgerbell webhooks test` */
-export const testWebhookCommand = (context: CommandContext) =>
+const testWebhookCommand = (context: CommandContext) =>
   addAccessOptions(new Command('test').description('send a sample notification now, and show the answer'))
     .argument('<id>', 'of the webhook', parseId)
     .action(async (id: string, options: AccessOptions) => {
@@ -218,13 +218,13 @@ function describe({ status_code: status, error }: v.InferOutput<typeof TestAnswe
 }
 
 /** `ledgerbell webhooks pause` */
-export const pauseWebhookCommand = (context: CommandContext) =>
+const pauseWebhookCommand = (context: CommandContext) =>
   statusCommand(context, 'paused', new Command('pause')).description(
     'send a webhook nothing for now; its deliveries stay pending',
   );
 
 /** `ledgerbell webhooks enable` */
-export const enableWebhookCommand = (context: CommandContext) =>
+const enableWebhookCommand = (context: CommandContext) =>
   statusCommand(context, 'active', new Command('enable')).description(
     'make a paused or disabled webhook active again',
   );
@@ -242,7 +242,7 @@ const statusCommand = (context: CommandContext, status: 'active' | 'paused', com
     });
 
 /** `ledgerbell webhooks rotate-secret` */
-export const rotateSecretCommand = (context: CommandContext) =>
+const rotateSecretCommand = (context: CommandContext) =>
   addAccessOptions(
     new Command('rotate-secret').description('replace a webhook’s secret; both sign for 24 hours'),
   )
@@ -257,7 +257,7 @@ export const rotateSecretCommand = (context: CommandContext) =>
     });
 
 /** `ledgerbell webhooks delete` */
-export const deleteWebhookCommand = (context: CommandContext) =>
+const deleteWebhookCommand = (context: CommandContext) =>
   addAccessOptions(new Command('delete').description('delete a webhook; what is pending is cancelled'))
     .argument('<id>', 'of the webhook', parseId)
     .option('--yes', 'do not ask')
@@ -272,3 +272,16 @@ export const deleteWebhookCommand = (context: CommandContext) =>
       });
       context.terminal.answer(options.json, answer, `Webhook ${id} is deleted.`);
     });
+
+/** `ledgerbell webhooks` */
+export const webhooks = [
+  createWebhookCommand,
+  changeWebhookCommand,
+  listWebhooksCommand,
+  showWebhookCommand,
+  testWebhookCommand,
+  pauseWebhookCommand,
+  enableWebhookCommand,
+  rotateSecretCommand,
+  deleteWebhookCommand,
+];

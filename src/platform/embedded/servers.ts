@@ -1,22 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { abandonStart, stopInReverse, stopTogether } from '../stopping.ts';
 import { endOrphan, type RunningServer, runServer } from './child.ts';
 import { runInDocker } from './docker.ts';
 import { prepareMysql } from './mysql.ts';
-import { claim, findOwner, publish, release } from './ownership.ts';
+import { claim, publish, release } from './ownership.ts';
 import { makePrivateDirectory, readOrCreateSecret } from './private-file.ts';
 import { type Provision, provide } from './provision.ts';
 import { prepareRedis } from './redis.ts';
+import { ownerRecord, type ServerUrls } from './running-servers.ts';
 import { chooseSocket } from './socket.ts';
-
-/** URLs of the servers; absent for a server that is not wanted. */
-export interface ServerUrls {
-  databaseUrl?: string;
-  redisUrl?: string;
-}
 
 export interface EmbeddedServers extends ServerUrls {
   /** Ends the servers (SIGTERM, SIGKILL after 20 s) and releases DATA_DIR. May be called again. */
@@ -83,32 +77,6 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   } catch (error) {
     return await abandonStart(error, stopAll);
   }
-}
-
-/** URLs of the embedded servers of the service on this DATA_DIR; null when none is running, or they do not answer yet. */
-export async function findRunning(dataDir: string): Promise<ServerUrls | null> {
-  const owner = findOwner(ownerRecord(resolve(dataDir)));
-  if (owner === null || (owner.databaseUrl === undefined && owner.redisUrl === undefined)) {
-    return null;
-  }
-  const { databaseUrl, redisUrl } = owner;
-  return {
-    ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-  };
-}
-
-/** Whether DATA_DIR has an embedded database, or a process is making one there. Otherwise one that is started there is new and empty. */
-export function hasDatabase(dataDir: string): boolean {
-  const folder = resolve(dataDir);
-  // In Docker the data is in a volume, and only its password is here.
-  const has = ['mysql', 'mysql.password'].some((name) => existsSync(join(folder, name)));
-  return has || findOwner(ownerRecord(folder)) !== null;
-}
-
-/** The file in DATA_DIR that names its owner. @param dataDir absolute. */
-export function ownerRecord(dataDir: string): string {
-  return join(dataDir, 'service.json');
 }
 
 function startEach(

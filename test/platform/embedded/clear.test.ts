@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { claim, DataDirInUseError } from '../../../src/platform/embedded/ownership.ts';
 import { identify } from '../../../src/platform/embedded/process-identity.ts';
-import { clearDataDir, ownerRecord } from '../../../src/platform/embedded/servers.ts';
+import { ownerRecord } from '../../../src/platform/embedded/running-servers.ts';
+import { clearDataDir } from '../../../src/platform/embedded/servers.ts';
 import { temporaryDirectory } from './directory.ts';
 
 async function filled(): Promise<string> {

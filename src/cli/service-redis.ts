@@ -1,0 +1,75 @@
+import { Redis } from 'ioredis';
+import pRetry from 'p-retry';
+import { wakeWebhooks } from '../deliveries/wake.ts';
+import { connectFailFast } from '../platform/queues/connection.ts';
+import { openQueues, type Queues } from '../platform/queues/queues.ts';
+import { DEFAULT_PREFIX } from '../platform/runtime.ts';
+import type { Installation } from './open-service.ts';
+
+const REDIS_TIMEOUT = 3_000;
+
+/** Connects to Redis. @returns null when it cannot be reached within 3 s. */
+export async function reachRedis(redisUrl: string): Promise<Redis | null> {
+  const redis = connectFailFast(redisUrl);
+  try {
+    await pRetry(() => redis.ping(), {
+      retries: 30,
+      factor: 1,
+      minTimeout: 100,
+      maxRetryTime: REDIS_TIMEOUT,
+    });
+    return redis;
+  } catch {
+    redis.disconnect();
+    return null;
+  }
+}
+
+/** A connection whose commands all fail immediately, for work that does not depend on Redis. */
+export function withoutRedis(): Redis {
+  const redis = new Redis({ lazyConnect: true });
+  redis.disconnect();
+  return redis;
+}
+
+/**
+ * Connects to the Redis of a running service, so that it learns of a change immediately. Without one, commands of the connection fail.
+ * @param redisUrl undefined: no service is running.
+ */
+export async function connectToService(
+  redisUrl: string | undefined,
+  note: (line: string) => void,
+): Promise<Redis> {
+  if (redisUrl === undefined) {
+    note('No service is running: this takes effect once one is started.');
+    return withoutRedis();
+  }
+  const redis = await reachRedis(redisUrl);
+  if (redis === null)
+    note('Redis cannot be reached: the service finds this by itself, within 10 s of its return.');
+  return redis ?? withoutRedis();
+}
+
+/** Opens the queues of the service while `work` runs, and then closes them and the connection. */
+export async function withQueues<T>(redis: Redis, work: (queues: Queues) => Promise<T>): Promise<T> {
+  const queues = openQueues(redis, DEFAULT_PREFIX);
+  try {
+    return await work(queues);
+  } finally {
+    redis.disconnect();
+    await queues.close().catch(() => {});
+  }
+}
+
+/** Tells delivery runs that their webhooks have changed. Without this, they end by themselves within a minute. */
+export async function endRuns(
+  { database, redisUrl }: Installation,
+  webhookIds: readonly string[],
+  note: (line: string) => void,
+): Promise<void> {
+  if (webhookIds.length === 0) return;
+  const redis = await connectToService(redisUrl, note);
+  await withQueues(redis, (queues) =>
+    wakeWebhooks({ database, queues, redis, prefix: DEFAULT_PREFIX }, webhookIds, { reread: true }),
+  ).catch(() => note('The service has not been told: what its delivery runs have begun to send, they send.'));
+}
