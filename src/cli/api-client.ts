@@ -99,16 +99,16 @@ async function send(base: string, { method, path, upload }: ApiRequest, key: str
   // Without a listener, an error after the answer would end the process.
   sent.on('error', () => {});
   sent.once('finish', () => sent.setTimeout(ANSWER_TIMEOUT, () => sent.destroy(NO_ANSWER)));
-  if (upload?.body instanceof Readable) {
-    upload.body.once('error', (error) => sent.destroy(error)).pipe(sent);
-  } else sent.end(upload?.body);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const stream = upload?.body instanceof Readable ? upload.body : Readable.from(upload ? [upload.body] : []);
+  stream.once('error', (error) => sent.destroy(error)).pipe(sent);
   try {
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const { statusCode = 0, headers } = response;
     return { status: statusCode, text: await text(response), link: headers.link?.toString() };
   } finally {
     // The service may answer before the end of the upload, for example when the file is too large.
     if (!sent.writableFinished) sent.destroy();
+    stream.destroy();
   }
 }
 

@@ -24,15 +24,19 @@ beforeAll(async () => {
 });
 
 async function startWith(traces: Record<string, string>) {
-  const loadedModules = join(await newDirectory(), 'modules');
-  await writeFile(loadedModules, '');
+  const loadedPackages = join(await newDirectory(), 'packages');
+  await writeFile(loadedPackages, '');
   const service = start({
     ...traces,
     DATA_DIR: dataDir,
-    NODE_OPTIONS: `--import=${new URL('loaded-modules.fixture.mjs', import.meta.url)}`,
-    LOADED_MODULES: loadedModules,
+    NODE_OPTIONS: `--import=${new URL('../../support/loaded-packages.fixture.mjs', import.meta.url)}`,
+    LOADED_PACKAGES: loadedPackages,
   });
-  return { service, url: await service.url(), loaded: () => readFile(loadedModules, 'utf8') };
+  const loaded = async () => {
+    const packages = await readFile(loadedPackages, 'utf8');
+    return packages.split('\n').filter((name) => name.includes('opentelemetry'));
+  };
+  return { service, url: await service.url(), loaded };
 }
 
 async function post(url: string, path: string, body: object) {
@@ -65,7 +69,7 @@ it('without an endpoint nothing of the SDK is loaded, and no traceparent is sent
   const env = { PATH: process.env.PATH, DATA_DIR: dataDir };
   key = JSON.parse(execFileSync(process.execPath, args, { env, encoding: 'utf8' })).api_key;
   expect(await deliver(running)).not.toHaveProperty('traceparent');
-  expect(await running.loaded()).toBe('');
+  expect(await running.loaded()).toEqual([]);
   expect(await end(running)).toBe(0);
 });
 

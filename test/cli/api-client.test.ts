@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import * as v from 'valibot';
+import { expect, it, onTestFinished } from 'vitest';
+import { createApi } from '../../src/cli/api-client.ts';
+
+/** A client of a server that answers as it is told. */
+async function serve(answer: RequestListener) {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, 'listening');
+  return createApi(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'key');
+}
+
+const Anything = v.looseObject({});
+
+it('an answer that comes before the end of an upload is read, and the rest is not sent', async () => {
+  const api = await serve((_request, response) => {
+    response.writeHead(413).end(JSON.stringify({ detail: 'The file is too large.' }));
+  });
+  const body = new Readable({ read() {} });
+  body.push('[');
+  const upload = { type: 'application/json', bytes: undefined, body };
+  await expect(api.upload('/v1/imports', upload, Anything)).rejects.toMatchObject({
+    name: 'RefusedError',
+    status: 413,
+    message: 'The file is too large.',
+  });
+});
+
+it('a connection that breaks in the middle of an answer counts as no answer', async () => {
+  const api = await serve((_request, response) => {
+    response.writeHead(200, { 'content-length': '10' }).write('{', () => response.destroy());
+  });
+  await expect(api.get('/v1/banks', Anything)).rejects.toMatchObject({
+    name: 'UnreachableError',
+    message: expect.stringContaining('(ECONNRESET)'),
+  });
+});
+
+it('a file that cannot be read to its end fails the upload', async () => {
+  const api = await serve(() => {});
+  const body = Readable.from(
+    (async function* () {
+      yield Buffer.from('[');
+      throw Object.assign(new Error('read failed'), { code: 'EIO' });
+    })(),
+  );
+  const upload = { type: 'application/json', bytes: undefined, body };
+  await expect(api.upload('/v1/imports', upload, Anything)).rejects.toMatchObject({
+    name: 'UnreachableError',
+    message: expect.stringContaining('(EIO)'),
+  });
+});

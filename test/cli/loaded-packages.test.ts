@@ -1,0 +1,44 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { runCli } from './command.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-packages-'));
+const LOADED_PACKAGES = join(directory, 'packages');
+const NODE_OPTIONS = `--import=${new URL('../support/loaded-packages.fixture.mjs', import.meta.url)}`;
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Packages that take a few milliseconds to load. Those of the database, the queues and the service take a second. */
+const LIGHT = ['commander', 'is-network-error', 'p-retry', 'valibot'];
+
+/** They run the sources. */
+const COMPILERS = ['esbuild', 'tsx'];
+
+const COMMANDS: [command: string, more: string[]][] = [
+  ['--help', []],
+  ['customers --help', ['cron-parser']],
+  ['secrets --help', ['cli-progress']],
+  ['status --help', []],
+  ['formats', []],
+  ['listen', []],
+  ['accounts list', []],
+  ['deliveries list --webhook 1', []],
+  ['imports list', []],
+  ['keys list', []],
+  ['replay --webhook 1 --since 2026-01-01', []],
+  ['sources list', []],
+  ['webhooks list', []],
+];
+
+it.each(COMMANDS)('%s loads no package of the database, the queues or the service', async (command, more) => {
+  writeFileSync(LOADED_PACKAGES, '');
+  // Nothing answers there. The whole command has been loaded before it asks.
+  const api = { LEDGERBELL_URL: 'http://127.0.0.1:1', LEDGERBELL_API_KEY: 'key' };
+  const { stdout, stderr } = await runCli(command.split(' '), { ...api, NODE_OPTIONS, LOADED_PACKAGES });
+  expect(stdout + stderr).toMatch(/Usage: |Nothing answers|webhook’s secret is missing|ISO 20022/);
+  const loaded = new Set(readFileSync(LOADED_PACKAGES, 'utf8').trim().split('\n'));
+  expect([...loaded].filter((name) => !COMPILERS.includes(name)).toSorted()).toEqual(
+    [...LIGHT, ...more].toSorted(),
+  );
+});
