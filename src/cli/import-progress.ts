@@ -134,7 +134,7 @@ export async function followImport(
   }
 }
 
-/** What has become of rows, in an import or a dry run. */
+/** Counts of rows by their result, in an import or a dry run. */
 interface RowCounts {
   inserted: number;
   duplicates: number;

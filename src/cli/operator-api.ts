@@ -9,7 +9,7 @@ import type { CommandContext } from './output.ts';
 import { findCustomerId, type Subject } from './owner.ts';
 import { connectToService, withoutRedis, withQueues } from './service-redis.ts';
 
-/** What an operator's command is about. */
+/** The customer and the object of an operator's command. */
 export interface Operation {
   /** Undefined: the owner of the subject. */
   customerId: string | undefined;

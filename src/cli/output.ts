@@ -144,7 +144,7 @@ export function renderTable(
   );
 }
 
-/** What every command is given. */
+/** Passed to every command. */
 export interface CommandContext {
   /** Called when a command runs, so that --help works even with an invalid variable. */
   readConfig(): Config;

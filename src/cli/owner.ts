@@ -13,7 +13,7 @@ const CUSTOMER_OF = {
   account: 'SELECT customer_id AS customerId FROM accounts WHERE id = ?',
 } as const;
 
-/** What a command is about. The id of a delivery is that of its webhook here. */
+/** The object that a command names. For a delivery, `id` is that of its webhook. */
 export interface Subject {
   kind: keyof typeof CUSTOMER_OF;
   id: string;

@@ -75,7 +75,7 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
   ],
 ];
 
-const nameOf = (term: string): string => term.split(' ', 1).join();
+const nameOf = (term: string): string => term.replace(/ .*/, '');
 
 const TERMS = new Map(COMMANDS.map(([term]) => [nameOf(term), term]));
 

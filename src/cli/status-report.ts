@@ -31,7 +31,7 @@ type Processes = Record<RoleName, number>;
 /** How many sources in trouble are shown. */
 const SHOWN = 50;
 
-/** What MySQL knows. */
+/** Figures and lists from MySQL. */
 interface Work {
   totals: Totals;
   oldestPending: Date | null;
@@ -100,8 +100,8 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
 }
 
 /**
- * What an operator has to do something about, a sentence each. A subscriber's endpoint that fails, and a webhook that its owner has
- * paused or that was disabled, are not among it: they say nothing about this installation. Neither does a file that cannot be read,
+ * Finds the problems that an operator has to solve, a sentence each. A subscriber's endpoint that fails, and a webhook that its owner
+ * has paused or that was disabled, are none: they say nothing about this installation. A file that cannot be read is none either,
  * unless a source has collected it, whose error shows it until a later file is imported well.
  */
 export function findProblems({ mysql, redis, migrations, processes, work }: StatusReport): string[] {

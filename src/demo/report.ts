@@ -17,7 +17,7 @@ export interface ListedMovement {
   date_issue: string;
 }
 
-/** What one webhook should have received, and what became of it. */
+/** The expected deliveries of one webhook, and the actual ones. */
 export interface Outcome {
   subscriber: Subscriber;
   accountTitle: string;

@@ -62,7 +62,7 @@ export interface Call {
   elapsed: number;
 }
 
-/** What a receiver answers to a call; null: it checks the notification, and accepts it if it is genuine. */
+/** Chooses the answer of a receiver to a call; null: it checks the notification, and accepts it if it is genuine. */
 export type Behaviour = (call: Call) => Promise<Reply | null>;
 
 /** The second call gets a 500, the third a connection that is dropped. */

@@ -24,7 +24,7 @@ const readEvents = () =>
 
 const BY = { source: 'command line', actor: userInfo().username };
 
-it('records what is done by the command line, with the name of the user', async () => {
+it('a change by the command line is recorded with the name of the user', async () => {
   const webhook = await running.createWebhook('/audited');
   await asOperator('webhooks', 'pause', webhook);
   expect(await readEvents()).toEqual([
@@ -71,7 +71,7 @@ const NO_CHANGES = [
   'webhooks test',
 ];
 
-/** What the commands are about. */
+/** The objects that the commands name. */
 interface Subjects {
   customer: string;
   account: string;

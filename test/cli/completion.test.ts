@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { documentOf, reasonOf, runHere } from './command.ts';
 
-/** What bash offers for the last of the words, on the script that the command prints. */
+/** Completes the last of the words with bash, by the script that the command prints. */
 async function complete(...words: string[]): Promise<string[]> {
   const { script } = documentOf(await runHere(['completion', 'bash', '--json']));
   const call = `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ledgerbell; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -162,7 +162,7 @@ it('SECRET_KEY is changed while the service runs, and nothing fails or is lost',
   expect(await late.ended()).toBe(1);
 });
 
-it('names what cannot be opened, and fails', async () => {
+it('resealing fails and names the secrets that cannot be opened', async () => {
   const { customer } = documentOf(
     await runHere(['customers', 'create', '--name', 'Kayıp', '--json'], environment(NEW)),
   );

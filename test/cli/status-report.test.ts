@@ -27,7 +27,7 @@ it('an import that waits while nothing of its customer is stored is a problem', 
   ]);
 });
 
-it('a file that cannot be read is not', () => {
+it('an import of a file that cannot be read is no problem, and an import that was given up is one', () => {
   expect(problemsWith({ importsFailedLately: 1 })).toEqual([]);
   expect(problemsWith({ importsGivenUp: 2 })).toEqual(['2 imports were given up.']);
 });

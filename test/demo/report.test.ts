@@ -37,8 +37,8 @@ const outcome = ({
   ...rest,
 });
 
-describe('what the demo finds at problem', () => {
-  it('is nothing when every expected delivery was made and verified', () => {
+describe('the list of problems that the demo finds', () => {
+  it('is empty when every expected delivery was made and verified', () => {
     expect(findProblems([outcome()])).toEqual([]);
   });
 

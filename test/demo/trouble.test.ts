@@ -90,7 +90,7 @@ describe('the demo with trouble', () => {
   });
 });
 
-it('says what it could not see in time', async () => {
+it('the demo with trouble names the troubles that it could not see in time', async () => {
   let shown = '';
   const screen = createScreen({
     write(text: string | Uint8Array) {

@@ -8,7 +8,7 @@ import { type Column, renderColumns } from '../output.ts';
 interface Format {
   name: string;
   title: string;
-  /** What such files are usually called. A statement file is recognised by its content. */
+  /** The usual extensions of such files. A statement file is recognised by its content. */
   extensions: readonly string[];
   recognisedBy: string;
 }

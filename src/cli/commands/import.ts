@@ -74,7 +74,7 @@ export const defineImport = (command: Command, context: CommandContext) =>
       });
     });
 
-/** What is wrong with a file itself has no option. */
+/** An issue of another field is about the file itself, and is shown as the API writes it. */
 const FIELDS_WITH_OPTION = ['format', 'account_id', 'profile', 'create_accounts'];
 
 /** Uploads the file. @returns the answer, and how many lines the file has. */
