@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
@@ -44,7 +45,7 @@ export function createAccountCheck(
   database: DataSource,
   clock: () => number = () => performance.now(),
 ): AccountCheck {
-  const cache = new Map<string, Known>();
+  const cache = new LRUCache<string, Known>({ max: CACHED_CUSTOMERS });
 
   async function read(customerId: string): Promise<Known> {
     const until = clock() + KEPT_FOR;
@@ -57,10 +58,7 @@ export function createAccountCheck(
       removedBefore: rows[0]?.removed_before ?? null,
       until,
     };
-    cache.delete(customerId);
     cache.set(customerId, known);
-    const [oldest = customerId] = cache.keys();
-    if (cache.size > CACHED_CUSTOMERS) cache.delete(oldest);
     return known;
   }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { type Filter, matchesFilter } from '../deliveries/filters.ts';
 import { derivedRows, type Sql } from '../platform/database/transaction.ts';
 import type { ImportLock } from './import-locks.ts';
@@ -53,31 +54,33 @@ const ADVANCE_BACKLOGS = (webhooks: number) => `
 const BACKLOGS_PER_STATEMENT = 500;
 
 /** Caches filters per process. `filters_version`, read with the lock, shows whether they are still current. */
-export function createMatcher(): Matcher {
-  const cache = new Map<string, { version: number; filters: readonly WebhookFilter[] }>();
+export function createMatcher(cachedCustomers = CACHED_CUSTOMERS): Matcher {
+  const cache = new LRUCache<string, { version: number; filters: readonly WebhookFilter[] }>({
+    max: cachedCustomers,
+  });
 
-  async function readFilters(sql: Sql, locks: ReadonlyMap<string, ImportLock>): Promise<void> {
-    const stale = [...locks].filter(([id, { filtersVersion }]) => cache.get(id)?.version !== filtersVersion);
-    if (stale.length === 0) return;
+  /** Returns the filters of all these customers, however many the cache holds. */
+  async function readFilters(sql: Sql, locks: ReadonlyMap<string, ImportLock>) {
+    const found = new Map([...locks.keys()].map((id) => [id, cache.get(id)]));
+    const stale = [...locks].filter(([id, { filtersVersion }]) => found.get(id)?.version !== filtersVersion);
+    if (stale.length === 0) return found;
     const customerIds = stale.map(([id]) => id);
     const rows = await sql.query<(WebhookFilter & { customer_id: string })[]>(READ_FILTERS, [customerIds]);
     for (const [id, { filtersVersion: version }] of stale) {
-      cache.delete(id);
-      cache.set(id, { version, filters: rows.filter(({ customer_id }) => customer_id === id) });
+      const read = { version, filters: rows.filter(({ customer_id }) => customer_id === id) };
+      cache.set(id, read);
+      found.set(id, read);
     }
-    for (const oldest of cache.keys()) {
-      if (cache.size <= CACHED_CUSTOMERS) return;
-      if (!locks.has(oldest)) cache.delete(oldest);
-    }
+    return found;
   }
 
   return {
     async match(sql, locks, counts) {
-      await readFilters(sql, locks);
+      const found = await readFilters(sql, locks);
       const deliveries = new Map<string, number>();
       const webhooks = new Map<string, { customerId: string; movements: number }>();
       for (const { customerId, importId, accountId, dc, movements } of counts) {
-        for (const filter of cache.get(customerId)?.filters ?? []) {
+        for (const filter of found.get(customerId)?.filters ?? []) {
           if (!matchesFilter(filter, { account_id: accountId, dc })) continue;
           deliveries.set(importId, (deliveries.get(importId) ?? 0) + movements);
           const matched = webhooks.get(filter.webhookId)?.movements ?? 0;

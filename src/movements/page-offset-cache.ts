@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { type Listing, NEAR_PAGES } from './listing.ts';
 import type { Page } from './transactions.ts';
 
@@ -21,31 +22,28 @@ export interface PageOffsetCache {
 /**
  * To find page 1,001, MySQL walks past all rows before it. But movements are only added, in the order of their ids, so a full page
  * never changes and the next one always begins after the same id. A client that reads page after page by number therefore walks
- * past nothing, or only past the few pages that other processes have answered. The oldest entries are evicted first. A missing
- * entry costs only the seek (segments.ts).
- * @param clock milliseconds; must never go back.
+ * past nothing, or only past the few pages that other processes have answered. A missing entry costs
+ * only the seek (segments.ts).
+ * @param clock milliseconds; above 0; must never go back.
  */
 export function createPageOffsetCache({
   kept = MAX_ENTRIES,
   clock = () => performance.now(),
 } = {}): PageOffsetCache {
-  const entries = new Map<string, { id: string; at: number }>();
-
-  const set = (key: string, id: string) => {
-    entries.delete(key);
-    entries.set(key, { id, at: clock() });
-    const oldest = entries.keys().next().value;
-    if (entries.size > kept && oldest !== undefined) entries.delete(oldest);
-  };
+  const ids = new LRUCache<string, string>({
+    max: kept,
+    ttl: LIFETIME,
+    ttlResolution: 0,
+    perf: { now: clock },
+  });
 
   return {
     shorten(listing) {
       if (listing.page === 1 || listing.cursor !== null) return listing;
       const name = nameOf(listing);
       for (let page = listing.page; page > Math.max(1, listing.page - NEAR_PAGES); page -= 1) {
-        const entry = entries.get(keyOf(name, listing, page));
-        if (entry !== undefined && clock() - entry.at <= LIFETIME)
-          return { ...listing, cursor: entry.id, page: listing.page - page + 1 };
+        const id = ids.get(keyOf(name, listing, page));
+        if (id !== undefined) return { ...listing, cursor: id, page: listing.page - page + 1 };
       }
       return listing;
     },
@@ -53,8 +51,8 @@ export function createPageOffsetCache({
       const [first] = transactions;
       if (listing.cursor !== null || first === undefined) return;
       const name = nameOf(listing);
-      if (listing.page > 1) set(keyOf(name, listing, listing.page), String(BigInt(first.id) - 1n));
-      if (next !== null) set(keyOf(name, listing, listing.page + 1), next);
+      if (listing.page > 1) ids.set(keyOf(name, listing, listing.page), String(BigInt(first.id) - 1n));
+      if (next !== null) ids.set(keyOf(name, listing, listing.page + 1), next);
     },
   };
 }

@@ -184,6 +184,17 @@ describe('the filters that a process keeps', () => {
     for (const matcher of processes) expect((await storeOne(matcher)).deliveries).toEqual([1, 1]);
   });
 
+  it('match the movements of all customers of a transaction, even if the cache holds fewer customers', async () => {
+    const subscribers = [await createSubscriber(service), await createSubscriber(service)];
+    const matcher = createMatcher(1);
+    const batches = subscribers.map(({ customerId, accountId }) => ({
+      customerId,
+      movements: [movement(accountId)],
+    }));
+    expect((await store(batches, matcher)).deliveries).toEqual([1, 1]);
+    expect((await store(batches, matcher)).deliveries).toEqual([1, 1]);
+  });
+
   it('take in a webhook that is new, and leave out one that was deleted', async () => {
     const { key, customerId, accountId, webhook } = await createSubscriber(service);
     const matcher = createMatcher();

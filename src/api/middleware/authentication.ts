@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
 import { type Caller, parseScopes } from '../../customers/caller.ts';
 import { createBatcher } from '../../platform/batcher.ts';
@@ -124,7 +125,7 @@ export interface CallerCache {
 
 /** @param clock milliseconds; must never go back. */
 export function createCallerCache(clock: () => number = () => performance.now()): CallerCache {
-  const kept = new Map<string, { caller: Caller; until: number }>();
+  const kept = new LRUCache<string, { caller: Caller; until: number }>({ max: KEPT_KEYS });
   /** Grows when a key is deleted. A read that began before is not cached, because it may have found the deleted key. */
   let version = 0;
   return {
@@ -132,19 +133,15 @@ export function createCallerCache(clock: () => number = () => performance.now())
       const key = hash.toString('base64');
       const found = kept.get(key);
       if (found !== undefined && found.until > clock()) return found.caller;
-      kept.delete(key);
       const before = version;
       const until = clock() + KEPT_FOR;
       const caller = await read();
-      if (caller === null || version !== before) return caller;
-      kept.set(key, { caller, until });
-      const [oldest = key] = kept.keys();
-      if (kept.size > KEPT_KEYS) kept.delete(oldest);
+      if (caller !== null && version === before) kept.set(key, { caller, until });
       return caller;
     },
     forget(apiKeyId) {
       version += 1;
-      for (const [key, { caller }] of kept) if (caller.apiKeyId === apiKeyId) kept.delete(key);
+      for (const [key, { caller }] of [...kept]) if (caller.apiKeyId === apiKeyId) kept.delete(key);
     },
   };
 }

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../customers/caller.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { createQuota, tooManyRequests, WINDOW_SECONDS } from './rate-limit.ts';
@@ -28,7 +29,7 @@ export interface Attempt {
  */
 export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
   const unknownKeys = createQuota({ redis, prefix: `${prefix}:guesses`, limit: GUESSES });
-  const proven = new Set<string>();
+  const proven = new LRUCache<string, true>({ max: MAX_PROVEN });
 
   function refuseTooMany(address: string | undefined): void {
     const left = unknownKeys.look(nameClient(address));
@@ -40,15 +41,6 @@ export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'
     );
   }
 
-  function remember(name: string): void {
-    // Adding it again moves it to the end, so that the first one is the least recently used.
-    proven.delete(name);
-    proven.add(name);
-    if (proven.size <= MAX_PROVEN) return;
-    const [oldest = name] = proven;
-    proven.delete(oldest);
-  }
-
   /** @throws {Problem} 429 after too many unknown keys. */
   return async function attempt({ hash, address, find }: Attempt): Promise<Caller | null> {
     const name = hash.toString('base64');
@@ -57,7 +49,7 @@ export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'
     const caller = await find();
     // Checked again, so that concurrent requests that passed the first check learn nothing beyond the limit either.
     if (!isProven) refuseTooMany(address);
-    if (caller !== null) remember(name);
+    if (caller !== null) proven.set(name, true);
     else {
       proven.delete(name);
       unknownKeys.take(nameClient(address));

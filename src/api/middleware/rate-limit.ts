@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { Problem } from '../../platform/problems/problem.ts';
 import type { ProblemName } from '../../platform/problems/problem-types.ts';
@@ -67,16 +68,11 @@ export function createQuota({
     points: limit,
     duration: windowSeconds,
   });
-  const windows = new Map<string, Window>();
+  const windows = new LRUCache<string, Window>({ max: MAX_WINDOWS });
 
   function open(name: string): Window {
     const window = { counted: 0, unreported: 0, reporting: false, endsAt: performance.now() + length };
-    windows.delete(name);
     windows.set(name, window);
-    if (windows.size > MAX_WINDOWS) {
-      const [oldest = name] = windows.keys();
-      windows.delete(oldest);
-    }
     return window;
   }
 

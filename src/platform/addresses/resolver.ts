@@ -2,6 +2,7 @@ import type { LookupAddress, LookupAllOptions } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 
 /** Resolves names to addresses without libuv's thread pool. */
 
@@ -54,7 +55,7 @@ export function createResolver({
   now = () => performance.now(),
 }: ResolverOptions = {}): Resolve {
   const hosts = createHostsFile(hostsFile);
-  const cache = new Map<string, { answer: Promise<DnsAnswer>; expires: number }>();
+  const cache = new LRUCache<string, { answer: Promise<DnsAnswer>; expires: number }>({ max: maxNames });
 
   function queryOnce(name: string): Promise<DnsAnswer> {
     const known = cache.get(name);
@@ -64,10 +65,7 @@ export function createResolver({
     void answer.then(({ ttl }) => {
       entry.expires = now() + ttl;
     });
-    cache.delete(name); // Setting it again makes it the newest: a Map keeps the order of insertion.
     cache.set(name, entry);
-    const [oldest = name] = cache.keys();
-    if (cache.size > maxNames) cache.delete(oldest);
     return answer;
   }
 
