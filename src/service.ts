@@ -8,8 +8,8 @@ import { startImporterWorker } from './imports/worker.ts';
 import { type Config, ConfigError, readConfig, requireServers } from './platform/config/config.ts';
 import { loadOrCreateSecretKey } from './platform/embedded/private-file.ts';
 import { startEmbedded } from './platform/embedded/servers.ts';
+import { collectGarbageEarlier } from './platform/garbage-collection.ts';
 import { createLog, type Log } from './platform/log.ts';
-import { limitHeap } from './platform/memory.ts';
 import { ROLES, type RoleName } from './platform/roles.ts';
 import { openRuntime, type Role, type Runtime, type Servers } from './platform/runtime.ts';
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './platform/stopping.ts';
@@ -153,7 +153,7 @@ function required(url: string | undefined): string {
  * @param chosen the roles to run. Without it the process has all roles.
  */
 export async function runProcess(chosen?: readonly RoleName[]): Promise<never> {
-  limitHeap();
+  collectGarbageEarlier();
   const announce = (line: string) => process.stderr.write(`${line}\n`);
   const ending = new AbortController();
   const { signal } = ending;

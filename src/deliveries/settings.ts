@@ -3,8 +3,8 @@ import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import { VERSION } from '../platform/version.ts';
 import {
   type BodyFormat,
+  buildBody,
   buildEventBody,
-  buildSharedBody,
   CONTENT_TYPES,
   type NotifiedEvent,
   type NotifiedMovement,
@@ -124,7 +124,7 @@ const describeMovement = (
   format: BodyFormat,
   apiSecret: string,
 ): Description => ({
-  body: buildSharedBody(movement, format, apiSecret),
+  body: buildBody(movement, format, apiSecret),
   headers: {
     'content-type': CONTENT_TYPES[format.encoding],
     'ledgerbell-transaction-id': movement.transaction_id,

@@ -27,8 +27,8 @@ const SEGMENTS = `
 
 /**
  * Finds where to start walking to a far page. A segment before the page is skipped without reading its movements if all or none of
- * them lie between the dates. If only some do, they are counted in the index. Segments never change, because movements are only
- * added after them. Without segments, the result is the beginning of the listing.
+ * them lie between the dates. If only some do, they are counted in the index. New movements come after the last
+ * segment; removing movements lowers the counts of their segment, see subtractFromSegment. Without segments, the result is the beginning of the listing.
  * @param range where the listing begins, ignoring its dates.
  */
 export async function seek(sql: Sql, listing: Listing, range: IdRange): Promise<Place> {

@@ -30,7 +30,7 @@ export const CALENDAR_DATE = [
 ].join('');
 
 /** A text that is such a date. */
-export const DATE_SHAPE = new RegExp(`^${CALENDAR_DATE}$`);
+const DATE_SHAPE = new RegExp(`^${CALENDAR_DATE}$`);
 
 const DATE_RULE = 'must be a date that exists, written YYYY-MM-DD, from the year 1000';
 

@@ -18,8 +18,6 @@ const DEADLINE_TICK = 250;
 /** Hundreds of hanging POSTs can end in the same tick, and closing a connection takes a while, so other work runs in between. */
 const CANCELS_PER_PASS = 16;
 
-const MAX_CACHED_ORIGINS = 10_000;
-
 export interface PostRequest {
   origin: string;
   path: string;
@@ -85,18 +83,6 @@ export function createPoster({
   const timer = setInterval(cancelOverdue, DEADLINE_TICK);
   timer.unref();
 
-  // undici does not look up a literal address, so each URL itself is checked before the POST. The result never changes.
-  const refusals = new Map<string, string | null>();
-  const refusalOf = (origin: string): string | null => {
-    let refusal = refusals.get(origin);
-    if (refusal === undefined) {
-      refusal = guard.checkUrl(new URL(origin));
-      if (refusals.size >= MAX_CACHED_ORIGINS) refusals.clear();
-      refusals.set(origin, refusal);
-    }
-    return refusal;
-  };
-
   const send = (request: PostRequest, { repeat }: { repeat: boolean }) =>
     new Promise<Answer>((resolve) => {
       const exchange = new Exchange(performance.now() + totalTimeout, (answer) => {
@@ -110,7 +96,8 @@ export function createPoster({
 
   return {
     post(request) {
-      const refusal = refusalOf(request.origin);
+      // undici does not look up a literal address, so each URL itself is checked before the POST.
+      const refusal = guard.checkUrl(new URL(request.origin));
       if (refusal !== null) return Promise.resolve({ ...NO_ANSWER, error: refusal, refused: true });
       return send(request, { repeat: true });
     },

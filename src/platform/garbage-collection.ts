@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** Settings of V8, see `node --v8-options`. It reads them while it collects garbage, so they can be set while a process runs. */
-export const HEAP_SETTINGS = [
+export const GARBAGE_COLLECTION_SETTINGS = [
   // Collect old objects when the heap is 2.25 times as large as after the last time. By default it may grow to four times.
   '--heap-growing-percent=125',
   // Make no object old from the beginning. V8 would do that with the rows of an import, because they often live for a tenth of a
@@ -10,6 +10,6 @@ export const HEAP_SETTINGS = [
 ];
 
 /** Keeps garbage from filling the memory: with files of 1 GB, a process took 274 MB at most. */
-export function limitHeap(): void {
-  for (const setting of HEAP_SETTINGS) setFlagsFromString(setting);
+export function collectGarbageEarlier(): void {
+  for (const setting of GARBAGE_COLLECTION_SETTINGS) setFlagsFromString(setting);
 }

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { HEAP_SETTINGS } from '../../src/platform/memory.ts';
+import { GARBAGE_COLLECTION_SETTINGS } from '../../src/platform/garbage-collection.ts';
 
 const run = promisify(execFile);
 
 /** At run time V8 ignores a setting that it does not know. On the command line, Node ends with an error. */
-test.each(HEAP_SETTINGS)('this Node knows the setting %s', async (setting) => {
+test.each(GARBAGE_COLLECTION_SETTINGS)('this Node knows the setting %s', async (setting) => {
   await expect(run(process.execPath, [setting, '--eval', '0'])).resolves.toMatchObject({ stderr: '' });
 });
