@@ -2,7 +2,6 @@ import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
 import { toValidationIssue, type ValidationIssue } from '../platform/validation.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
-import { isCertainlyValid } from './certainly-valid.ts';
 import { isOfRemovedTime, Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
 import type { Row } from './rows.ts';
 import type { Chunk } from './store-chunk.ts';
@@ -167,7 +166,6 @@ function checkRow(row: EntryRow, accounts: ReadonlySet<string> | null, removedTi
 }
 
 function validate(row: MovementRow): CheckedRow {
-  if ('movement' in row && isCertainlyValid(row.movement)) return { movement: row.movement };
   const value = 'movement' in row ? row.movement : row.value;
   const result = v.safeParse(Movement, value, { abortPipeEarly: true });
   return result.success ? { movement: result.output } : { issues: result.issues.map(toValidationIssue) };

@@ -47,17 +47,9 @@ export function parseShortAmount(text: string, decimalSign: ',' | '.'): number {
 /** Formats hundredths as a decimal with two fraction digits: -5n is "-0.05". */
 export function formatAmount(amount: MinorUnits): string {
   const sign = amount < 0n ? '-' : '';
-  const absolute = amount < 0n ? -amount : amount;
-  if (absolute <= MAX_EXACT) {
-    const hundredths = Number(absolute);
-    const fraction = hundredths % 100;
-    return `${sign}${(hundredths - fraction) / 100}.${fraction < 10 ? '0' : ''}${fraction}`;
-  }
-  const digits = absolute.toString();
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(3, '0');
   return `${sign}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
-
-const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** @returns YYYY-MM-DD; null if the calendar has no such day */
 export function calendarDate(year: number, month: number, day: number): string | null {

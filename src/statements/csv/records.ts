@@ -1,5 +1,4 @@
 import type { Row } from '../profiles/row.ts';
-import { splitLines } from '../text.ts';
 
 /** How a file separates and quotes its fields. */
 export interface Dialect {
@@ -169,8 +168,6 @@ export interface LineSplitter {
 /** Some banks end their lines with CR CR LF. */
 const LINE_END = /\r\r\n|\r\n|\r|\n/;
 
-const split = (text: string): string[] => (text.includes('\r\r\n') ? text.split(LINE_END) : splitLines(text));
-
 /** Splits text at CR LF, LF or CR, whatever the parts in which it arrives. */
 export function createLineSplitter(): LineSplitter {
   let carried = '';
@@ -195,7 +192,7 @@ export function createLineSplitter(): LineSplitter {
       const all = heldCrs + text;
       heldCrs = all.endsWith('\r\r') ? '\r\r' : all.endsWith('\r') ? '\r' : '';
       const rest = all.slice(0, all.length - heldCrs.length);
-      const parts: (string | null)[] = split(rest);
+      const parts: (string | null)[] = rest.split(LINE_END);
       const last = parts.pop() ?? '';
       if (parts.length > 0) {
         carry(parts[0] ?? '');

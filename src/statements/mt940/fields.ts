@@ -88,19 +88,12 @@ function beginning(
   }
   if (text.startsWith('-'))
     return MESSAGE_END.test(text.slice(0, MAX_ENVELOPE)) ? { tag: 'end', text: '' } : null;
-  if (mayBeEnvelope(text) && ENVELOPE.test(text))
-    return { tag: 'envelope', text: text.slice(0, MAX_ENVELOPE) };
+  if (ENVELOPE.test(text)) return { tag: 'envelope', text: text.slice(0, MAX_ENVELOPE) };
   if (before?.lines.at(-1) === ':') {
     const tag = TAG_WITHOUT_COLON.exec(text)?.[1];
     if (tag !== undefined) return { tag, text: text.slice(tag.length + 1), afterColon: true };
   }
   return null;
-}
-
-/** Of the lines of text, few have a colon among their first characters. */
-function mayBeEnvelope(text: string): boolean {
-  const colon = text.indexOf(':');
-  return colon > 0 && colon < 5;
 }
 
 function continuesTime(text: string, before: Field): boolean {
