@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Figure, Scale, Start } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
-import { consolePages } from './figures/console.ts';
 import { deliveries } from './figures/deliveries.ts';
 import { fileMemory } from './figures/file-memory.ts';
 import { formats } from './figures/formats.ts';
@@ -11,7 +10,6 @@ import { latency } from './figures/latency.ts';
 import { listing } from './figures/listing.ts';
 import { memory } from './figures/memory.ts';
 import { hanging, neighbours } from './figures/neighbours.ts';
-import { replay } from './figures/replay.ts';
 import { retention } from './figures/retention.ts';
 import { scaleOut } from './figures/scale-out.ts';
 import { singleMovements } from './figures/single-movements.ts';
@@ -32,8 +30,6 @@ const FIGURES: Record<string, Figure> = {
   backlog,
   latency,
   listing,
-  console: consolePages,
-  replay,
   memory,
   'file-memory': fileMemory,
   growth,

@@ -33,8 +33,6 @@ export interface Site {
   webhookIds: string[];
   /** The account of the webhook whose receiver keeps the times of receipt. */
   timed: string;
-  /** Memory that Redis used before anything was done, in bytes. */
-  emptyRedis: number;
 }
 
 /** Starts an installation and fills its tables directly. A million movements with their deliveries take a minute. */
@@ -42,7 +40,6 @@ export async function fillSite(size: Size): Promise<Site> {
   const installation = await startInstallation();
   const { customer, receiver, runtime } = installation;
   const { database } = runtime;
-  const emptyRedis = await redisMemory(installation);
   const { api_key: key, customer: owner, accountId: quiet } = await customer();
   const timed = await addAccount(installation, key);
   const watched: string[] = [];
@@ -74,7 +71,7 @@ export async function fillSite(size: Size): Promise<Site> {
   );
   await segmentsMade(database);
   await database.query(`ANALYZE TABLE ${FILLED.join(', ')}`);
-  return { size, installation, key, quiet, watched, webhookIds, timed, emptyRedis };
+  return { size, installation, key, quiet, watched, webhookIds, timed };
 }
 
 const FILLED = [
@@ -99,9 +96,4 @@ async function subscribeTimes(
     webhooks.push(await subscribe(installation, key, { path: `/${account}/${i}`, account }));
   }
   return webhooks;
-}
-
-/** Memory that Redis uses, in bytes. */
-export async function redisMemory({ runtime }: Installation): Promise<number> {
-  return Number(/^used_memory:(\d+)/m.exec(await runtime.redis.info('memory'))?.[1]);
 }

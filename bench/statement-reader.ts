@@ -56,17 +56,6 @@ const WAYS = {
       count += line === '' ? 0 : 1;
     return count;
   },
-  /** The least that gives lines: large parts, one decoder, one split of each part. */
-  async split(path: string): Promise<number> {
-    let count = 0;
-    let rest = '';
-    for await (const text of decode(path)) {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) count += line === '' ? 0 : 1;
-    }
-    return count;
-  },
   /** saxes alone, with handlers that only count. */
   async saxes(path: string): Promise<number> {
     let count = 0;

@@ -17,14 +17,3 @@ export async function memoryOf(pid: number): Promise<Memory> {
 
 /** Resets the peak of a process. */
 export const forgetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
-
-/** The clock ticks in which /proc counts: 100 a second on every platform that Node runs on. */
-const TICKS_PER_SECOND = 100;
-
-/** Seconds of processor time that the process has used, all its threads together. */
-export async function cpuOf(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name, in brackets, may hold spaces; utime and stime are the 12th and 13th field after it.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}

@@ -28,12 +28,11 @@ const WANTED_OF_FIRST = 0.5;
 
 const BASELINES: Record<Exclude<Way, 'rows'>, string> = {
   readline: 'the lines of the same file, node:readline',
-  split: 'the same file decoded and split at each line end',
   saxes: 'saxes alone, on the same file',
 };
 
 /**
- * MB/s and rows/s of reading statement files, from bytes to movements, each in a process of its own that also reads the baseline.
+ * MB/s of reading statement files, from bytes to movements, each in a process of its own that also reads the baseline.
  * Then rows/s from the POST of a statement file until all of it is stored, against the same movements as NDJSON.
  */
 export const formats: Figure = {
@@ -96,9 +95,9 @@ async function readFile({ format, path, megabytes, rows, reader }: File): Promis
   const seconds = own?.seconds ?? Number.NaN;
   const name = `reading ${format}`;
   const rate = { name, unit: 'MB/s', value: megabytes / seconds };
+  const rowRate = { name, unit: 'rows/s', value: rows / seconds };
   return [
-    { name: `${name}, movements`, unit: 'rows/s', value: rows / seconds },
-    ...(baselines.length === 0 ? [rate] : []),
+    ...(baselines.length === 0 ? [rowRate] : []),
     ...baselines.map((way, at) => ({
       ...rate,
       baseline: { name: BASELINES[way], value: megabytes / (others[at]?.seconds ?? Number.NaN) },
@@ -110,7 +109,7 @@ async function readFile({ format, path, megabytes, rows, reader }: File): Promis
 /** An XLSX file is packed, so it has no lines. */
 function waysFor(format: File['format']): Exclude<Way, 'rows'>[] {
   if (format === 'xlsx') return [];
-  return format === 'camt' ? ['readline', 'split', 'saxes'] : ['readline', 'split'];
+  return format === 'camt' ? ['readline', 'saxes'] : ['readline'];
 }
 
 function wantedOf(format: File['format'], way: Way): Pick<Measured, 'wanted'> {

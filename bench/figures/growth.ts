@@ -2,7 +2,7 @@ import { monotonic } from '../clock.ts';
 import type { Figure, Measured, Round, Scale, Wanted } from '../figure.ts';
 import { pause } from '../installation.ts';
 import { askReceiver, markDeliveries, scatteredMovements, send, untilDelivered, untilDone } from '../load.ts';
-import { fillSite, PER_ACCOUNT, redisMemory, type Site, type Size } from '../site.ts';
+import { fillSite, PER_ACCOUNT, type Site, type Size } from '../site.ts';
 
 interface Load {
   imports: number;
@@ -56,7 +56,7 @@ const LOADS: Record<'smoke' | 'normal', Load> = {
 /**
  * The same work in installations of different sizes, each compared with the smallest. Measures rows/s of an import that no
  * webhook matches, deliveries/s from the POST of an import to committed results with ten deliveries per movement, the median
- * time from the POST of a single movement to its receipt, and the memory that Redis uses.
+ * time from the POST of a single movement to its receipt.
  */
 export const growth: Figure = {
   about: 'imports/s, deliveries/s and latency with more stored, more webhooks, and a million pending',
@@ -82,14 +82,6 @@ async function round(sites: readonly Site[], load: Load): Promise<Round> {
     // Right before each of the others: what else the machine does changes within a minute.
     const baseline = await measure(smallest, load);
     measured.push(...compare(site.size, await measure(site, load), baseline));
-  }
-  for (const site of sites) {
-    const redis = {
-      name: `Redis memory, ${site.size.name}`,
-      unit: 'MB more than when empty',
-      value: ((await redisMemory(site.installation)) - site.emptyRedis) / 1e6,
-    };
-    measured.push(site.size.backlog === 0 ? redis : { ...redis, wanted: { atMost: 50 } });
   }
   return measured;
 }

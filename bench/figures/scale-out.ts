@@ -4,7 +4,6 @@ import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { type Installation, startInstallation } from '../installation.ts';
 import { addAccount, markDeliveries, requireEqual, subscribe, untilDelivered } from '../load.ts';
 import { makePending, storeReadHistory } from '../surroundings.ts';
-import { cpuOf } from '../usage.ts';
 
 /** Numbers of delivery processes. A smoke run only checks that two work together. */
 const PROCESSES = { smoke: [2], normal: [1, 2, 4] };
@@ -23,11 +22,10 @@ interface Site {
 
 /**
  * Deliveries per second with 1, 2 and 4 delivery processes, to receivers that take 20 ms. 64 webhooks have the same backlog, all
- * of it due, which is sent until every result is committed. Baseline: one process. The processor time of each process shows
- * what limits the growth.
+ * of it due, which is sent until every result is committed. Baseline: one process.
  */
 export const scaleOut: Figure = {
-  about: 'deliveries/s with 1, 2 and 4 delivery processes and receivers that take 20 ms; where it stops',
+  about: 'deliveries/s with 1, 2 and 4 delivery processes and receivers that take 20 ms',
   async prepare(scale: Scale) {
     const sites: Site[] = [];
     const pending = sized(scale, { smoke: 20, normal: 500 });
@@ -38,8 +36,8 @@ export const scaleOut: Figure = {
         const measured: Measured[] = [];
         let one: number | undefined;
         for (const site of sites) {
-          const { rate, cpu } = await deliverAll(site, pending);
-          measured.push(...show(site.processes, rate, one), ...cpu);
+          const rate = await deliverAll(site, pending);
+          measured.push(show(site.processes, rate, one));
           one ??= rate;
         }
         return measured;
@@ -67,10 +65,10 @@ async function fill(processes: number): Promise<Site> {
   return { processes, installation, key, customerId: owner.id, webhookIds };
 }
 
-/** Gives each webhook a backlog of `pending` deliveries, and measures from the moment at which they become active. */
-async function deliverAll(site: Site, pending: number) {
-  const { processes, installation, key, customerId, webhookIds } = site;
-  const { pids, receiver, runtime } = installation;
+/** Gives each webhook a backlog of `pending` deliveries. @returns deliveries/s from the moment at which the webhooks become active. */
+async function deliverAll(site: Site, pending: number): Promise<number> {
+  const { installation, key, customerId, webhookIds } = site;
+  const { runtime } = installation;
   const { database } = runtime;
   const setStatus = (status: string) =>
     database.query('UPDATE webhooks SET status = ?, revision = revision + 1 WHERE id IN (?)', [
@@ -85,42 +83,19 @@ async function deliverAll(site: Site, pending: number) {
   await storeReadHistory(database, [{ customerId, accountId }], pending);
   requireEqual({ expected: total, pending: await makePending(database, webhookIds) });
 
-  const watched = Object.entries({ ...pids, receiver: receiver.child.pid ?? 0 });
-  const readCpu = () => Promise.all(watched.map(([, pid]) => cpuOf(pid)));
   await setStatus('active');
-  const cpuBefore = await readCpu();
   const started = monotonic();
   await wakeWebhooks(runtime, webhookIds, { reread: true });
   await untilDelivered(installation, mark, total);
-  const seconds = (monotonic() - started) / 1_000;
-  const cpuAfter = await readCpu();
-  return {
-    rate: total / seconds,
-    cpu: watched.flatMap(([name], at): Measured[] =>
-      IDLE.includes(name)
-        ? []
-        : [
-            {
-              name: `processor of ${name}, ${countOf(processes)}`,
-              unit: '% of a core',
-              value: (((cpuAfter[at] ?? 0) - (cpuBefore[at] ?? 0)) / seconds) * 100,
-            },
-          ],
-    ),
-  };
+  return total / ((monotonic() - started) / 1_000);
 }
 
-/** Roles with nothing to do here. */
-const IDLE = ['api', 'maintenance'];
-
-function show(processes: number, rate: number, one: number | undefined): Measured[] {
+function show(processes: number, rate: number, one: number | undefined): Measured {
   const name = `deliveries to slow receivers, ${countOf(processes)}`;
   const measured = { name, unit: 'deliveries/s', value: rate };
-  return [
-    one === undefined
-      ? measured
-      : { ...measured, baseline: { name: countOf(PROCESSES.normal[0]), value: one } },
-  ];
+  return one === undefined
+    ? measured
+    : { ...measured, baseline: { name: countOf(PROCESSES.normal[0]), value: one } };
 }
 
 const countOf = (processes = 1) => `${processes} delivery process${processes === 1 ? '' : 'es'}`;

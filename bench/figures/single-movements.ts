@@ -1,11 +1,10 @@
-import { type Figure, type Measured, type Round, type Scale, sized } from '../figure.ts';
+import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { requireEqual, untilReceived } from '../load.ts';
 import { type Process, startProcess } from '../processes.ts';
 import { type Relay, startRelay } from '../relay.ts';
 import type { Orders, Sent } from '../single-client.ts';
 import { type Subscriber, subscribeAll } from '../steady-load.ts';
-import { cpuOf } from '../usage.ts';
 
 /** Requests in flight. */
 const CONNECTIONS = 64;
@@ -32,8 +31,7 @@ interface Context {
 
 /**
  * One movement per POST /v1/imports, 64 requests at a time, from the first request to the last notification received. Measures
- * movements per second with 1, 20 and 1,000 customers, the time to the 202, and the processor time of the database server per
- * movement. Baseline: the same requests to a server that adds a BullMQ job for each, which a worker signs and posts. Its Redis
+ * movements per second with 1, 20 and 1,000 customers, and the time to the 202. Baseline: the same requests to a server that adds a BullMQ job for each, which a worker signs and posts. Its Redis
  * keeps every job that it has acknowledged, and nothing else is stored.
  */
 export const singleMovements: Figure = {
@@ -72,23 +70,6 @@ async function round(context: Context, group: Group): Promise<Round> {
   const relay = await measureRelay(context, group);
   const { length } = group.subscribers;
   const name = `single movements, ${length.toLocaleString('en')} customer${length === 1 ? '' : 's'}`;
-  const answer = (percentile: string, part: number): Round[number] => ({
-    name: `${name}, ${percentile} of the 202`,
-    unit: 'ms from request to answer',
-    part,
-    times: service.waits,
-    baseline: { name: BASELINE, times: relay.waits },
-  });
-  const cpu: Measured[] =
-    service.cpu === null
-      ? []
-      : [
-          {
-            name: `processor time of the database server, ${name}`,
-            unit: 'µs per movement',
-            value: (service.cpu / group.movements) * 1e6,
-          },
-        ];
   return [
     {
       name,
@@ -97,9 +78,13 @@ async function round(context: Context, group: Group): Promise<Round> {
       baseline: { name: BASELINE, value: group.movements / relay.seconds },
       wanted: { atLeast: 0.9 },
     },
-    answer('median', 0.5),
-    answer('p99', 0.99),
-    ...cpu,
+    {
+      name: `${name}, p99 of the 202`,
+      unit: 'ms from request to answer',
+      part: 0.99,
+      times: service.waits,
+      baseline: { name: BASELINE, times: relay.waits },
+    },
   ];
 }
 
@@ -109,24 +94,17 @@ interface Taken {
   waits: number[];
 }
 
-/** @returns with `cpu`: processor seconds of the database server; null unless it runs on this machine. */
-async function measureService(
-  context: Context,
-  { subscribers, movements }: Group,
-): Promise<Taken & { cpu: number | null }> {
+async function measureService(context: Context, { subscribers, movements }: Group): Promise<Taken> {
   const { installation } = context;
-  const { pids, runtime } = installation;
+  const { runtime } = installation;
   const webhookIds = subscribers.map(({ webhookId }) => webhookId);
   const before = await countStored(runtime, webhookIds);
-  const cpu = () => (pids.mysql === undefined ? null : cpuOf(pids.mysql));
-  const cpuBefore = await cpu();
   const taken = await measure(context, {
     secrets: Object.fromEntries(subscribers.map(({ path, secret }) => [path, secret])),
     orders: { origin: installation.url, accounts: subscribers, movements },
   });
   // Wait until the last result is committed: it is part of what a movement costs, and must not overlap the baseline.
   while ((await countStored(runtime, webhookIds)).delivered - before.delivered < movements) await pause(5);
-  const cpuAfter = await cpu();
   const after = await countStored(runtime, webhookIds);
   requireEqual({
     expected: movements,
@@ -134,7 +112,7 @@ async function measureService(
     matched: after.matched - before.matched,
     delivered: after.delivered - before.delivered,
   });
-  return { ...taken, cpu: cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore };
+  return taken;
 }
 
 function measureRelay({ relay, ...context }: Context, { subscribers, movements }: Group): Promise<Taken> {
