@@ -3,7 +3,7 @@ import { getProblem } from '../api/docs-pages.ts';
 import type { ApiEnv } from '../api/environment.ts';
 import { PortTakenError, startServer } from '../api/http-server.ts';
 import { answerUnrouted, createBaseApp } from '../api/middleware/base-app.ts';
-import { getHealth, getReadiness } from '../api/routes/health.ts';
+import { getHealthRoute, getReadinessRoute } from '../api/routes/health.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { refuseForeignPages, requireOperator } from './access.ts';
 import { opsConsole } from './console.ts';
@@ -50,8 +50,8 @@ export async function startOps(runtime: Runtime): Promise<Role & { url: string }
  */
 export function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
   const app = createBaseApp(runtime);
-  app.get('/healthz', ...getHealth());
-  app.get('/readyz', ...getReadiness(runtime));
+  app.get('/healthz', ...getHealthRoute());
+  app.get('/readyz', ...getReadinessRoute(runtime));
   app.get('/problems/:name', ...getProblem());
 
   // Hono runs middleware for the routes that are added after it: everything below is for operators only.

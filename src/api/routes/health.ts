@@ -4,7 +4,7 @@ import { VERSION } from '../../platform/version.ts';
 import { createRoute } from '../route.ts';
 
 /** GET /healthz: 200 while the process answers. */
-export const getHealth = () =>
+export const getHealthRoute = () =>
   createRoute(
     {
       tag: 'Health',
@@ -27,7 +27,7 @@ const Readiness = v.object({
 const PROBE_TIMEOUT = 2_000;
 
 /** GET /readyz: 200 when MySQL, Redis and the schema are ready, else 503 that names what is not. */
-export const getReadiness = ({ database, redis }: Runtime) =>
+export const getReadinessRoute = ({ database, redis }: Runtime) =>
   createRoute(
     {
       tag: 'Health',

@@ -9,7 +9,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** PATCH /v1/accounts/:id */
-export const changeAccount = ({ config, database }: Runtime) =>
+export const changeAccountRoute = ({ config, database }: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',

@@ -8,7 +8,7 @@ import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** POST /v1/accounts */
-export const createAccount = ({ config, database }: Runtime) =>
+export const createAccountRoute = ({ config, database }: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',

@@ -11,7 +11,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** DELETE /v1/accounts/:id */
-export const removeAccount = (runtime: Runtime) =>
+export const deleteAccountRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',

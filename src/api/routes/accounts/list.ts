@@ -27,7 +27,7 @@ function findAccounts(
 }
 
 /** GET /v1/accounts */
-export const listAccounts = ({ config, database }: Runtime) =>
+export const listAccountsRoute = ({ config, database }: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',
@@ -54,7 +54,7 @@ export const listAccounts = ({ config, database }: Runtime) =>
   );
 
 /** GET /v1/accounts/:id. The response is a list with this one account. */
-export const getAccount = ({ config, database }: Runtime) =>
+export const getAccountRoute = ({ config, database }: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',

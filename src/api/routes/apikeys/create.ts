@@ -9,7 +9,7 @@ import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** POST /v1/apikeys */
-export const createApiKey = ({ database }: Runtime) =>
+export const createApiKeyRoute = ({ database }: Runtime) =>
   createRoute(
     {
       tag: 'API keys',

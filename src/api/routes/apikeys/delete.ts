@@ -9,7 +9,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** DELETE /v1/apikeys/:id */
-export const removeApiKey = ({ database }: Runtime, callers: CallerCache) =>
+export const deleteApiKeyRoute = ({ database }: Runtime, callers: CallerCache) =>
   createRoute(
     {
       tag: 'API keys',

@@ -9,7 +9,7 @@ import { createRoute, requireWholeKey } from '../../route.ts';
 const Query = v.strictObject(paging('k1', MAX_PER_PAGE));
 
 /** GET /v1/apikeys */
-export const listApiKeys = ({ database }: Runtime) =>
+export const listApiKeysRoute = ({ database }: Runtime) =>
   createRoute(
     {
       tag: 'API keys',

@@ -9,7 +9,7 @@ import { createRoute } from '../../route.ts';
 const Query = v.strictObject(paging('b1', MAX_PER_PAGE));
 
 /** GET /v1/banks */
-export const listBanks = ({ database }: Runtime) =>
+export const listBanksRoute = ({ database }: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',

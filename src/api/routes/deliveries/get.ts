@@ -6,7 +6,7 @@ import { createRoute } from '../../route.ts';
 import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
 
 /** GET /v1/deliveries/:id */
-export const getDelivery = ({ database }: Runtime) =>
+export const getDeliveryRoute = ({ database }: Runtime) =>
   createRoute(
     {
       tag: 'Deliveries',

@@ -32,7 +32,7 @@ const MOMENT_SCHEMA = { type: 'string', pattern: MOMENT } as const;
 const ID = { type: 'integer', minimum: 1 } as const;
 
 /** GET /v1/webhooks/:id/deliveries */
-export const listDeliveries = ({ config, database }: Runtime) => {
+export const listDeliveriesRoute = ({ config, database }: Runtime) => {
   const DeliveryQuery = Query(config.zone);
   return createRoute(
     {

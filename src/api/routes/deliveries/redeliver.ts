@@ -10,7 +10,7 @@ import { createRoute } from '../../route.ts';
 import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
 
 /** POST /v1/deliveries/:id/redeliver */
-export const redeliverDelivery = (runtime: Runtime) =>
+export const redeliverRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Deliveries',

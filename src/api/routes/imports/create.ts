@@ -46,7 +46,7 @@ const query = (format: 'json' | 'ndjson') =>
 type Sent = Pick<Upload, 'format' | 'statement'> & { isDryRun: boolean };
 
 /** POST /v1/imports. @param formats of statement files. */
-export const createImport = (runtime: Runtime, formats: StatementFormats) => {
+export const createImportRoute = (runtime: Runtime, formats: StatementFormats) => {
   const { database, queues, log, metrics } = runtime;
   const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
   const storeInline = createInlineImports({ database, wake, log, metrics: metrics.imports });

@@ -18,7 +18,7 @@ const PER_PAGE = 100;
 const Query = v.strictObject(paging('i1', PER_PAGE));
 
 /** GET /v1/imports */
-export const listImports = ({ database }: Runtime) =>
+export const listImportsRoute = ({ database }: Runtime) =>
   createRoute(
     {
       tag: 'Imports',
@@ -40,7 +40,7 @@ export const listImports = ({ database }: Runtime) =>
   );
 
 /** GET /v1/imports/:id */
-export const getImport = ({ database }: Runtime) =>
+export const getImportRoute = ({ database }: Runtime) =>
   createRoute(
     {
       tag: 'Imports',
@@ -54,7 +54,7 @@ export const getImport = ({ database }: Runtime) =>
   );
 
 /** GET /v1/imports/:id/errors */
-export const listImportErrors = ({ database }: Runtime) =>
+export const listImportErrorsRoute = ({ database }: Runtime) =>
   createRoute(
     {
       tag: 'Imports',

@@ -10,7 +10,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** POST /v1/imports/:id/retry */
-export const retryImport = ({ database, queues, log }: Runtime) =>
+export const retryImportRoute = ({ database, queues, log }: Runtime) =>
   createRoute(
     {
       tag: 'Imports',

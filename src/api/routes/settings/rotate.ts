@@ -5,7 +5,7 @@ import { createRoute, requireWholeKey } from '../../route.ts';
 import { ApiSettings } from './show.ts';
 
 /** POST /v1/settings/api/rotate */
-export const rotateCustomerSecret = (runtime: Runtime) =>
+export const rotateApiSecretRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Settings',

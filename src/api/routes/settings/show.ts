@@ -6,7 +6,7 @@ import { createRoute, requireWholeKey } from '../../route.ts';
 export const ApiSettings = v.object({ api_secret: v.string() });
 
 /** GET /v1/settings/api */
-export const getApiSettings = (runtime: Runtime) =>
+export const getApiSettingsRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Settings',

@@ -13,7 +13,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** PATCH /v1/sources/:id */
-export const changeSource = (runtime: Runtime, guard: AddressGuard) =>
+export const changeSourceRoute = (runtime: Runtime, guard: AddressGuard) =>
   createRoute(
     {
       tag: 'Sources',

@@ -11,7 +11,7 @@ import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** POST /v1/sources */
-export const createSource = (runtime: Runtime, guard: AddressGuard) =>
+export const createSourceRoute = (runtime: Runtime, guard: AddressGuard) =>
   createRoute(
     {
       tag: 'Sources',

@@ -10,7 +10,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** DELETE /v1/sources/:id */
-export const removeSource = ({ database, queues, log }: Runtime) =>
+export const deleteSourceRoute = ({ database, queues, log }: Runtime) =>
   createRoute(
     {
       tag: 'Sources',

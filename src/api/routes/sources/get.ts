@@ -7,7 +7,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** GET /v1/sources/:id */
-export const getSource = (runtime: Runtime) =>
+export const getSourceRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Sources',

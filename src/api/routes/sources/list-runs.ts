@@ -12,7 +12,7 @@ const PER_PAGE = 100;
 const Query = v.strictObject(paging('r1', PER_PAGE));
 
 /** GET /v1/sources/:id/runs */
-export const listSourceRuns = ({ database }: Runtime) =>
+export const listSourceRunsRoute = ({ database }: Runtime) =>
   createRoute(
     {
       tag: 'Sources',

@@ -9,7 +9,7 @@ import { createRoute } from '../../route.ts';
 const Query = v.strictObject(paging('s1', MAX_PER_PAGE));
 
 /** GET /v1/sources */
-export const listSources = (runtime: Runtime) =>
+export const listSourcesRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Sources',

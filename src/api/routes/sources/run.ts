@@ -19,7 +19,7 @@ const PreviousRun = v.pipe(
 );
 
 /** POST /v1/sources/:id/run */
-export const runSource = (runtime: Runtime) =>
+export const runSourceRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Sources',

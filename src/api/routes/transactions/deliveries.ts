@@ -9,7 +9,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** GET /v1/transactions/:id/deliveries */
-export const listDeliveriesOfMovement = ({ config, database }: Runtime) =>
+export const listDeliveriesOfMovementRoute = ({ config, database }: Runtime) =>
   createRoute(
     {
       tag: 'Deliveries',

@@ -8,7 +8,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** GET /v1/transactions/:id */
-export const getTransaction = ({ config, database }: Runtime) =>
+export const getTransactionRoute = ({ config, database }: Runtime) =>
   createRoute(
     {
       tag: 'Movements',

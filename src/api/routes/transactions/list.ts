@@ -70,7 +70,7 @@ const description: RouteDescription = {
 };
 
 /** GET /v1/transactions */
-export const listAllTransactions = (runtime: Runtime) => {
+export const listTransactionsRoute = (runtime: Runtime) => {
   const offsets = createPageOffsetCache();
   return createRoute(description, (c) => {
     const { customerId, accountIds } = c.get('caller');
@@ -79,7 +79,7 @@ export const listAllTransactions = (runtime: Runtime) => {
 };
 
 /** GET /v1/accounts/:account_id/transactions */
-export const listAccountTransactions = (runtime: Runtime) => {
+export const listAccountTransactionsRoute = (runtime: Runtime) => {
   const offsets = createPageOffsetCache();
   const path = { account_id: idParameter('account') };
   const summary = 'List the movements of an account';

@@ -23,7 +23,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** PATCH /v1/webhooks/:id */
-export const changeWebhook = (runtime: Runtime, guard: AddressGuard) =>
+export const changeWebhookRoute = (runtime: Runtime, guard: AddressGuard) =>
   createRoute(
     {
       tag: 'Webhooks',

@@ -18,7 +18,7 @@ import { readJson } from '../../input.ts';
 import { createRoute } from '../../route.ts';
 
 /** POST /v1/webhooks */
-export const createWebhook = (runtime: Runtime, guard: AddressGuard) =>
+export const createWebhookRoute = (runtime: Runtime, guard: AddressGuard) =>
   createRoute(
     {
       tag: 'Webhooks',

@@ -9,7 +9,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** DELETE /v1/webhooks/:id */
-export const removeWebhook = (runtime: Runtime) =>
+export const deleteWebhookRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Webhooks',

@@ -7,7 +7,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** GET /v1/webhooks/:id */
-export const getWebhook = (runtime: Runtime) =>
+export const getWebhookRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Webhooks',

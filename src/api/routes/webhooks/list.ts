@@ -9,7 +9,7 @@ import { createRoute } from '../../route.ts';
 const Query = v.strictObject(paging('w1', MAX_PER_PAGE));
 
 /** GET /v1/webhooks */
-export const listWebhooks = (runtime: Runtime) =>
+export const listWebhooksRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Webhooks',

@@ -32,7 +32,7 @@ const Range = (zone: ZoneOffset) =>
   });
 
 /** POST /v1/webhooks/:id/replay */
-export const replayWebhook = (runtime: Runtime) => {
+export const replayWebhookRoute = (runtime: Runtime) => {
   const { config, database } = runtime;
   const ReplayRange = Range(config.zone);
   return createRoute(

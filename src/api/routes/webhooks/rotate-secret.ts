@@ -14,7 +14,7 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** POST /v1/webhooks/:id/rotate-secret */
-export const rotateWebhookSecret = (runtime: Runtime) =>
+export const rotateWebhookSecretRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Webhooks',

@@ -30,7 +30,7 @@ function viewTest({ status, error, refused }: Answer): v.InferOutput<typeof Test
 }
 
 /** POST /v1/webhooks/:id/test */
-export const sendSample = (runtime: Runtime, guard: AddressGuard) => {
+export const sendTestNotificationRoute = (runtime: Runtime, guard: AddressGuard) => {
   const { database, secrets, tracing } = runtime;
   const countTest = limitTests(runtime);
   return createRoute(
