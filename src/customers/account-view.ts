@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Account } from '../platform/database/entities/account.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
+import type { Runtime } from '../platform/runtime.ts';
 import {
   Count,
   documented,
@@ -94,8 +95,19 @@ export const AccountView = v.object({
   ),
 });
 
+export type AccountView = v.InferOutput<typeof AccountView>;
+
+/** Accounts of one customer, with how far their deletions are. */
+export async function viewAccounts(
+  { config, database }: Pick<Runtime, 'config' | 'database'>,
+  accounts: readonly Account[],
+): Promise<AccountView[]> {
+  const progress = await readDeletionProgress(database, accounts);
+  return accounts.map((account) => view(account, config.zone, progress.get(account.id)));
+}
+
 /** @param progress of its deletion, if it is being deleted. */
-export const viewAccount = (account: Account, zone: ZoneOffset, progress?: DeletionProgress) => ({
+const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): AccountView => ({
   id: Number(account.id),
   bank: { id: Number(account.bank.id), name: account.bank.name },
   title: account.title,
@@ -119,7 +131,7 @@ export const viewAccount = (account: Account, zone: ZoneOffset, progress?: Delet
 });
 
 /** How far the deletion of an account is. */
-export interface DeletionProgress {
+interface DeletionProgress {
   requestedAt: Date;
   /** How many movements there were when the work began; null: it has not begun. */
   movements: number | null;
@@ -130,17 +142,17 @@ export interface DeletionProgress {
 const READ = `
   SELECT account_id, requested_at, movements, movements_deleted FROM deletions WHERE customer_id = ? AND account_id IN (?)`;
 
-/** Reads how far the deletions of a customer's accounts are. @returns the progress by account; accounts that stay have none. */
-export async function readDeletionProgress(
+/** @returns the progress by account; accounts that stay have none. */
+async function readDeletionProgress(
   sql: Sql,
-  customerId: string,
-  accounts: readonly { id: string; status: string }[],
+  accounts: readonly Account[],
 ): Promise<Map<string, DeletionProgress>> {
-  const ids = accounts.filter(({ status }) => status === 'deleting').map(({ id }) => id);
-  if (ids.length === 0) return new Map();
+  const deleting = accounts.filter(({ status }) => status === 'deleting');
+  const [first] = deleting;
+  if (first === undefined) return new Map();
   const rows = await sql.query<
     { account_id: string; requested_at: Date; movements: string | null; movements_deleted: string }[]
-  >(READ, [customerId, ids]);
+  >(READ, [first.customerId, deleting.map(({ id }) => id)]);
   return new Map(
     rows.map((row) => [
       row.account_id,

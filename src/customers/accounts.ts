@@ -1,8 +1,9 @@
-import type { DataSource } from 'typeorm';
+import { And, type DataSource, In, MoreThan } from 'typeorm';
 import { Account } from '../platform/database/entities/account.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
-import { notFound } from '../platform/problems/problem.ts';
+import { invalid, notFound } from '../platform/problems/problem.ts';
 import type { AccountChange } from './account-view.ts';
+import { recordChange } from './audit.ts';
 import { type Caller, maySee } from './caller.ts';
 
 export interface NewAccount {
@@ -12,34 +13,37 @@ export interface NewAccount {
   title: string;
   currency: string;
   iban: string | null;
-  /** Runs in the same transaction. */
-  record?: (sql: Sql, accountId: string) => Promise<void>;
   /** The account number as the bank writes it, by which statements without an IBAN find the account. */
   number?: string | null;
 }
 
-/** Creates an account. @returns null when the customer has no bank with that id. */
-export function createAccount(
+/**
+ * Creates an account.
+ * @param caller who creates it, for the audit log. Imports record nothing there.
+ * @throws {Problem} 422 when the customer has no bank with that id.
+ */
+export async function createAccount(
   database: DataSource,
-  { customerId, bank, title, currency, iban, record, number = null }: NewAccount,
-): Promise<Account | null> {
-  return inTransaction(database, async (sql) => {
+  { customerId, bank, title, currency, iban, number = null }: NewAccount,
+  caller?: Caller,
+): Promise<Account> {
+  const id = await inTransaction(database, async (sql) => {
     const bankId =
       'id' in bank
         ? await existingBank(sql, customerId, bank.id)
         : await bankOfName(sql, customerId, bank.name);
-    if (bankId === null) return null;
     const { insertId } = await sql.query<WriteResult>(
       'INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number) VALUES (?, ?, ?, ?, ?, ?)',
       [customerId, bankId, title, currency, iban, number],
     );
-    const id = String(insertId);
-    await record?.(sql, id);
-    return id;
-  }).then((id) => (id === null ? null : readAccount(database, id)));
-}
-
-function readAccount(database: DataSource, id: string): Promise<Account> {
+    if (caller !== undefined)
+      await recordChange(sql, caller, {
+        action: 'create',
+        subject: `account ${insertId}`,
+        detail: `${title}, ${currency}`,
+      });
+    return String(insertId);
+  });
   return database.getRepository(Account).findOneOrFail({ where: { id }, relations: { bank: true } });
 }
 
@@ -48,9 +52,13 @@ const BANK_OF_ID = 'SELECT id FROM banks WHERE id = ? AND customer_id = ?';
 const BANK_OF_NAME = 'SELECT id FROM banks WHERE customer_id = ? AND name = ?';
 const ADD_BANK = 'INSERT INTO banks (customer_id, name) VALUES (?, ?) ON DUPLICATE KEY UPDATE id = id';
 
-async function existingBank(sql: Sql, customerId: string, id: string): Promise<string | null> {
+async function existingBank(sql: Sql, customerId: string, id: string): Promise<string> {
   const [bank] = await sql.query<{ id: string }[]>(BANK_OF_ID, [id, customerId]);
-  return bank?.id ?? null;
+  if (bank === undefined)
+    throw invalid([
+      { path: 'bank_id', message: 'must be the id of one of your banks, as GET /v1/banks lists them' },
+    ]);
+  return bank.id;
 }
 
 async function bankOfName(sql: Sql, customerId: string, name: string): Promise<string | null> {
@@ -78,12 +86,6 @@ export async function hasAccount(sql: Sql, caller: Caller, accountId: string): P
   return (await sql.query<unknown[]>(ACCOUNT, [accountId, caller.customerId])).length > 0;
 }
 
-/** What became of a change. Only in the case of `changed` has anything changed. */
-export type AccountUpdate =
-  | { outcome: 'changed' }
-  | { outcome: 'missing' }
-  | { outcome: 'IBAN taken'; by: string };
-
 /**
  * Locks all accounts of the customer that are not being deleted, so that no two of them get the same IBAN at once. Index: the foreign
  * key's.
@@ -96,30 +98,51 @@ const UPDATE = (columns: readonly string[]) =>
   `UPDATE accounts SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
 /**
- * Changes an account. `IBAN taken`: another account of the customer in the same currency has the IBAN, so that statements would find only
- * one of them.
- * @param record runs in the same transaction, if the account is changed.
+ * Changes an account.
+ * @throws {Problem} 404, also for an account that is being deleted. 422 when another account of the customer in the same currency has the
+ * IBAN, so that statements would find only one of them.
  */
-export function updateAccount(
+export async function changeAccount(
   database: DataSource,
-  { id, customerId, change }: { id: string; customerId: string; change: AccountChange },
-  record: (sql: Sql) => Promise<void>,
-): Promise<AccountUpdate> {
-  return inTransaction(database, async (sql) => {
+  caller: Caller,
+  id: string,
+  change: AccountChange,
+): Promise<Account> {
+  await inTransaction(database, async (sql) => {
     const accounts = await sql.query<{ id: string; currency: string; iban: string | null }[]>(LOCK, [
-      customerId,
+      caller.customerId,
     ]);
     const account = accounts.find((it) => it.id === id);
-    if (account === undefined) return { outcome: 'missing' };
+    if (account === undefined) throw notFound('account');
     const { iban = null } = change;
     const other =
       iban === null || iban === account.iban
         ? undefined
         : accounts.find((it) => it.iban === iban && it.currency === account.currency);
-    if (other !== undefined) return { outcome: 'IBAN taken', by: other.id };
+    if (other !== undefined)
+      throw invalid([{ path: 'iban', message: `is that of account ${other.id}, in the same currency` }]);
     await sql.query(UPDATE(Object.keys(change)), [...Object.values(change), id]);
-    await record(sql);
-    return { outcome: 'changed' };
+    await recordChange(sql, caller, {
+      action: 'change',
+      subject: `account ${id}`,
+      detail: Object.keys(change).join(', '),
+    });
+  });
+  return findAccount(database, caller, id);
+}
+
+/** Lists the accounts that the caller may see, oldest first. */
+export function findAccounts(
+  database: DataSource,
+  { customerId, accountIds }: Caller,
+  { after, limit }: { after: string; limit: number },
+): Promise<Account[]> {
+  const behind = MoreThan(after);
+  return database.getRepository(Account).find({
+    where: { customerId, id: accountIds === 'all' ? behind : And(behind, In([...accountIds])) },
+    relations: { bank: true },
+    order: { id: 'ASC' },
+    take: limit,
   });
 }
 

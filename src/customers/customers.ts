@@ -3,8 +3,8 @@ import type { DataSource } from 'typeorm';
 import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import { byOperator, recordChange } from './audit.ts';
-import type { Operator } from './caller.ts';
-import { createApiKey } from './keys.ts';
+import type { Caller, Operator } from './caller.ts';
+import { insertApiKey } from './keys.ts';
 
 export interface NewCustomer {
   customer: { id: string; name: string };
@@ -52,7 +52,7 @@ export function createCustomer(
 ): Promise<NewCustomer> {
   return inTransaction(database, async (sql) => {
     const { id, apiSecret } = await addCustomer(sql, secrets, { name });
-    const { apikey } = await createApiKey(sql, { customerId: id, title: 'First key', accountIds: 'all' });
+    const { apikey } = await insertApiKey(sql, { customerId: id, title: 'First key', accountIds: 'all' });
     if (operator !== undefined) {
       await recordChange(sql, byOperator(operator, id), {
         action: 'create',
@@ -79,14 +79,13 @@ export async function readApiSecret(
 /**
  * Replaces the customer's API secret. The old one is no longer used, except in notifications that are being sent. The revision of
  * each webhook grows, so that an active delivery run reads the new secret with its next batch.
- * @param record runs in the same transaction.
  * @returns the new secret.
  */
 export async function rotateApiSecret(
   { database, secrets }: { database: DataSource; secrets: SecretBox },
-  customerId: string,
-  record: (sql: Sql) => Promise<void>,
+  caller: Caller,
 ): Promise<string> {
+  const { customerId } = caller;
   const apiSecret = createApiSecret();
   await inTransaction(database, async (sql) => {
     await sql.query('UPDATE customers SET api_secret = ? WHERE id = ?', [
@@ -97,7 +96,7 @@ export async function rotateApiSecret(
       "UPDATE webhooks SET revision = revision + 1 WHERE customer_id = ? AND status <> 'deleted'",
       [customerId],
     );
-    await record(sql);
+    await recordChange(sql, caller, { action: 'rotate API secret', subject: `customer ${customerId}` });
   });
   return apiSecret;
 }

@@ -2,8 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { invalidIssues, notFound, Problem } from '../platform/problems/problem.ts';
 import { Id, Title } from '../platform/validation.ts';
-import { parseScopes, SCOPES, type Scope } from './caller.ts';
+import { recordChange } from './audit.ts';
+import { type Caller, parseScopes, SCOPES, type Scope } from './caller.ts';
 
 /** Enough to recognise a key, but no help in guessing the rest: 4 of 32 random bytes. */
 const PREFIX_LENGTH = 9;
@@ -66,10 +68,10 @@ export async function findKeys(
 }
 
 /**
- * Creates an API key. The complete key is only in the result: its SHA-256 is stored.
+ * Stores a new API key. The complete key is only in the result: its SHA-256 is stored.
  * @param accountIds the accounts it may see, which must be the customer's. 'all' includes accounts that are added later.
  */
-export async function createApiKey(
+export async function insertApiKey(
   sql: Sql,
   {
     customerId,
@@ -106,15 +108,36 @@ export async function createApiKey(
 
 const ACCOUNTS = "SELECT id FROM accounts WHERE customer_id = ? AND id IN (?) AND status <> 'deleting'";
 
-/** @returns those of the accounts that are not the customer's. */
-export async function findForeignAccounts(
-  sql: Sql,
-  customerId: string,
-  accountIds: readonly string[],
-): Promise<string[]> {
+/**
+ * Creates an API key for a caller.
+ * @throws {Problem} 422 with each account that is not the customer's.
+ */
+export async function createApiKey(
+  database: DataSource,
+  caller: Caller,
+  { title, account, scopes }: v.InferOutput<typeof NewApiKey>,
+): Promise<{ id: string; apikey: string }> {
+  const { customerId } = caller;
+  if (account !== 'all') await requireOwnAccounts(database, customerId, account);
+  const accountIds = account === 'all' ? account : [...new Set(account)];
+  return inTransaction(database, async (sql) => {
+    const created = await insertApiKey(sql, { customerId, title, accountIds, scopes });
+    await recordChange(sql, caller, {
+      action: 'create',
+      subject: `API key ${created.id}`,
+      detail: `${title}, for ${accountIds === 'all' ? 'all accounts' : `accounts ${accountIds.join(', ')}`}`,
+    });
+    return created;
+  });
+}
+
+async function requireOwnAccounts(sql: Sql, customerId: string, accountIds: readonly string[]) {
   const rows = await sql.query<{ id: string }[]>(ACCOUNTS, [customerId, accountIds]);
   const own = new Set(rows.map(({ id }) => id));
-  return accountIds.filter((id) => !own.has(id));
+  const issues = accountIds.flatMap((id, index) =>
+    own.has(id) ? [] : [{ path: `account.${index}`, message: 'must be the id of one of your accounts' }],
+  );
+  if (issues.length > 0) throw invalidIssues(issues);
 }
 
 const LOCK = 'SELECT id FROM api_keys WHERE id = ? AND customer_id = ? FOR UPDATE';
@@ -125,23 +148,28 @@ const UNFINISHED = `
 
 const DELETE = 'DELETE FROM api_keys WHERE id = ?';
 
-/** What became of a request to delete a key. An import that was sent with it has to be finished first. */
-export type KeyDeletion = 'deleted' | 'not found' | { unfinishedImport: string };
-
-/** @param record runs in the same transaction, before the key is deleted: the key may be the one that deletes itself. */
-export function deleteApiKey(
-  database: DataSource,
-  { id, customerId }: { id: string; customerId: string },
-  record: (sql: Sql) => Promise<void>,
-): Promise<KeyDeletion> {
-  return inTransaction(database, async (sql) => {
+/** Deletes an API key. @throws {Problem} 403, 404, or 409 while an import that was sent with the key is not finished. */
+export async function deleteApiKey(database: DataSource, caller: Caller, id: string): Promise<void> {
+  const { customerId, apiKeyId, accountIds } = caller;
+  if (accountIds !== 'all' && id !== apiKeyId) {
+    throw new Problem(
+      'limited-api-key',
+      'This API key is limited to some accounts, so the only key it can delete is itself. Use a key for all accounts.',
+    );
+  }
+  await inTransaction(database, async (sql) => {
     const [key] = await sql.query<{ id: string }[]>(LOCK, [id, customerId]);
-    if (key === undefined) return 'not found';
+    if (key === undefined) throw notFound('API key');
     const [unfinished] = await sql.query<{ id: string }[]>(UNFINISHED, [customerId, id]);
-    if (unfinished !== undefined) return { unfinishedImport: unfinished.id };
-    await record(sql);
+    if (unfinished !== undefined) {
+      throw new Problem(
+        'unfinished-import',
+        `Import ${unfinished.id} was sent with this API key and is not finished. Delete the key when the import is done or failed.`,
+      );
+    }
+    // Before the key is deleted, because it may be the caller's own, which the audit log names.
+    await recordChange(sql, caller, { action: 'delete', subject: `API key ${id}` });
     await sql.query(DELETE, [id]);
-    return 'deleted';
   });
 }
 

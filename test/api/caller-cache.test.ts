@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCallerCache } from '../../src/api/middleware/authentication.ts';
 import type { Caller } from '../../src/customers/caller.ts';
-import { createApiKey } from '../../src/customers/keys.ts';
+import { insertApiKey } from '../../src/customers/keys.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -88,7 +88,7 @@ describe('a deleted API key', () => {
   async function usedKey() {
     const { customer, api_key: key } = await here.customer();
     const { database } = here.runtime;
-    const other = await createApiKey(database, {
+    const other = await insertApiKey(database, {
       customerId: customer.id,
       title: 'Other',
       accountIds: 'all',

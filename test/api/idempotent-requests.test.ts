@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../src/customers/keys.ts';
+import { insertApiKey } from '../../src/customers/keys.ts';
 import { pruneIdempotencyKeys } from '../../src/upkeep/retention/prune-idempotency-keys.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -62,7 +62,7 @@ describe('a POST with an Idempotency-Key', () => {
   it('shares its keys with no other customer, and those of a limited API key with no other key', async () => {
     const [{ api_key: key, customer }, stranger] = [await service.customer(), await service.customer()];
     const { id: account } = await createAccount(service, key);
-    const limited = await createApiKey(service.runtime.database, {
+    const limited = await insertApiKey(service.runtime.database, {
       customerId: customer.id,
       title: 'Dar',
       accountIds: [account],

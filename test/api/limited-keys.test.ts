@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../../src/customers/keys.ts';
+import { insertApiKey } from '../../src/customers/keys.ts';
 import { readAll } from '../support/listing.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -24,7 +24,7 @@ describe('a key limited to accounts', () => {
     hidden = (await createAccount(service, whole, { bank: 'Akbank' })).id;
     const third = (await createAccount(service, whole, { bank: 'Denizbank' })).id;
     const keyFor = async (accountIds: string[]) =>
-      (await createApiKey(service.runtime.database, { customerId: customer.id, title: 'Dar', accountIds }))
+      (await insertApiKey(service.runtime.database, { customerId: customer.id, title: 'Dar', accountIds }))
         .apikey;
     limited = await keyFor([seen]);
     pair = await keyFor([seen, third]);

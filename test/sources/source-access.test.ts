@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../src/customers/keys.ts';
+import { insertApiKey } from '../../src/customers/keys.ts';
 import { mt940 } from '../imports/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -75,7 +75,7 @@ describe('who may see a source', () => {
   it('is a key limited to accounts for the sources of these, which it runs and does not change', async () => {
     const customer = await newCustomer();
     const hidden = await createAccount(service, customer.key, { bank: 'Akbank' });
-    const { apikey: key } = await createApiKey(service.runtime.database, {
+    const { apikey: key } = await insertApiKey(service.runtime.database, {
       customerId: customer.customerId,
       title: 'Dar',
       accountIds: [customer.accountId],
@@ -117,7 +117,7 @@ describe('who may see a source', () => {
     const id = await customer.createSource();
     const keyWith = async (scopes: ('read' | 'import' | 'webhooks' | 'admin')[]) =>
       (
-        await createApiKey(service.runtime.database, {
+        await insertApiKey(service.runtime.database, {
           customerId: customer.customerId,
           title: 'Kapsam',
           accountIds: 'all',

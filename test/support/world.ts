@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { NewCustomer } from '../../src/customers/customers.ts';
-import { createApiKey } from '../../src/customers/keys.ts';
+import { insertApiKey } from '../../src/customers/keys.ts';
 import { createAccount, importDone, importMovements, movement } from './movements.ts';
 import type { TestService } from './service.ts';
 import { recordDeliveries } from './stored.ts';
@@ -87,7 +87,7 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
     );
   }
   const [first = ''] = accounts;
-  const limited = await createApiKey(database, {
+  const limited = await insertApiKey(database, {
     customerId: customer.id,
     title: `${mark} dar`,
     accountIds: [first],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiKey } from '../../src/customers/keys.ts';
+import { insertApiKey } from '../../src/customers/keys.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
@@ -18,7 +18,7 @@ describe('a key limited to accounts', () => {
     const made = await createWebhook(service);
     const { database } = service.runtime;
     const hidden = (await createAccount(service, made.key, { bank: 'Akbank' })).id;
-    const { apikey: limited } = await createApiKey(database, {
+    const { apikey: limited } = await insertApiKey(database, {
       customerId: made.customerId,
       title: 'Dar',
       accountIds: [made.account],

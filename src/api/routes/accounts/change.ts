@@ -1,15 +1,13 @@
 import * as v from 'valibot';
-import { AccountChange, AccountView, viewAccount } from '../../../customers/account-view.ts';
-import { findAccount, updateAccount } from '../../../customers/accounts.ts';
-import { recordChange } from '../../../customers/audit.ts';
-import { invalid, notFound } from '../../../platform/problems/problem.ts';
+import { AccountChange, AccountView, viewAccounts } from '../../../customers/account-view.ts';
+import { changeAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { readId, readJson } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** PATCH /v1/accounts/:id */
-export const changeAccountRoute = ({ config, database }: Runtime) =>
+export const changeAccountRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',
@@ -25,22 +23,10 @@ export const changeAccountRoute = ({ config, database }: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Change accounts with a key for all accounts.');
-      const { id } = await findAccount(database, caller, readId(c, 'account'));
+      const id = readId(c, 'account');
       const change = await readJson(c, AccountChange);
-      const update = await updateAccount(database, { id, customerId: caller.customerId, change }, (sql) =>
-        recordChange(sql, caller, {
-          action: 'change',
-          subject: `account ${id}`,
-          detail: Object.keys(change).join(', '),
-        }),
-      );
-      switch (update.outcome) {
-        case 'missing':
-          throw notFound('account');
-        case 'IBAN taken':
-          throw invalid([{ path: 'iban', message: `is that of account ${update.by}, in the same currency` }]);
-        case 'changed':
-          return c.json({ account: viewAccount(await findAccount(database, caller, id), config.zone) });
-      }
+      const changed = await changeAccount(runtime.database, caller, id, change);
+      const [account] = await viewAccounts(runtime, [changed]);
+      return c.json({ account });
     },
   );

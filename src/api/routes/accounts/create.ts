@@ -1,14 +1,12 @@
 import * as v from 'valibot';
-import { AccountView, NewAccount, viewAccount } from '../../../customers/account-view.ts';
-import { createAccount as storeAccount } from '../../../customers/accounts.ts';
-import { recordChange } from '../../../customers/audit.ts';
-import { invalid } from '../../../platform/problems/problem.ts';
+import { AccountView, NewAccount, viewAccounts } from '../../../customers/account-view.ts';
+import { createAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** POST /v1/accounts */
-export const createAccountRoute = ({ config, database }: Runtime) =>
+export const createAccountRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',
@@ -24,25 +22,14 @@ export const createAccountRoute = ({ config, database }: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Create accounts with a key for all accounts.');
-      const { bank, bank_id, title, currency, iban, number } = await readJson(c, NewAccount);
-      const account = await storeAccount(database, {
+      const { bank = '', bank_id, ...fields } = await readJson(c, NewAccount);
+      const account = {
+        ...fields,
         customerId: caller.customerId,
-        bank: bank_id === undefined ? { name: bank ?? '' } : { id: bank_id },
-        title,
-        currency,
-        iban,
-        number,
-        record: (sql, id) =>
-          recordChange(sql, caller, {
-            action: 'create',
-            subject: `account ${id}`,
-            detail: `${title}, ${currency}`,
-          }),
-      });
-      if (account === null)
-        throw invalid([
-          { path: 'bank_id', message: 'must be the id of one of your banks, as GET /v1/banks lists them' },
-        ]);
-      return c.json({ account: viewAccount(account, config.zone) });
+        bank: bank_id === undefined ? { name: bank } : { id: bank_id },
+      };
+      const created = await createAccount(runtime.database, account, caller);
+      const [view] = await viewAccounts(runtime, [created]);
+      return c.json({ account: view });
     },
   );

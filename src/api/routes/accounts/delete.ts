@@ -1,11 +1,7 @@
 import * as v from 'valibot';
-import { AccountView, readDeletionProgress, viewAccount } from '../../../customers/account-view.ts';
-import { findAccount } from '../../../customers/accounts.ts';
-import { recordChange } from '../../../customers/audit.ts';
-import { wakeWebhooks } from '../../../deliveries/wake.ts';
-import { notFound } from '../../../platform/problems/problem.ts';
+import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { requestAccountDeletion } from '../../../upkeep/deletion/request-deletion.ts';
+import { acceptAccountDeletion } from '../../../upkeep/deletion/request-deletion.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
@@ -28,21 +24,10 @@ export const deleteAccountRoute = (runtime: Runtime) =>
       problems: ['limited-api-key'],
     },
     async (c) => {
-      const { config, database, log } = runtime;
       const caller = c.get('caller');
       requireWholeKey(caller, 'Delete accounts with a key for all accounts.');
-      const accountId = readId(c, 'account');
-      const account = await findAccount(database, caller, accountId);
-      const about = { customerId: caller.customerId, accountId };
-      const running = await requestAccountDeletion(database, about, (sql) =>
-        recordChange(sql, caller, { action: 'delete', subject: `account ${accountId}` }),
-      );
-      if (running === null) throw notFound('account');
-      await wakeWebhooks(runtime, running, { reread: true }).catch((err: unknown) =>
-        log.warn({ err, accountId }, 'delivery runs not told of the deletion yet'),
-      );
-      account.status = 'deleting';
-      const progress = await readDeletionProgress(database, caller.customerId, [account]);
-      return c.json({ account: viewAccount(account, config.zone, progress.get(accountId)) }, 202);
+      const deleting = await acceptAccountDeletion(runtime, caller, readId(c, 'account'));
+      const [account] = await viewAccounts(runtime, [deleting]);
+      return c.json({ account }, 202);
     },
   );

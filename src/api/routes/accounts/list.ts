@@ -1,9 +1,6 @@
-import { And, type DataSource, In, MoreThan } from 'typeorm';
 import * as v from 'valibot';
-import { AccountView, readDeletionProgress, viewAccount } from '../../../customers/account-view.ts';
-import { findAccount } from '../../../customers/accounts.ts';
-import type { Caller } from '../../../customers/caller.ts';
-import { Account } from '../../../platform/database/entities/account.ts';
+import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
+import { findAccount, findAccounts } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
@@ -12,22 +9,8 @@ import { createRoute } from '../../route.ts';
 
 const Query = v.strictObject(paging('a1', MAX_PER_PAGE));
 
-function findAccounts(
-  database: DataSource,
-  { customerId, accountIds }: Caller,
-  { after, limit }: { after: string; limit: number },
-): Promise<Account[]> {
-  const behind = MoreThan(after);
-  return database.getRepository(Account).find({
-    where: { customerId, id: accountIds === 'all' ? behind : And(behind, In([...accountIds])) },
-    relations: { bank: true },
-    order: { id: 'ASC' },
-    take: limit,
-  });
-}
-
 /** GET /v1/accounts */
-export const listAccountsRoute = ({ config, database }: Runtime) =>
+export const listAccountsRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',
@@ -43,18 +26,14 @@ export const listAccountsRoute = ({ config, database }: Runtime) =>
     },
     async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);
-      const caller = c.get('caller');
-      const found = await findAccounts(database, caller, { after: cursor, limit: per_page + 1 });
-      const accounts = cutPage(c, 'a1', found, per_page);
-      const progress = await readDeletionProgress(database, caller.customerId, accounts);
-      return c.json({
-        accounts: accounts.map((account) => viewAccount(account, config.zone, progress.get(account.id))),
-      });
+      const page = { after: cursor, limit: per_page + 1 };
+      const found = await findAccounts(runtime.database, c.get('caller'), page);
+      return c.json({ accounts: await viewAccounts(runtime, cutPage(c, 'a1', found, per_page)) });
     },
   );
 
 /** GET /v1/accounts/:id. The response is a list with this one account. */
-export const getAccountRoute = ({ config, database }: Runtime) =>
+export const getAccountRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Accounts',
@@ -67,9 +46,7 @@ export const getAccountRoute = ({ config, database }: Runtime) =>
       },
     },
     async (c) => {
-      const caller = c.get('caller');
-      const account = await findAccount(database, caller, readId(c, 'account'));
-      const progress = await readDeletionProgress(database, caller.customerId, [account]);
-      return c.json({ accounts: [viewAccount(account, config.zone, progress.get(account.id))] });
+      const account = await findAccount(runtime.database, c.get('caller'), readId(c, 'account'));
+      return c.json({ accounts: await viewAccounts(runtime, [account]) });
     },
   );

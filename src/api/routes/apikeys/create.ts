@@ -1,8 +1,5 @@
 import * as v from 'valibot';
-import { recordChange } from '../../../customers/audit.ts';
-import { findForeignAccounts, NewApiKey, createApiKey as storeApiKey } from '../../../customers/keys.ts';
-import { inTransaction } from '../../../platform/database/transaction.ts';
-import { invalidIssues } from '../../../platform/problems/problem.ts';
+import { createApiKey, NewApiKey } from '../../../customers/keys.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { IdView } from '../../../platform/validation.ts';
 import { readJson } from '../../input.ts';
@@ -29,27 +26,7 @@ export const createApiKeyRoute = ({ database }: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Create API keys with a key for all accounts.');
-      const { title, account, scopes } = await readJson(c, NewApiKey);
-      const chosen = account === 'all' ? account : [...new Set(account)];
-      if (account !== 'all') {
-        const foreign = await findForeignAccounts(database, caller.customerId, account);
-        const issues = account.flatMap((id, index) =>
-          foreign.includes(id)
-            ? [{ path: `account.${index}`, message: 'must be the id of one of your accounts' }]
-            : [],
-        );
-        if (issues.length > 0) throw invalidIssues(issues);
-      }
-      const { customerId } = caller;
-      const { id, apikey } = await inTransaction(database, async (sql) => {
-        const created = await storeApiKey(sql, { customerId, title, accountIds: chosen, scopes });
-        await recordChange(sql, caller, {
-          action: 'create',
-          subject: `API key ${created.id}`,
-          detail: `${title}, for ${chosen === 'all' ? 'all accounts' : `accounts ${chosen.join(', ')}`}`,
-        });
-        return created;
-      });
+      const { id, apikey } = await createApiKey(database, caller, await readJson(c, NewApiKey));
       return c.json({ apikey: { id: Number(id), apikey } });
     },
   );

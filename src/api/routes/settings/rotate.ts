@@ -1,4 +1,3 @@
-import { recordChange } from '../../../customers/audit.ts';
 import { rotateApiSecret } from '../../../customers/customers.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
@@ -20,10 +19,6 @@ export const rotateApiSecretRoute = (runtime: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Use a key for all accounts.');
-      const { customerId } = caller;
-      const apiSecret = await rotateApiSecret(runtime, customerId, (sql) =>
-        recordChange(sql, caller, { action: 'rotate API secret', subject: `customer ${customerId}` }),
-      );
-      return c.json({ api_secret: apiSecret });
+      return c.json({ api_secret: await rotateApiSecret(runtime, caller) });
     },
   );
