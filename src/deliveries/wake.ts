@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Sql } from '../platform/database/transaction.ts';
+import type { Log } from '../platform/log.ts';
 import { addDeliveryJobs, type Queues } from '../platform/queues/queues.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 
@@ -63,6 +64,19 @@ export async function wakeWebhooks(
     withoutRun.length === 0 ? undefined : addDeliveryJobs(queues, withoutRun),
     ...delayed.map(({ id, delay }) => addDeliveryJobs(queues, [id], delay)),
   ]);
+}
+
+/**
+ * Wakes a webhook that has changed, or that has deliveries due again. If Redis or MySQL is unreachable, that is only logged: the
+ * reconciler finds what is due within 10 s.
+ */
+export async function wakeChangedWebhook(
+  runtime: WakeContext & { log: Log },
+  webhookId: string,
+): Promise<void> {
+  await wakeWebhooks(runtime, [webhookId], { reread: true }).catch((err: unknown) =>
+    runtime.log.warn({ err, webhookId }, 'webhook not woken yet'),
+  );
 }
 
 /** Receives what `wakeWebhooks` publishes. @param connection one of its own: once it is subscribed it can do nothing else. */

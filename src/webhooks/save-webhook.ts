@@ -1,11 +1,9 @@
 import type { DataSource } from 'typeorm';
 import { createProgress, type Filter, lockImports, setFilter } from '../deliveries/filters.ts';
 import { lockCursor } from '../deliveries/redelivery.ts';
-import { wakeWebhooks } from '../deliveries/wake.ts';
 import { resetHealth } from '../deliveries/webhook-status.ts';
 import type { Webhook } from '../platform/database/entities/webhook.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
-import type { Runtime } from '../platform/runtime.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
 export type WebhookColumns = Record<string, unknown>;
@@ -28,7 +26,10 @@ export interface NewWebhookRow {
   record?: (sql: Sql, webhookId: string) => Promise<void>;
 }
 
-/** `insertWebhook` in the caller's transaction. */
+/**
+ * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
+ * @returns its id.
+ */
 export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> {
   const { customerId, event, accountId, columns, seal, record } = row;
   // Imports take this lock before they lock accounts, and the row of a webhook refers to an account.
@@ -46,13 +47,6 @@ export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> 
   await record?.(sql, id);
   return id;
 }
-
-/**
- * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
- * @returns its id.
- */
-export const insertWebhook = (database: DataSource, row: NewWebhookRow): Promise<string> =>
-  inTransaction(database, (sql) => addWebhook(sql, row));
 
 interface StoredWebhook {
   event: Webhook['event'];
@@ -87,13 +81,6 @@ export interface WebhookUpdate {
  * @param check throws when the change is not allowed. It runs while the webhook is locked.
  * @returns false when the webhook does not exist any more.
  */
-export const updateWebhook = (
-  database: DataSource,
-  change: WebhookUpdate,
-  check: (sql: Sql) => Promise<void>,
-): Promise<boolean> => inTransaction(database, (sql) => changeColumns(sql, change, check));
-
-/** `updateWebhook` in the caller's transaction. */
 export async function changeColumns(
   sql: Sql,
   { id, customerId, columns }: WebhookUpdate,
@@ -132,13 +119,6 @@ const DELETE = `
  * @param record runs in the same transaction, if the webhook is deleted.
  * @returns false when it was deleted before.
  */
-export const deleteWebhook = (
-  database: DataSource,
-  webhook: { id: string; customerId: string },
-  record: (sql: Sql) => Promise<void>,
-): Promise<boolean> => inTransaction(database, (sql) => markDeleted(sql, webhook, record));
-
-/** `deleteWebhook` in the caller's transaction. */
 export async function markDeleted(
   sql: Sql,
   webhook: { id: string; customerId: string },
@@ -165,16 +145,6 @@ const ROTATE = `
 export async function replaceSecret(sql: Sql, id: string, sealedSecret: string): Promise<boolean> {
   const { affectedRows } = await sql.query<WriteResult>(ROTATE, [sealedSecret, id]);
   return affectedRows > 0;
-}
-
-/**
- * Wakes a webhook that has changed, or that has deliveries due again. If Redis or MySQL is unreachable, that is only logged: the
- * reconciler finds what is due within 10 s.
- */
-export async function wakeChangedWebhook(runtime: Runtime, webhookId: string): Promise<void> {
-  await wakeWebhooks(runtime, [webhookId], { reread: true }).catch((err: unknown) =>
-    runtime.log.warn({ err, webhookId }, 'webhook not woken yet'),
-  );
 }
 
 /** Index of both: the primary key, and retries_due. */

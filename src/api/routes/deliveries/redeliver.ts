@@ -4,8 +4,8 @@ import { formatDeliveryId } from '../../../deliveries/delivery-id.ts';
 import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
 import { findDelivery } from '../../../deliveries/find-delivery.ts';
 import { notSendable, redeliver } from '../../../deliveries/redelivery.ts';
+import { wakeChangedWebhook } from '../../../deliveries/wake.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { wakeChangedWebhook } from '../../../webhooks/save-webhook.ts';
 import { createRoute } from '../../route.ts';
 import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
 

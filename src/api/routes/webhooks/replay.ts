@@ -4,11 +4,11 @@ import { countReplay, createReplay } from '../../../deliveries/create-replay.ts'
 import { REPLAYABLE } from '../../../deliveries/delivery-view.ts';
 import { notSendable } from '../../../deliveries/redelivery.ts';
 import { ReplayView, viewReplay } from '../../../deliveries/replay-view.ts';
+import { wakeChangedWebhook } from '../../../deliveries/wake.ts';
 import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
-import { wakeChangedWebhook } from '../../../webhooks/save-webhook.ts';
 import { readId, readJson, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';

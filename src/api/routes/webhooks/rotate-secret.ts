@@ -1,14 +1,7 @@
 import * as v from 'valibot';
-import { recordChange } from '../../../customers/audit.ts';
-import { createWebhookSecret } from '../../../deliveries/posting/signature.ts';
-import { Webhook } from '../../../platform/database/entities/webhook.ts';
-import { SEALED } from '../../../platform/database/secret-box.ts';
-import { inTransaction } from '../../../platform/database/transaction.ts';
-import { notFound } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { findWebhook } from '../../../webhooks/find-webhook.ts';
-import { replaceSecret, wakeChangedWebhook } from '../../../webhooks/save-webhook.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
+import { rotateWebhookSecret } from '../../../webhooks/webhooks.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
@@ -31,18 +24,8 @@ export const rotateWebhookSecretRoute = (runtime: Runtime) =>
       },
     },
     async (c) => {
-      const { database, secrets } = runtime;
-      const caller = c.get('caller');
-      const { id } = await findWebhook(database, caller, readId(c, 'webhook'));
-      const secret = createWebhookSecret();
-      const sealed = secrets.seal(secret, SEALED.webhookSecret(id));
-      await inTransaction(database, async (sql) => {
-        if (!(await replaceSecret(sql, id, sealed))) throw notFound('webhook');
-        await recordChange(sql, caller, { action: 'rotate secret', subject: `webhook ${id}` });
-      });
-      // Makes an active delivery run sign with the new secret.
-      await wakeChangedWebhook(runtime, id);
-      const webhook = await database.getRepository(Webhook).findOneByOrFail({ id });
+      const id = readId(c, 'webhook');
+      const { webhook, secret } = await rotateWebhookSecret(runtime, c.get('caller'), id);
       return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });
     },
   );

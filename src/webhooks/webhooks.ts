@@ -1,0 +1,230 @@
+import type { DataSource } from 'typeorm';
+import type * as v from 'valibot';
+import { hasAccount } from '../customers/accounts.ts';
+import { recordChange } from '../customers/audit.ts';
+import type { Caller } from '../customers/caller.ts';
+import { createWebhookSecret } from '../deliveries/posting/signature.ts';
+import { wakeChangedWebhook } from '../deliveries/wake.ts';
+import type { AddressGuard } from '../platform/addresses/address-guard.ts';
+import { Webhook } from '../platform/database/entities/webhook.ts';
+import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
+import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { invalid, notFound, Problem } from '../platform/problems/problem.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { findWebhook, mayHavePendingOfOtherAccounts } from './find-webhook.ts';
+import { addWebhook, changeColumns, markDeleted, replaceSecret } from './save-webhook.ts';
+import type { NewWebhook, WebhookChange } from './webhook-input.ts';
+
+const readWebhook = (database: DataSource, id: string): Promise<Webhook> =>
+  database.getRepository(Webhook).findOneByOrFail({ id });
+
+/**
+ * Creates a webhook.
+ * @returns it, with its secret.
+ * @throws {Problem} 422 or 403 for an endpoint or account that is not allowed.
+ */
+export async function createWebhook(
+  { config, database, secrets }: Runtime,
+  guard: AddressGuard,
+  caller: Caller,
+  { event, account, headers, ...plain }: v.InferOutput<typeof NewWebhook>,
+): Promise<{ webhook: Webhook; secret: string }> {
+  const { customerId } = caller;
+  const { encoding = event === 'OPERATIONAL' ? 'json' : config.notificationEncoding } = plain;
+  requireOperationalFields({ event, account, encoding });
+  const accountId = await requireAccount(database, caller, account);
+  const endpoint = await requireEndpoint(guard, plain.endpoint);
+  const secret = createWebhookSecret();
+  const webhookId = await inTransaction(database, (sql) =>
+    addWebhook(sql, {
+      customerId,
+      event,
+      accountId,
+      columns: { ...plain, endpoint, encoding },
+      seal: (id) => ({
+        secret: secrets.seal(secret, SEALED.webhookSecret(id)),
+        headers: sealHeaders(secrets, id, headers),
+      }),
+      record: (own, id) =>
+        recordChange(own, caller, {
+          action: 'create',
+          subject: `webhook ${id}`,
+          detail: `${event} to ${new URL(endpoint).host}`,
+        }),
+    }),
+  );
+  return { webhook: await readWebhook(database, webhookId), secret };
+}
+
+/**
+ * Changes a webhook, and wakes it, so that an active run reads it again.
+ * @throws {Problem} 404; 422 or 403 for a change that is not allowed.
+ */
+export async function changeWebhook(
+  runtime: Runtime,
+  guard: AddressGuard,
+  caller: Caller,
+  id: string,
+  change: WebhookChange,
+): Promise<Webhook> {
+  const { database, secrets } = runtime;
+  const { customerId } = caller;
+  requireSameKind(await findWebhook(database, caller, id), change);
+  const columns = await toColumns(change, { id, database, secrets, guard, caller });
+  const redirects = change.endpoint !== undefined || change.headers !== undefined;
+  const isChanged = await inTransaction(database, (sql) =>
+    changeColumns(sql, { id, customerId, columns }, async (own) => {
+      if (redirects) await refuseForeignBacklog(own, caller, id);
+      await recordChange(own, caller, {
+        action: 'change',
+        subject: `webhook ${id}`,
+        detail: describeChange(change),
+      });
+    }),
+  );
+  if (!isChanged) throw notFound('webhook');
+  await wakeChangedWebhook(runtime, id);
+  return readWebhook(database, id);
+}
+
+/** Deletes a webhook, and wakes it, so that an active run ends. @throws {Problem} 404. */
+export async function deleteWebhook(runtime: Runtime, caller: Caller, id: string): Promise<void> {
+  const { database } = runtime;
+  const { customerId } = caller;
+  await findWebhook(database, caller, id);
+  const isDeleted = await inTransaction(database, (sql) =>
+    markDeleted(sql, { id, customerId }, (own) =>
+      recordChange(own, caller, { action: 'delete', subject: `webhook ${id}` }),
+    ),
+  );
+  if (!isDeleted) throw notFound('webhook');
+  await wakeChangedWebhook(runtime, id);
+}
+
+/**
+ * Replaces a webhook's secret, and wakes the webhook, so that an active run signs with the new one.
+ * @returns the webhook, with its new secret.
+ * @throws {Problem} 404.
+ */
+export async function rotateWebhookSecret(
+  runtime: Runtime,
+  caller: Caller,
+  id: string,
+): Promise<{ webhook: Webhook; secret: string }> {
+  const { database, secrets } = runtime;
+  await findWebhook(database, caller, id);
+  const secret = createWebhookSecret();
+  const sealed = secrets.seal(secret, SEALED.webhookSecret(id));
+  await inTransaction(database, async (sql) => {
+    if (!(await replaceSecret(sql, id, sealed))) throw notFound('webhook');
+    await recordChange(sql, caller, { action: 'rotate secret', subject: `webhook ${id}` });
+  });
+  await wakeChangedWebhook(runtime, id);
+  return { webhook: await readWebhook(database, id), secret };
+}
+
+/**
+ * A webhook is sent either movements or operational events for as long as it exists: its log has only one kind of ids.
+ * @throws {Problem} 422.
+ */
+function requireSameKind(before: Webhook, change: WebhookChange): void {
+  const event = change.event ?? before.event;
+  if ((event === 'OPERATIONAL') !== (before.event === 'OPERATIONAL'))
+    throw invalid([
+      { path: 'event', message: 'cannot be changed to or from OPERATIONAL: create another webhook' },
+    ]);
+  requireOperationalFields({
+    event,
+    account: change.account ?? (before.accountId === null ? 'all' : before.accountId),
+    encoding: change.encoding ?? before.encoding,
+  });
+}
+
+/**
+ * The columns of `webhooks` that a change sets. The schema allows no other names.
+ * @throws {Problem} 422 or 403 for an endpoint or account that is not allowed.
+ */
+async function toColumns(
+  change: WebhookChange,
+  context: { id: string; database: DataSource; secrets: SecretBox; guard: AddressGuard; caller: Caller },
+): Promise<Record<string, unknown>> {
+  const { account, endpoint, headers, status, ...plain } = change;
+  const { id, database, secrets, guard, caller } = context;
+  return {
+    ...plain,
+    ...(account === undefined ? {} : { account_id: await requireAccount(database, caller, account) }),
+    ...(endpoint === undefined ? {} : { endpoint: await requireEndpoint(guard, endpoint) }),
+    ...(headers === undefined ? {} : { headers: sealHeaders(secrets, id, headers) }),
+    ...(status === undefined ? {} : { status, status_reason: null }),
+  };
+}
+
+/** The names of the changed fields. Values may be secrets, such as those of headers; a status is none. */
+const describeChange = ({ status, ...others }: WebhookChange): string =>
+  [...(status === undefined ? [] : [`status: ${status}`]), ...Object.keys(others)].join(', ');
+
+/**
+ * A webhook may have matched other accounts before, and still have their movements pending. A key that is limited to accounts must
+ * not redirect these to an endpoint of its choice.
+ * @throws {Problem} 403.
+ */
+async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId: string): Promise<void> {
+  if (accountIds !== 'all' && (await mayHavePendingOfOtherAccounts(sql, webhookId, accountIds))) {
+    throw new Problem(
+      'pending-for-other-accounts',
+      'This webhook may still have pending deliveries of accounts that this API key cannot see. Wait until they are delivered, or use a key for all accounts.',
+    );
+  }
+}
+
+/** Checks an endpoint. @returns the endpoint as it is stored. @throws {Problem} 422 when the guard refuses it. */
+async function requireEndpoint(guard: AddressGuard, endpoint: string): Promise<string> {
+  const url = new URL(endpoint);
+  const refusal = await guard.checkEndpoint(url);
+  if (refusal !== null) {
+    const message = `is not allowed: ${refusal.replace(/\.$/, '')}`;
+    throw new Problem('endpoint-refused', `endpoint ${message}.`, {
+      errors: [{ path: 'endpoint', message }],
+    });
+  }
+  return url.href;
+}
+
+/**
+ * Checks the rules for a webhook that is sent operational events: they concern no account, and have members within members.
+ * @throws {Problem} 422.
+ */
+function requireOperationalFields(webhook: { event: string; account: string; encoding: string }): void {
+  if (webhook.event !== 'OPERATIONAL') return;
+  if (webhook.account !== 'all')
+    throw invalid([{ path: 'account', message: 'must be "all" if the event is OPERATIONAL' }]);
+  if (webhook.encoding !== 'json')
+    throw invalid([{ path: 'encoding', message: 'must be "json" if the event is OPERATIONAL' }]);
+}
+
+/** A webhook's custom headers as they are stored; null: none. */
+function sealHeaders(secrets: SecretBox, webhookId: string, headers: Record<string, string>): string | null {
+  return Object.keys(headers).length > 0
+    ? secrets.seal(JSON.stringify(headers), SEALED.webhookHeaders(webhookId))
+    : null;
+}
+
+/**
+ * Checks the account of a webhook.
+ * @returns the account's id; null: all. Another customer's account is as unknown as one that does not exist.
+ * @throws {Problem} 422, or 403 when a limited key asks for all.
+ */
+async function requireAccount(database: DataSource, caller: Caller, account: string): Promise<string | null> {
+  if (account === 'all') {
+    if (caller.accountIds !== 'all') {
+      throw new Problem(
+        'limited-api-key',
+        'This API key is limited to some accounts, so its webhooks cannot be for "all". Name one of its accounts.',
+      );
+    }
+    return null;
+  }
+  if (!(await hasAccount(database, caller, account)))
+    throw invalid([{ path: 'account', message: 'must be "all", or the id of one of your accounts' }]);
+  return account;
+}
