@@ -58,18 +58,20 @@ export async function createWebhook(
 
 /**
  * Changes a webhook, and wakes it, so that an active run reads it again.
- * @throws {Problem} 404; 422 or 403 for a change that is not allowed.
+ * @param before the webhook, as `findWebhook` found it for the caller.
+ * @throws {Problem} 404 when it has been deleted since; 422 or 403 for a change that is not allowed.
  */
 export async function changeWebhook(
   runtime: Runtime,
   guard: AddressGuard,
   caller: Caller,
-  id: string,
+  before: Webhook,
   change: WebhookChange,
 ): Promise<Webhook> {
   const { database, secrets } = runtime;
   const { customerId } = caller;
-  requireSameKind(await findWebhook(database, caller, id), change);
+  const { id } = before;
+  requireSameKind(before, change);
   const columns = await toColumns(change, { id, database, secrets, guard, caller });
   const redirects = change.endpoint !== undefined || change.headers !== undefined;
   const isChanged = await inTransaction(database, (sql) =>

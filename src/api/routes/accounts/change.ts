@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { AccountChange, AccountView, viewAccounts } from '../../../customers/account-view.ts';
-import { changeAccount } from '../../../customers/accounts.ts';
+import { changeAccount, findAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { readId, readJson } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
@@ -23,7 +23,7 @@ export const changeAccountRoute = (runtime: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Change accounts with a key for all accounts.');
-      const id = readId(c, 'account');
+      const { id } = await findAccount(runtime.database, caller, readId(c, 'account'));
       const change = await readJson(c, AccountChange);
       const changed = await changeAccount(runtime.database, caller, id, change);
       const [account] = await viewAccounts(runtime, [changed]);

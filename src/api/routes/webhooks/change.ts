@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
+import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { WebhookChange } from '../../../webhooks/webhook-input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { changeWebhook } from '../../../webhooks/webhooks.ts';
@@ -23,9 +24,10 @@ export const changeWebhookRoute = (runtime: Runtime, guard: AddressGuard) =>
       problems: ['limited-api-key', 'pending-for-other-accounts', 'endpoint-refused'],
     },
     async (c) => {
-      const id = readId(c, 'webhook');
+      const caller = c.get('caller');
+      const before = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
       const change = await readJson(c, WebhookChange);
-      const webhook = await changeWebhook(runtime, guard, c.get('caller'), id, change);
+      const webhook = await changeWebhook(runtime, guard, caller, before, change);
       return c.json({ webhook: await viewWebhook(runtime, webhook) });
     },
   );
