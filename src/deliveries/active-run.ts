@@ -1,34 +1,28 @@
-import type { DataSource } from 'typeorm';
 import { formatDeliveryId } from './delivery-id.ts';
-import { expandReplay } from './expand-replay.ts';
 import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
-import type { LogRead, MovementLog } from './movement-log.ts';
+import type { LogRead } from './movement-log.ts';
+import type { CancelTimer, EnginePorts } from './ports.ts';
 import type { AttemptTraces } from './posting/attempt-traces.ts';
-import { NOT_SENT, type Poster } from './posting/post.ts';
+import { NOT_SENT } from './posting/post.ts';
 import type { ResultWriter } from './result-writer.ts';
-import { readRetries, toNewDelivery, withoutDeleted } from './retries.ts';
-import { createRun, type Run } from './run/run.ts';
+import { toNewDelivery, withoutDeleted } from './retries.ts';
+import type { createRun, Run } from './run/run.ts';
 import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from './run/types.ts';
 import type { Settings } from './settings.ts';
 import { hasBacklog, type WebhookState } from './webhook-state.ts';
-import { disableWebhook } from './webhook-status.ts';
 
 /** The I/O of a delivery run: carries out the commands of the state machine (run/run.ts) and reports to it what has happened. */
 
 /** What all runs of a process share. */
-export interface RunTools {
-  database: DataSource;
-  movementLog: MovementLog;
+export interface RunTools
+  extends Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'poster' | 'clock' | 'random'> {
   writer: ResultWriter;
-  poster: Poster;
   /** `undefined`: traces are off. */
   traces?: AttemptTraces | undefined;
   fairDispatch: FairDispatch;
-  /** Milliseconds since 1970. Must never go back. */
-  clock: () => number;
-  /** In [0, 1), for jitter. */
-  random: () => number;
+  /** Makes the state machine of a run. */
+  createMachine: typeof createRun;
   /** Called when a run starts or stops waiting for new movements. */
   onIdle: (run: ActiveRun, isIdle: boolean) => void;
 }
@@ -62,7 +56,8 @@ export interface RunOptions {
 
 /** Starts a run and its first read of the log. Nothing is sent before the run has its lease. */
 export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
-  const { database, movementLog, writer, poster, traces, fairDispatch, clock, random, onIdle } = tools;
+  const { movementLog, retries, webhooks, writer, poster, traces, fairDispatch, clock, random, onIdle } =
+    tools;
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
@@ -82,7 +77,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   let lease: Lease;
   /** Until then no other run can have the lease. A process that was frozen for longer must not send what it had ready. */
   let heldUntil = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let cancelTimer: CancelTimer = () => {};
   let sent = 0;
   let failure: { error: unknown } | null = null;
   let isLost = false;
@@ -92,7 +87,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   function report(event: RunEvent): void {
     isLost ||= event.type === 'lease lost';
     if (machine === null) return void earlyEvents.push(event);
-    for (const command of machine.handle(event, { now: clock(), random })) carryOut(command);
+    for (const command of machine.handle(event, { now: clock.now(), random })) carryOut(command);
   }
 
   /** Reports the event that `work` results in. */
@@ -113,7 +108,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         return;
       case 'expand replay':
         reportResult(
-          expandReplay(database, webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
+          retries.expandReplay(webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
         );
         return;
       case 'send':
@@ -128,15 +123,15 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         reportResult(record(command.record), { type: 'lease lost' });
         return;
       case 'set timer':
-        clearTimeout(timer);
-        timer = setTimeout(() => report({ type: 'timer' }), Math.max(1, command.at - clock()));
+        cancelTimer();
+        cancelTimer = clock.after(Math.max(1, command.at - clock.now()), () => report({ type: 'timer' }));
         return;
       case 'idle':
         sent = 0;
         onIdle(run, command.isIdle);
         return;
       case 'end':
-        clearTimeout(timer);
+        cancelTimer();
         finish(command.reason);
         return;
     }
@@ -152,7 +147,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   }
 
   async function readDue(limit: number): Promise<RunEvent> {
-    const read = await readRetries(database, webhookId, { ordered: start.ordered, limit, ofEvents });
+    const read = await retries.read(webhookId, { ordered: start.ordered, limit, ofEvents });
     const deliveries = withoutDeleted(read.deliveries, state.deletedAccounts);
     await traces?.read(deliveries);
     return { type: 'retries read', ...read, deliveries };
@@ -162,8 +157,8 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const { movement } = delivery;
     if (movement === null) throw new Error('a delivery without its movement cannot be sent');
     const id = formatDeliveryId({ webhookId, transactionId: String(delivery.transactionId) });
-    const startedAt = Date.now();
-    const began = clock();
+    const startedAt = clock.wallTime();
+    const began = clock.now();
     // The lease may have been lost while the delivery waited for fair dispatch. Then another run sends it.
     if (isLost || began > heldUntil) {
       report({ type: 'stop' });
@@ -174,19 +169,19 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const answering = traces?.post(request, { webhookId, customerId, delivery }) ?? poster.post(request);
     void answering.then((response) => {
       const redacted = { ...response, body: settings.redact(response.body) };
-      const durationMs = clock() - began;
+      const durationMs = clock.now() - began;
       report({ type: 'answered', delivery, answer: redacted, startedAt, durationMs });
     });
   }
 
   async function record(it: RunRecord): Promise<RunEvent> {
-    const began = clock();
+    const began = clock.now();
     const revision = await writer.write({ lease, customerId, record: it, now: began });
     if (revision === null) return { type: 'lease lost' };
     run.renewed(began);
     lease = { ...lease, writes: lease.writes + 1 };
     if (it.disable !== null) {
-      await disableWebhook(database, { id: webhookId, customerId, revision: it.revision }, it.disable);
+      await webhooks.disable({ id: webhookId, customerId, revision: it.revision }, it.disable);
     }
     return { type: 'recorded', revision };
   }
@@ -195,7 +190,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     async send(taken, takenAt) {
       lease = taken;
       run.renewed(takenAt);
-      machine = createRun(start, clock());
+      machine = tools.createMachine(start, clock.now());
       const ended = new Promise<RunEnd>((resolve) => {
         finish = resolve;
       });

@@ -1,3 +1,5 @@
+import { systemClock } from './ports.ts';
+
 /**
  * Shares the event loop among webhooks. A webhook with thousands of pending deliveries would otherwise fill each pass of the event
  * loop with milliseconds of work, and a webhook with a single delivery would wait for several such passes. It limits how many POSTs
@@ -15,7 +17,11 @@ const PER_WEBHOOK = 2;
 /** Backlogs up to this size bypass fair dispatch: the first sends of a run begin immediately. */
 export const SMALL_BACKLOG = 10;
 
-export function createFairDispatch({ perPass = PER_PASS, perWebhook = PER_WEBHOOK } = {}): FairDispatch {
+export function createFairDispatch({
+  nextPass = systemClock.nextPass,
+  perPass = PER_PASS,
+  perWebhook = PER_WEBHOOK,
+} = {}): FairDispatch {
   /** In the order in which the webhooks are served. */
   const waiting = new Map<string, (() => void)[]>();
   let isPassScheduled = false;
@@ -37,7 +43,7 @@ export function createFairDispatch({ perPass = PER_PASS, perWebhook = PER_WEBHOO
   function schedulePass(): void {
     if (isPassScheduled) return;
     isPassScheduled = true;
-    setImmediate(pass);
+    nextPass(pass);
   }
 
   return {

@@ -1,9 +1,8 @@
-import pRetry from 'p-retry';
-import type { DataSource } from 'typeorm';
 import { createBatcher } from '../platform/batcher.ts';
 import { isConnectionError } from '../platform/database/transaction.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
-import { type LeasedRecord, LeaseLostError, recordResults } from './record-results.ts';
+import type { ClockPort, ResultsPort } from './ports.ts';
+import { type LeasedRecord, LeaseLostError } from './record-results.ts';
 
 /** Records the results of all runs of a process. Results that come at about the same time share a transaction. */
 
@@ -19,8 +18,7 @@ const MAX_RESULTS = 300;
 
 export interface ResultWriter {
   /**
-   * Records the results of one run, as `recordResults` does. While MySQL is unreachable it tries again for some seconds, so that
-   * what has been delivered need not be sent again.
+   * Records the results of one run.
    * @returns the webhook's revision; null when the lease was lost and nothing was written.
    * @throws what MySQL throws. Then nothing was written, or the answer to its COMMIT was lost.
    */
@@ -33,20 +31,20 @@ export interface ResultWriter {
 }
 
 /** @param metrics counts the results that are recorded. Without them, nothing is counted. */
-export function createResultWriter(database: DataSource, metrics?: DeliveryMetrics): ResultWriter {
+export function createResultWriter(
+  results: ResultsPort,
+  clock: ClockPort,
+  metrics?: DeliveryMetrics,
+): ResultWriter {
   /** Records that no writer has taken yet. */
   const waiting = new Set<LeasedRecord>();
-  const recordWithRetries = async (records: readonly LeasedRecord[]) => {
+  const recordAll = async (records: readonly LeasedRecord[]) => {
     for (const record of records) waiting.delete(record);
-    const revisions = await pRetry(() => recordResults(database, records), {
-      retries: 5,
-      minTimeout: 250,
-      shouldRetry: ({ error }) => isConnectionError(error),
-    });
+    const revisions = await results.record(records);
     for (const { record } of records) metrics?.recorded(record.results);
     return revisions;
   };
-  const write = createBatcher(recordWithRetries, {
+  const write = createBatcher(recordAll, {
     workers: WRITERS,
     maxItems: MAX_WEBHOOKS,
     maxWeight: MAX_RESULTS,
@@ -57,7 +55,7 @@ export function createResultWriter(database: DataSource, metrics?: DeliveryMetri
   let callbacks: (() => void)[] = [];
   const flush = () => {
     if (waiting.size > 0) {
-      setTimeout(flush, FLUSH_AFTER);
+      clock.after(FLUSH_AFTER, flush);
       return;
     }
     const due = callbacks;
@@ -75,7 +73,7 @@ export function createResultWriter(database: DataSource, metrics?: DeliveryMetri
       }
     },
     flushSoon(callback) {
-      if (callbacks.length === 0) setTimeout(flush, FLUSH_AFTER);
+      if (callbacks.length === 0) clock.after(FLUSH_AFTER, flush);
       callbacks.push(callback);
     },
   };

@@ -1,20 +1,14 @@
-import type { DataSource } from 'typeorm';
-import { createBatcher } from '../platform/batcher.ts';
-import type { SecretBox } from '../platform/database/secret-box.ts';
-import { isConnectionError } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
 import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
 import { createFairDispatch } from './fair-dispatch.ts';
-import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
-import { openMovementLog } from './movement-log.ts';
-import type { AttemptTraces } from './posting/attempt-traces.ts';
-import type { Poster } from './posting/post.ts';
+import type { Lease } from './lease.ts';
+import type { CancelTimer, EnginePorts } from './ports.ts';
 import { createResultWriter } from './result-writer.ts';
+import { createRun } from './run/run.ts';
 import { RETRY_DELAYS } from './run/schedule.ts';
-import { openSettings } from './settings.ts';
-import { readStates, type WebhookState, waitBeforeSending } from './webhook-state.ts';
-import { MAX_CRASHES, quarantineWebhook } from './webhook-status.ts';
+import { type WebhookState, waitBeforeSending } from './webhook-state.ts';
+import { MAX_CRASHES } from './webhook-status.ts';
 
 /**
  * Runs one job of the queue `deliveries`: reads the webhook's state, makes a delivery run (takes the lease and sends), and reads the
@@ -56,43 +50,42 @@ export interface Runner {
   stop(): void;
 }
 
-export interface RunnerOptions extends Partial<Pick<RunTools, 'clock' | 'random'>> {
-  database: DataSource;
-  secrets: SecretBox;
-  poster: Poster;
-  /** Adds the webhook's job, to run after `delay` milliseconds. */
-  addJob: (webhookId: string, delay: number) => Promise<void>;
+export interface RunnerOptions extends EnginePorts, Partial<Pick<RunTools, 'traces' | 'createMachine'>> {
   log: Log;
   metrics?: DeliveryMetrics;
-  traces?: AttemptTraces | undefined;
   /** The retry schedule. Milliseconds. */
   delays?: readonly number[];
   timeSlice?: number;
+  longestRun?: number;
   linger?: number;
+  maxLingering?: number;
 }
 
-/** Milliseconds since 1970 that never go back within a process, even if the system clock is set back. */
-const monotonicNow = () => performance.timeOrigin + performance.now();
-
-export function createRunner(options: RunnerOptions): Runner {
-  const { database, secrets, poster, addJob, log, metrics, traces } = options;
-  const { clock = monotonicNow, random = Math.random, delays = RETRY_DELAYS } = options;
-  const { timeSlice = TIME_SLICE, linger = LINGER } = options;
+export function createRunner({
+  log,
+  metrics,
+  traces,
+  createMachine = createRun,
+  delays = RETRY_DELAYS,
+  timeSlice = TIME_SLICE,
+  longestRun = LONGEST_RUN,
+  linger = LINGER,
+  maxLingering = MAX_LINGERING,
+  ...ports
+}: RunnerOptions): Runner {
+  const { webhooks, jobs, clock } = ports;
   const lingering = new Set<ActiveRun>();
   const tools: RunTools = {
-    database,
-    poster,
+    ...ports,
     traces,
-    clock,
-    random,
-    movementLog: openMovementLog(database),
-    writer: createResultWriter(database, metrics),
-    fairDispatch: createFairDispatch(),
+    createMachine,
+    writer: createResultWriter(ports.results, clock, metrics),
+    fairDispatch: createFairDispatch(clock),
     onIdle(run, isIdle) {
       lingering.delete(run);
       if (isIdle) lingering.add(run);
       const [longest] = lingering;
-      if (longest === undefined || lingering.size <= MAX_LINGERING) return;
+      if (longest === undefined || lingering.size <= maxLingering) return;
       lingering.delete(longest);
       longest.stop();
     },
@@ -101,36 +94,42 @@ export function createRunner(options: RunnerOptions): Runner {
   const activeRuns = new Map<string, ActiveRun>();
   const leases = new Map<Lease, ActiveRun>();
   let isStopping = false;
-  const renewal = setInterval(() => void renew(), RENEW_EVERY);
+  let cancelRenewal: CancelTimer | null = null;
+
+  /** Renews the leases in four seconds, and again every four seconds, for as long as there are any. */
+  function renewLater(): void {
+    cancelRenewal = clock.after(RENEW_EVERY, () => {
+      cancelRenewal = null;
+      if (leases.size === 0) return;
+      void renew();
+      renewLater();
+    });
+  }
 
   async function renew(): Promise<void> {
-    const began = clock();
+    const began = clock.now();
     try {
-      for (const lease of await renewLeases(database, [...leases.keys()])) leases.get(lease)?.renewed(began);
+      for (const lease of await webhooks.renewLeases([...leases.keys()])) leases.get(lease)?.renewed(began);
     } catch (err) {
       log.warn({ err }, 'leases not renewed');
     }
   }
 
-  const retryAlone = (error: unknown) => !isConnectionError(error);
-  const readState = createBatcher((ids: readonly string[]) => readStates(database, ids), { retryAlone });
-  const takeLease = createBatcher((requests: readonly LeaseRequest[]) => takeLeases(database, requests), {
-    retryAlone,
-  });
-
   /** One delivery run. */
   async function run(state: WebhookState): Promise<void> {
     const { id: webhookId, revision } = state.settings;
-    const settings = openSettings(state.settings, secrets);
-    const timing = { sliceLength: timeSlice, longestRun: LONGEST_RUN, linger };
+    const settings = webhooks.openSettings(state.settings);
+    const timing = { sliceLength: timeSlice, longestRun, linger };
     const activeRun = startRun(tools, { state, settings, revision, delays, ...timing });
     // Once MySQL shows the lease, wake-ups are published to the run and no job is added. It must be registered before that.
     activeRuns.set(webhookId, activeRun);
     try {
-      const began = clock();
-      const lease = await takeLease({ webhookId, lastToken: state.lastToken, lastWrites: state.lastWrites });
+      const began = clock.now();
+      const { lastToken, lastWrites } = state;
+      const lease = await webhooks.takeLease({ webhookId, lastToken, lastWrites });
       if (lease === null) return;
       leases.set(lease, activeRun);
+      if (cancelRenewal === null && !isStopping) renewLater();
       try {
         const end = await activeRun.send(lease, began);
         if (end === 'lost') {
@@ -148,12 +147,12 @@ export function createRunner(options: RunnerOptions): Runner {
 
   return {
     async runJob(webhookId) {
-      const sliceEnd = clock() + timeSlice;
+      const sliceEnd = clock.now() + timeSlice;
       for (;;) {
-        const state = await readState(webhookId);
+        const state = await webhooks.readState(webhookId);
         const wait = state === null ? null : waitBeforeSending(state);
         if (state === null || wait === null) return;
-        if (wait > 0 || clock() >= sliceEnd || isStopping) {
+        if (wait > 0 || clock.now() >= sliceEnd || isStopping) {
           await leaveJob(webhookId, wait);
           return;
         }
@@ -163,7 +162,7 @@ export function createRunner(options: RunnerOptions): Runner {
           return;
         }
         if (state.crashCount >= MAX_CRASHES) {
-          if (await quarantineWebhook(database, { id: webhookId, customerId: state.customerId }))
+          if (await webhooks.quarantine({ id: webhookId, customerId: state.customerId }))
             log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
           return;
         }
@@ -175,7 +174,7 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     stop() {
       isStopping = true;
-      clearInterval(renewal);
+      cancelRenewal?.();
       for (const run of activeRuns.values()) run.stop();
     },
   };
@@ -185,10 +184,10 @@ export function createRunner(options: RunnerOptions): Runner {
    * the wake-up was committed before, so reading the state once more finds it.
    */
   async function leaveJob(webhookId: string, wait: number): Promise<void> {
-    await addJob(webhookId, wait);
+    await jobs.add(webhookId, wait);
     if (wait === 0) return;
-    const state = await readState(webhookId);
+    const state = await webhooks.readState(webhookId);
     const next = state === null ? null : waitBeforeSending(state);
-    if (next !== null && next < wait - WAIT_TOLERANCE) await addJob(webhookId, next);
+    if (next !== null && next < wait - WAIT_TOLERANCE) await jobs.add(webhookId, next);
   }
 }

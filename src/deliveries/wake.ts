@@ -3,6 +3,7 @@ import type { Sql } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import { addDeliveryJobs, type Queues } from '../platform/queues/queues.ts';
 import { LEASE_IS_FREE } from './lease.ts';
+import type { WakePort } from './ports.ts';
 
 /** Wakes webhooks: a run that is active is notified through Redis; for a webhook without one, a job is added. */
 
@@ -39,30 +40,31 @@ export async function wakeWebhooks(
   webhookIds: readonly string[],
   { reread = false } = {},
 ): Promise<void> {
+  await wake(createWakePort({ database, queues, redis, prefix }), webhookIds, reread);
+}
+
+/** Decides how webhooks are woken, see `wakeWebhooks`. */
+export async function wake(port: WakePort, webhookIds: readonly string[], reread: boolean): Promise<void> {
   if (webhookIds.length === 0) return;
-  const publish = (kind: 'new' | 'reread', ids: readonly string[]) =>
-    ids.length === 0 ? undefined : redis.publish(channelOf(prefix), `${kind} ${ids.join()}`);
   // New movements are published to all webhooks before it is known which of them have a run: that saves active runs a round trip.
   // A run that began too late for the message reads the log after it has taken its lease, and finds the movements there.
-  const published = reread ? undefined : publish('new', webhookIds);
+  const published = reread ? undefined : port.publish(webhookIds, false);
   published?.catch(() => {});
-  const rows = await database.query<
-    { webhook_id: string; status: string; leased: string | number; open_for: string | null }[]
-  >(READ, [webhookIds]);
   const running: string[] = [];
   const withoutRun: string[] = [];
   const delayed: { id: string; delay: number }[] = [];
-  for (const { webhook_id: id, status, leased, open_for } of rows) {
+  for (const { id, isActive, isLeased, openFor } of await port.readLeases(webhookIds)) {
     // Also for a webhook that was paused or deleted, so that its run ends.
-    if (Number(leased) === 1) running.push(id);
-    else if (status !== 'active') continue;
-    else if (Number(open_for ?? 0) > 0) delayed.push({ id, delay: Math.ceil(Number(open_for)) });
+    if (isLeased) running.push(id);
+    else if (!isActive) continue;
+    else if (openFor > 0) delayed.push({ id, delay: openFor });
     else withoutRun.push(id);
   }
   await Promise.all([
-    reread ? publish('reread', running) : published,
-    withoutRun.length === 0 ? undefined : addDeliveryJobs(queues, withoutRun),
-    ...delayed.map(({ id, delay }) => addDeliveryJobs(queues, [id], delay)),
+    published,
+    reread && running.length > 0 ? port.publish(running, true) : undefined,
+    withoutRun.length === 0 ? undefined : port.addJobs(withoutRun, 0),
+    ...delayed.map(({ id, delay }) => port.addJobs([id], delay)),
   ]);
 }
 
@@ -78,6 +80,22 @@ export async function wakeChangedWebhook(
     runtime.log.warn({ err, webhookId }, 'webhook not woken yet'),
   );
 }
+
+const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakePort => ({
+  publish: (ids, reread) => redis.publish(channelOf(prefix), `${reread ? 'reread' : 'new'} ${ids.join()}`),
+  async readLeases(ids) {
+    const rows = await database.query<
+      { webhook_id: string; status: string; leased: string | number; open_for: string | null }[]
+    >(READ, [ids]);
+    return rows.map(({ webhook_id: id, status, leased, open_for }) => ({
+      id,
+      isActive: status === 'active',
+      isLeased: Number(leased) === 1,
+      openFor: Math.max(0, Math.ceil(Number(open_for ?? 0))),
+    }));
+  },
+  addJobs: (ids, delay) => addDeliveryJobs(queues, ids, delay),
+});
 
 /** Receives what `wakeWebhooks` publishes. @param connection one of its own: once it is subscribed it can do nothing else. */
 export function listenForWakeUps(

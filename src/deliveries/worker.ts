@@ -2,6 +2,8 @@ import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { addDeliveryJobs, type DeliveryJob } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
+import { createMysqlPorts } from './mysql-ports.ts';
+import { systemClock } from './ports.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
 import { createRunner, type RunnerOptions } from './runner.ts';
@@ -20,10 +22,11 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
   const { config, database, secrets, queues, connectWorker, prefix, log, metrics, tracing } = runtime;
   const poster = createPoster({ guard: createAddressGuard({ allow: config.allowPrivateEndpoints }) });
   const runner = createRunner({
-    database,
-    secrets,
+    ...createMysqlPorts(database, secrets),
+    jobs: { add: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay) },
     poster,
-    addJob: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay),
+    clock: systemClock,
+    random: Math.random,
     log,
     metrics: metrics.deliveries,
     traces: tracing === undefined ? undefined : createAttemptTraces(database, poster, tracing),

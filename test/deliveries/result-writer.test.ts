@@ -3,8 +3,11 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { setImmediate as nextPass } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import type { Lease } from '../../src/deliveries/lease.ts';
+import { createMysqlPorts } from '../../src/deliveries/mysql-ports.ts';
+import { systemClock } from '../../src/deliveries/ports.ts';
 import { createResultWriter } from '../../src/deliveries/result-writer.ts';
 import { createDataSource } from '../../src/platform/database/data-source.ts';
+import type { DeliveryMetrics } from '../../src/platform/metrics.ts';
 import { leaseAll, recordOf, success } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, cursorOf, NOWHERE, setCursor } from '../support/subscriber.ts';
@@ -18,7 +21,8 @@ beforeEach(async () => {
   leases = await leaseAll(service, webhookIds);
 });
 
-const newWriter = (database = service.runtime.database) => createResultWriter(database);
+const newWriter = (database = service.runtime.database, metrics?: DeliveryMetrics) =>
+  createResultWriter(createMysqlPorts(database, service.runtime.secrets).results, systemClock, metrics);
 
 const counts = async () =>
   Promise.all(
@@ -61,7 +65,7 @@ it('records nothing for a webhook whose lease is lost, and everything for those 
 
 it('counts the results that were recorded, and none of a webhook whose lease is lost', async () => {
   const counted: number[] = [];
-  const writer = createResultWriter(service.runtime.database, {
+  const writer = newWriter(service.runtime.database, {
     recorded: (results) => void counted.push(...results.map(({ startedAt }) => startedAt)),
     leaseLost() {},
   });

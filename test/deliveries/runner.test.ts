@@ -94,10 +94,12 @@ describe('a run', () => {
     await store(1);
     const addedJobs: number[] = [];
     const runner = runners.create({
-      addJob: async (_, delay) => {
-        // Committed before the job that is added now, which replaces the job of this movement's wake-up.
-        if (addedJobs.length === 0) await store(1);
-        addedJobs.push(delay);
+      jobs: {
+        async add(_, delay) {
+          // Committed before the job that is added now, which replaces the job of this movement's wake-up.
+          if (addedJobs.length === 0) await store(1);
+          addedJobs.push(delay);
+        },
       },
     });
     await runner.runJob(webhook.id);

@@ -1,4 +1,6 @@
 import { afterAll } from 'vitest';
+import { createMysqlPorts } from '../../src/deliveries/mysql-ports.ts';
+import { systemClock } from '../../src/deliveries/ports.ts';
 import { createPoster, type Poster } from '../../src/deliveries/posting/post.ts';
 import { createRunner, type Runner, type RunnerOptions } from '../../src/deliveries/runner.ts';
 import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
@@ -25,12 +27,13 @@ export function useRunners(service: TestService) {
       const addedJobs: TestRunner['addedJobs'] = [];
       const poster = createPoster({ guard: createAddressGuard({ allow: ['127.0.0.0/8'] }) });
       const runner = createRunner({
-        database,
-        secrets,
+        ...createMysqlPorts(database, secrets),
+        jobs: { add: async (webhookId, delay) => void addedJobs.push({ webhookId, delay }) },
         poster,
+        clock: systemClock,
+        random: Math.random,
         log,
         linger: 0,
-        addJob: async (webhookId, delay) => void addedJobs.push({ webhookId, delay }),
         ...tuning,
       });
       const all = { ...runner, poster, addedJobs };

@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reportFailingWebhooks } from '../../../src/deliveries/events/webhook-events.ts';
+import { systemClock } from '../../../src/deliveries/ports.ts';
 import { createDataSource } from '../../../src/platform/database/data-source.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { useReceiver } from '../../support/receiver.ts';
@@ -26,7 +27,7 @@ afterAll(() => later?.destroy());
 /** A webhook and a subscription to the customer's events. Attempts and maintenance take place some hours later than they are made. */
 async function failingWebhook(path: string) {
   let hours = 0;
-  const clock = () => performance.timeOrigin + performance.now() + hours * HOUR;
+  const clock = { ...systemClock, now: () => systemClock.now() + hours * HOUR };
   // A retry is due when the test is over, so that each attempt is that of a new movement.
   const sender = runners.create({ clock, delays: Array<number>(11).fill(240 * HOUR) });
   const messenger = runners.create();

@@ -1,8 +1,8 @@
 import type { Answer } from '../../../src/deliveries/posting/post.ts';
 import type { RunCommand, RunEvent, RunRecord } from '../../../src/deliveries/run/types.ts';
+import type { ObservedRun, Post } from './observed-run.ts';
 import { createOrderCheck } from './order-check.ts';
 import { createRunCheck, type RunCheck } from './run-check.ts';
-import type { ActiveRun, Post } from './run-handles.ts';
 import { indexAfter, type Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 import { violation } from './violation.ts';
@@ -19,12 +19,12 @@ export interface Checks {
   /** The row of a movement was deleted. */
   gone(id: number): void;
   replayed(ids: readonly number[]): void;
-  runStarts(run: ActiveRun): void;
-  happens(run: ActiveRun, event: RunEvent): void;
-  commanded(run: ActiveRun, command: RunCommand): void;
+  runStarts(run: ObservedRun): void;
+  happens(run: ObservedRun, event: RunEvent): void;
+  commanded(run: ObservedRun, command: RunCommand): void;
   posted(post: Post): void;
   answered(post: Post, answer: Answer): void;
-  recorded(run: ActiveRun, record: RunRecord, wroteHealth: boolean): void;
+  recorded(run: ObservedRun, record: RunRecord, wroteHealth: boolean): void;
   /** Whether nothing is pending. */
   isDone(): boolean;
   /** What must hold when nothing more happens. */
@@ -48,17 +48,17 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
   const againAt = new Map<number, number>();
   const gone = new Set<number>();
   const replays: { ids: readonly number[]; at: number }[] = [];
-  const runs = new Map<ActiveRun, RunCheck>();
+  const runs = new Map<ObservedRun, RunCheck>();
   const order = createOrderCheck({ expected, known, againAt, gone });
   const counts = { posts: 0, pending: 0, delivered: 0, failed: 0 };
   let checkedThrough = 0;
   /** Runs that have given their lease back. They have recorded everything they sent. */
-  const released = new Set<ActiveRun>();
+  const released = new Set<ObservedRun>();
 
-  const isHolder = ({ lease }: ActiveRun) =>
-    lease !== null && tables.cursor.leaseToken === lease.token && tables.cursor.leaseUntil !== null;
+  const isHolder = ({ lease }: ObservedRun) =>
+    tables.cursor.leaseToken === lease.token && tables.cursor.leaseUntil !== null;
 
-  const checkOf = (run: ActiveRun): RunCheck => runs.get(run) ?? violation(`${run.name} was never started`);
+  const checkOf = (run: ObservedRun): RunCheck => runs.get(run) ?? violation(`${run.name} was never started`);
 
   /** Whether a second POST is allowed although the result of this one is not recorded. */
   const isAbandoned = (post: Post) =>
@@ -74,7 +74,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
     known.set(id, to);
   }
 
-  function checkRelease(run: ActiveRun): void {
+  function checkRelease(run: ObservedRun): void {
     released.add(run);
     const { cursor } = tables;
     const openUntil = checkOf(run).openUntil() ?? 0;
@@ -131,8 +131,10 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
       const { id, run } = post;
       counts.posts += 1;
       if (!expectedIds.has(id)) violation(`${id} is sent and does not match`);
+      // A lease can be taken over when it has expired. The run before knows by its clock when that is.
+      if (tables.cursor.leaseToken !== run.lease.token)
+        violation(`${run.name} sends ${id} after another run has taken its lease`);
       const before = posts.get(id) ?? [];
-      // A run that has lost its lease without knowing it may send what it had in hand.
       for (const other of isHolder(run) ? before : []) {
         if (other.run === run && other.state === 'in flight') violation(`${id} is in flight twice`);
         if (!other.isRecorded && !isAbandoned(other))
@@ -178,6 +180,8 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
             violation(`${id} goes on after ${failures} failures`);
           if (status === 'failed' && failures <= delays.length)
             violation(`${id} fails for good after ${failures}`);
+          if (status === 'pending' && (retryIn ?? -1) < post.retryAfter)
+            violation(`${id} is due again before its Retry-After`);
         }
         const delay = delays[failures - 1] ?? 0;
         if (status === 'pending' && (retryIn ?? -1) < delay * 0.79) violation(`${id} is due again too soon`);

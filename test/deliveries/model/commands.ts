@@ -1,7 +1,7 @@
 import type { Filter } from '../../../src/deliveries/filters.ts';
 import { between, pick } from './random.ts';
 import { ALL, type MovementRow, movementOf, resetHealth, setFilter, type WebhookRow } from './tables.ts';
-import { wake } from './wake.ts';
+import { wakeWebhook } from './waking.ts';
 import { note, type World } from './world.ts';
 import { findEnded, makePendingAgain } from './writes.ts';
 
@@ -46,7 +46,7 @@ export function importMovements(world: World, count: number): void {
   backlog.matchedThrough = lock.newest;
   backlog.matchedCount += matched.length;
   checks.matched(matched);
-  wake(world, false);
+  wakeWebhook(world, false);
 }
 
 /** What the api changes about a webhook. `redirects`: another endpoint. */
@@ -64,7 +64,7 @@ export function changeWebhook(world: World, change: Change): void {
   if (JSON.stringify(before) !== JSON.stringify(after)) setFilter(tables, after);
   if (columns.status === 'active' || redirects) resetHealth(tables);
   note(world, 'api', `changes ${JSON.stringify(change)}, from ${tables.lock.newest}`);
-  wake(world, true);
+  wakeWebhook(world, true);
 }
 
 const filterOf = ({ status, filter }: WebhookRow): Filter | null => (status === 'disabled' ? null : filter);
@@ -86,7 +86,7 @@ export function redeliver(world: World, index: number): void {
   checks.pendingAgain(again);
   const retry = tables.retries.get(id);
   if (again.length === 0 && retry?.dueAt != null) retry.dueAt = Math.min(retry.dueAt, timeline.now);
-  wake(world, true);
+  wakeWebhook(world, true);
 }
 
 /** createReplay of create-replay.ts. @param part where in the log it begins, in [0, 1]. */
@@ -100,7 +100,7 @@ export function replay(world: World, statuses: readonly ('delivered' | 'failed')
   note(world, 'api', `replays ${statuses} after ${position}: [${found}]`);
   tables.replays.push({ ...range, isFinished: found.length === 0 });
   checks.replayed(found);
-  wake(world, true);
+  wakeWebhook(world, true);
 }
 
 /** Deletes the row of a movement whose delivery waits for a retry. */

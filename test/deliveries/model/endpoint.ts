@@ -23,8 +23,6 @@ const answered = (status: number, retryAfter?: number): Answer => ({
   aborted: false,
 });
 
-export const ABORTED: Answer = { ...answered(200), status: null, error: 'aborted', aborted: true };
-
 /** For each mood, the first entry whose number is larger than a random number decides. */
 const CHANCES: Record<Mood, readonly (readonly [number, number | 'hang' | 'refused' | 'reset'])[]> = {
   healthy: [[1, 200]],

@@ -1,4 +1,4 @@
-import type { Post } from './run-handles.ts';
+import type { Post } from './observed-run.ts';
 import { violation } from './violation.ts';
 
 interface Known {

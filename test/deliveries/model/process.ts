@@ -1,23 +1,30 @@
-import { type WebhookState, waitBeforeSending } from '../../../src/deliveries/webhook-state.ts';
-import { startRun } from './active-run.ts';
+import type { Lease } from '../../../src/deliveries/lease.ts';
+import type { Run } from '../../../src/deliveries/run/run.ts';
+import { createRun } from '../../../src/deliveries/run/run.ts';
+import type { RunStart } from '../../../src/deliveries/run/types.ts';
+import { createRunner, type Runner } from '../../../src/deliveries/runner.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { describeStep } from '../run/description.ts';
+import { createEnginePorts } from './engine-ports.ts';
+import type { ObservedRun, Post } from './observed-run.ts';
 import type { Activation } from './queue.ts';
-import { readFilters, readWebhook } from './reads.ts';
-import type { ActiveRun, Post } from './run-handles.ts';
 import type { Owner } from './timeline.ts';
-import { addJob } from './wake.ts';
-import { ask, latency, note, type World } from './world.ts';
-import { type Lease, quarantine, takeLease } from './writes.ts';
+import { note, type World } from './world.ts';
 
-const MAX_CRASHES = 10;
 const SHUTDOWN_GRACE = 4_000;
 
-/** A delivery process, like src/deliveries/runner.ts and worker.ts. */
+const LOG = createLog('silent');
+
+/** A delivery process: the engine of src/deliveries, on the world's ports. Like worker.ts, it takes jobs and shuts down. */
 export interface Process extends Owner {
   readonly name: string;
   /** How far its clock is ahead of MySQL's. */
   readonly clockOffset: number;
-  /** The run that receives wake-ups. */
-  active: ActiveRun | null;
+  readonly runner: Runner;
+  /** The lease that was taken last. */
+  lease: Lease | null;
+  /** The run that was started last. */
+  run: ObservedRun | null;
   /** POSTs in flight. */
   posts: Set<Post>;
   /** Jobs that the process is working on. */
@@ -29,115 +36,92 @@ export interface Process extends Owner {
 }
 
 export function createProcess(world: World, name: string, clockOffset: number): Process {
-  const { timeline, tables, tuning } = world;
-  let runs = 0;
+  const { timeline, tuning } = world;
+  const { delays, timeSlice, longestRun, linger, maxLingering } = tuning;
 
   const process: Process = {
     name,
     clockOffset,
     alive: true,
     frozenUntil: 0,
-    active: null,
+    lease: null,
+    run: null,
     posts: new Set(),
     jobs: new Set(),
     isStopping: false,
+    get runner() {
+      return runner;
+    },
     work(job) {
       process.jobs.add(job);
-      look(job, timeline.now + tuning.sliceLength);
+      runner.runJob('1').then(
+        () => finish(job),
+        () => {
+          note(world, name, 'job failed');
+          // The reconciler finds what it left.
+          world.needsReconciler = true;
+          finish(job);
+        },
+      );
     },
     shutDown() {
       process.isStopping = true;
-      process.active?.stop();
+      runner.stop();
       timeline.after(SHUTDOWN_GRACE, process, () => {
         for (const post of [...process.posts]) post.abort();
       });
       exitIfDone();
     },
   };
+  const runner = createRunner({
+    ...createEnginePorts(world, process),
+    ...{ delays, timeSlice, longestRun, linger, maxLingering },
+    log: LOG,
+    createMachine: (start, now) => observe(createRun(start, now), start),
+  });
   return process;
 
-  function look(job: Activation, sliceEnd: number): void {
-    const fail = () => failed(job);
-    readState((state) => {
-      const wait = waitBeforeSending(state);
-      note(world, name, `looks: wait ${wait}`);
-      if (wait === null) return finish(job);
-      if (wait > 0 || timeline.now >= sliceEnd || process.isStopping) return leaveJob(job, wait);
-      if (state.crashCount >= MAX_CRASHES) {
-        return ask(world, process, () => quarantine(tables), { done: () => finish(job), fail });
-      }
-      runOnce(state, () => look(job, sliceEnd), fail);
-    }, fail);
-  }
-
-  function runOnce(state: WebhookState, done: () => void, fail: () => void): void {
-    runs += 1;
-    const run = startRun(world, process, state, `${name}/${runs}`);
-    process.active = run;
-    const forget = () => {
-      if (process.active === run) process.active = null;
+  /** A state machine whose events and commands the checks see. */
+  function observe(machine: Run, start: RunStart): Run {
+    const { checks, watch } = world;
+    const { lease } = process;
+    if (lease === null) throw new Error('a run starts without a lease');
+    const run: ObservedRun = {
+      name: lease.token,
+      process,
+      start,
+      lease,
+      sent: new Map(),
+      inFlight: 0,
+      isOver: false,
+      hasFailed: false,
     };
-    const request = { lastToken: state.lastToken, lastWrites: state.lastWrites, token: run.name };
-    ask(world, process, () => takeLease(tables, timeline.now, request), {
-      done(lease: Lease | null) {
-        if (lease === null) {
-          note(world, run.name, 'gets no lease');
-          forget();
-          return done();
+    process.run = run;
+    world.runs.set(lease.token, run);
+    watch(() => checks.runStarts(run));
+    return {
+      handle(event, context) {
+        if (run.isOver) return machine.handle(event, context);
+        if (event.type === 'answered') run.inFlight -= 1;
+        if (event.type === 'failed') run.hasFailed = true;
+        watch(() => checks.happens(run, event));
+        const commands = machine.handle(event, context);
+        if (world.trace !== null)
+          note(
+            world,
+            run.name,
+            `${describeStep(event)} → ${commands.map(describeStep).join('; ') || 'nothing'}`,
+          );
+        for (const command of commands) {
+          watch(() => checks.commanded(run, command));
+          if (command.type === 'end') run.isOver = true;
+          if (command.type !== 'send') continue;
+          run.inFlight += 1;
+          run.sent.set(command.delivery.transactionId, command.delivery);
         }
-        run.send(lease, () => {
-          forget();
-          // The promise resolves after the event.
-          timeline.after(0, process, run.hasFailed ? fail : done);
-        });
+        return commands;
       },
-      fail() {
-        forget();
-        fail();
-      },
-    });
-  }
-
-  function leaveJob(job: Activation, wait: number): void {
-    redisAdd(job, wait, () => {
-      if (wait === 0) return finish(job);
-      readState(
-        (state) => {
-          if (waitBeforeSending(state) === 0) redisAdd(job, 0, () => finish(job));
-          else finish(job);
-        },
-        () => failed(job),
-      );
-    });
-  }
-
-  function redisAdd(job: Activation, delay: number, done: () => void): void {
-    timeline.after(latency(world), null, () => {
-      if (!process.alive && world.random() < 0.5) return;
-      const isAdded = addJob(world, delay);
-      timeline.after(1, process, isAdded ? done : () => failed(job));
-    });
-  }
-
-  /** Runs two statements, so the filters may be newer than the rest. */
-  function readState(done: (state: WebhookState) => void, fail: () => void): void {
-    ask(world, process, () => readWebhook(tables, timeline.now), {
-      done({ state, refiltered }) {
-        if (!refiltered) return done(state);
-        ask(world, process, () => readFilters(tables), {
-          done: (filters) => done({ ...state, filters }),
-          fail,
-        });
-      },
-      fail,
-    });
-  }
-
-  /** The job failed. The reconciler finds what it left. */
-  function failed(job: Activation): void {
-    note(world, name, 'job failed');
-    world.needsReconciler = true;
-    finish(job);
+    };
   }
 
   function finish(job: Activation): void {

@@ -1,5 +1,7 @@
 import { matchesFilter } from '../../../src/deliveries/filters.ts';
-import type { Delivery, LoggedMovement } from '../../../src/deliveries/run/types.ts';
+import type { LogRead } from '../../../src/deliveries/movement-log.ts';
+import type { RetriesRead } from '../../../src/deliveries/retries.ts';
+import type { LoggedMovement } from '../../../src/deliveries/run/types.ts';
 import type { SealedSettings } from '../../../src/deliveries/settings.ts';
 import type { LogFilter, WebhookState } from '../../../src/deliveries/webhook-state.ts';
 import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
@@ -95,19 +97,12 @@ export interface LogQuery {
   page: number;
 }
 
-export interface LogAnswer {
-  deliveries: Delivery[];
-  through: number;
-  complete: boolean;
-  filtersVersion: number;
-}
-
 /** What movement-log.ts reads. @param cached the moment of an earlier read that the process has cached, if it is used. */
 export function readLog(
   tables: Tables,
   { filters, after, highestRecordedId, page }: LogQuery,
   cached: { newest: number; filtersVersion: number } | null,
-): LogAnswer {
+): LogRead {
   const range = filters.findLast(({ from }) => from <= after) ?? filters[0];
   if (range === undefined) throw new Error('the webhook has no filter');
   const hasResults = after < highestRecordedId;
@@ -115,7 +110,7 @@ export function readLog(
   const through = ends.length === 0 ? null : Math.min(...ends);
   const { filter } = range;
   if (filter === null) {
-    return { deliveries: [], through: through ?? after, complete: through === null, filtersVersion: 0 };
+    return { movements: [], through: through ?? after, complete: through === null, filtersVersion: 0 };
   }
   const isCached = cached !== null && through === null && cached.newest > after;
   const { newest, filtersVersion } = isCached ? cached : tables.lock;
@@ -131,16 +126,11 @@ export function readLog(
   }
   const isFull = found.length === page;
   return {
-    deliveries: found.map((movement) => toDelivery(movement, 'log', { attempts: 0, failures: 0 })),
+    movements: found.map(toMovement),
     through: Math.max(after, isFull ? (found.at(-1)?.id ?? 0) : last),
     complete: !isFull && through === null && !isCached,
     filtersVersion,
   };
-}
-
-export interface RetriesAnswer {
-  deliveries: Delivery[];
-  nextIn: number | null;
 }
 
 /** What retries.ts reads. */
@@ -148,7 +138,7 @@ export function readRetries(
   tables: Tables,
   now: number,
   { ordered, limit }: { ordered: boolean; limit: number },
-): RetriesAnswer {
+): RetriesRead {
   const waiting: { id: number; dueIn: number; attempts: number; failures: number }[] = [];
   for (const [id, { dueAt, attempts, failures }] of tables.retries)
     if (dueAt !== null) waiting.push({ id, dueIn: dueAt - now, attempts, failures });
@@ -157,21 +147,20 @@ export function readRetries(
   const due = rows.filter(({ dueIn }) => dueIn <= 0);
   const later = rows.find(({ dueIn }) => dueIn > 0);
   return {
-    deliveries: due.map(({ id, ...counts }) => {
+    deliveries: due.map(({ id, attempts, failures }) => {
       const movement = movementOf(tables, id);
-      return movement === undefined || movement.isGone
-        ? { transactionId: id, source: 'retries', ...counts, movement: null }
-        : toDelivery(movement, 'retries', counts);
+      return {
+        transactionId: id,
+        source: 'retries',
+        attempts,
+        failures,
+        movement: movement === undefined || movement.isGone ? null : toMovement(movement),
+      };
     }),
     nextIn: later === undefined ? (due.length === limit ? 0 : null) : later.dueIn,
   };
 }
 
-/** The state machine only checks whether a movement is there. */
-const MOVEMENT = {} as LoggedMovement;
-
-const toDelivery = (
-  { id }: MovementRow,
-  source: Delivery['source'],
-  { attempts, failures }: { attempts: number; failures: number },
-): Delivery => ({ transactionId: id, source, attempts, failures, movement: MOVEMENT });
+/** The engine looks at nothing else of a movement. */
+const toMovement = ({ id, accountId }: MovementRow) =>
+  ({ transaction_id: String(id), account_id: accountId, stored_at: '0' }) as LoggedMovement;

@@ -1,6 +1,6 @@
 import type { Answer } from '../../../src/deliveries/posting/post.ts';
 import type { AttemptResult, RunCommand, RunEvent } from '../../../src/deliveries/run/types.ts';
-import type { ActiveRun, Post } from './run-handles.ts';
+import type { ObservedRun, Post } from './observed-run.ts';
 import { violation } from './violation.ts';
 
 /** What one run may do, whatever its tables contain. */
@@ -28,7 +28,7 @@ const SLOWEST_ANSWER = 3_200;
 /** A late timer is made up for. Milliseconds. */
 const TIMER_LATENESS = 20;
 
-export function createRunCheck(run: ActiveRun, delays: readonly number[]): RunCheck {
+export function createRunCheck(run: ObservedRun, delays: readonly number[]): RunCheck {
   const { maxInFlight, rateLimit, health } = run.start;
   const ended = new Set<number>();
   const lastDue = new Set<number>();

@@ -18,7 +18,6 @@ export type Step = (
   | { do: 'freeze'; index: number; length: number }
   | { do: 'shut down'; index: number }
   | { do: 'start a process' }
-  | { do: 'stop a run' }
   | { do: 'empty Redis' }
   | { do: 'reconcile' }
   | { do: 'faults'; faults: Partial<Faults> }
@@ -108,7 +107,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   named(4, 'freeze', { index, length: fc.integer({ min: 50, max: 40 * SECOND }) }),
   named(3, 'shut down', { index }),
   named(4, 'start a process', {}),
-  named(3, 'stop a run', {}),
   named(2, 'empty Redis', {}),
   named(3, 'reconcile', {}),
   named(5, 'faults', { faults }),
@@ -122,9 +120,10 @@ const tuning: fc.Arbitrary<Tuning> = fc.record({
     RETRY_DELAYS.slice(0, 1),
     RETRY_DELAYS.slice(0, 4),
   ),
-  sliceLength: fc.constantFrom(3 * SECOND, 3 * SECOND, 100),
+  timeSlice: fc.constantFrom(3 * SECOND, 3 * SECOND, 100),
   longestRun: fc.constantFrom(60 * SECOND, 2 * SECOND),
   linger: fc.constantFrom(SECOND, 50, 0),
+  maxLingering: fc.constantFrom(1, 1, 0),
 });
 
 export const schedules: fc.Arbitrary<Schedule> = fc.record({

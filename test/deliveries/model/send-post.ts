@@ -1,7 +1,7 @@
-import type { Answer } from '../../../src/deliveries/posting/post.ts';
-import { ABORTED, respond } from './endpoint.ts';
+import { type Answer, NOT_SENT } from '../../../src/deliveries/posting/post.ts';
+import { respond } from './endpoint.ts';
+import type { Post } from './observed-run.ts';
 import { between } from './random.ts';
-import type { Post } from './run-handles.ts';
 import type { World } from './world.ts';
 
 /** Sends one POST over the world's network. `answered` is called unless the process dies before the answer. */
@@ -16,11 +16,12 @@ export function sendPost(
     ...sent,
     state: 'in flight',
     isSuccess: false,
+    retryAfter: 0,
     isRecorded: false,
     abort() {
       it.state = 'aborted';
       process.posts.delete(it);
-      answered(ABORTED);
+      answered(NOT_SENT);
     },
   };
   checks.posted(it);
@@ -30,6 +31,7 @@ export function sendPost(
     if (!process.alive && random() < 0.5) return;
     const { answer, delay } = respond(world.mood, random);
     it.isSuccess = answer.status === 200;
+    it.retryAfter = Math.min(3_600, Number(answer.retryAfter ?? 0)) * 1_000;
     timeline.after(delay, process, () => {
       if (it.state !== 'in flight') return;
       it.state = 'answered';

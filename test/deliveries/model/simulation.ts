@@ -1,3 +1,4 @@
+import { setImmediate as nextPass } from 'node:timers/promises';
 import { waitBeforeSending } from '../../../src/deliveries/webhook-state.ts';
 import { createChecks } from './checks.ts';
 import {
@@ -39,7 +40,7 @@ const RECONCILED = 12;
  * @param trace collects what happened, for people to read.
  * @throws {Violation} when a guarantee does not hold.
  */
-export function simulate(schedule: Schedule, trace: string[] | null = null): void {
+export async function simulate(schedule: Schedule, trace: string[] | null = null): Promise<void> {
   const timeline = createTimeline(START);
   const random = createRandom(schedule.seed);
   const { ordered, maxInFlight, rateLimit, filter } = schedule.webhook;
@@ -48,6 +49,7 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     between(random, 0, 100),
   );
   const processes: Process[] = [];
+  let wrong: { error: unknown } | null = null;
   const world: World = {
     timeline,
     random,
@@ -60,14 +62,22 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
     needsReconciler: false,
     wakeUps: 0,
     keptReads: [],
+    runs: new Map(),
     trace,
+    watch(check) {
+      try {
+        check();
+      } catch (error) {
+        wrong ??= { error };
+      }
+    },
     publish(reread) {
       // Published to a run that is dead: the design leaves that to the reconciler.
       if (!processes.some((it) => it.alive && tables.cursor.leaseToken.startsWith(`${it.name}/`)))
         world.needsReconciler = true;
       for (const process of processes) {
         if (!process.alive || happens(world, world.faults.publish)) continue;
-        timeline.after(between(random, 0, 2), process, () => process.active?.notify(reread));
+        timeline.after(between(random, 0, 2), process, () => process.runner.notify(['1'], reread));
       }
     },
   };
@@ -78,10 +88,10 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
   for (let left = schedule.processes; left > 0; left -= 1) startProcess();
   for (const it of schedule.steps) {
     apply(it);
-    advance(it.wait);
+    await advance(it.wait);
     checkPromptness();
   }
-  goQuiet();
+  await goQuiet();
   world.checks.atEnd();
 
   function startProcess(): void {
@@ -152,11 +162,6 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
       case 'start a process':
         startProcess();
         return;
-      case 'stop a run': {
-        const idle = processes.find((it) => it.alive && it.active?.isIdle);
-        if (idle !== undefined && idle.frozenUntil <= timeline.now) idle.active?.stop();
-        return;
-      }
       case 'empty Redis':
         world.needsReconciler = true;
         note(world, 'redis', 'is emptied');
@@ -209,40 +214,43 @@ export function simulate(schedule: Schedule, trace: string[] | null = null): voi
       violation(`something is due, and its job is delayed for ${until - timeline.now} ms`);
   }
 
-  function advance(milliseconds: number): void {
+  async function advance(milliseconds: number): Promise<void> {
     const until = timeline.now + milliseconds;
-    runEvents(until);
+    await runEvents(until);
     timeline.passTo(until);
   }
 
-  function runEvents(until?: number): void {
-    while (timeline.step(until)) {
+  async function runEvents(until?: number): Promise<void> {
+    do {
+      // Everything that the event before has caused in the engine happens before the next one.
+      await nextPass();
+      if (wrong !== null) throw wrong.error;
       const posts = world.checks.posts();
       events = posts === lastPosts ? events + 1 : 0;
       lastPosts = posts;
       if (events > MOST_EVENTS) violation('it never ends');
-    }
+    } while (timeline.step(until));
   }
 
   /** All faults end, and everything goes on until nothing is left to happen. */
-  function goQuiet(): void {
+  async function goQuiet(): Promise<void> {
     note(world, 'world', 'goes quiet');
     world.faults = NO_FAULTS;
     world.mood = 'healthy';
     if (!processes.some((it) => it.alive && !it.isStopping)) startProcess();
-    if (tables.webhook.status === 'active') runEvents();
+    if (tables.webhook.status === 'active') await runEvents();
     // An answer that was in flight may have disabled the webhook.
     while (tables.webhook.status !== 'active') {
       changeWebhook(world, { status: 'active' });
-      runEvents();
+      await runEvents();
     }
     if (world.checks.isDone()) return;
     if (!world.needsReconciler)
       violation('a wake-up is lost: something is pending, and nothing is under way');
     for (let round = 0; round < RECONCILED && !world.checks.isDone(); round += 1) {
       const wait = reconcile() ?? 0;
-      advance(wait);
-      runEvents();
+      await advance(wait);
+      await runEvents();
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Checks } from './checks.ts';
 import type { Mood } from './endpoint.ts';
+import type { ObservedRun } from './observed-run.ts';
 import type { JobQueue } from './queue.ts';
 import { between, type Random } from './random.ts';
 import type { Tables } from './tables.ts';
@@ -28,12 +29,13 @@ export interface Tuning {
   /** Rows read at a time, in place of the product's 300, 200 and 100. */
   page: number;
   delays: readonly number[];
-  sliceLength: number;
+  timeSlice: number;
   longestRun: number;
   linger: number;
+  maxLingering: number;
 }
 
-/** Everything that surrounds the state machine. */
+/** Everything that surrounds the delivery engine. */
 export interface World {
   timeline: Timeline;
   random: Random;
@@ -49,7 +51,11 @@ export interface World {
   wakeUps: number;
   /** Moments at which the log was read. A process may have cached what it read then. */
   keptReads: { newest: number; filtersVersion: number }[];
+  /** Runs that have had a lease, by its token. */
+  runs: Map<string, ObservedRun>;
   trace: string[] | null;
+  /** Runs a check that the engine calls. What it throws ends the simulation, and not the engine's promise. */
+  watch(check: () => void): void;
   /** Notifies the runs of all processes. */
   publish(reread: boolean): void;
 }
@@ -71,23 +77,39 @@ export function note(world: World, who: string, what: string): void {
 
 /**
  * Asks MySQL. The statement sees one moment, and its answer comes later. If the process has died in between, the statement has
- * either not run, or run completely.
+ * either not run, or run completely, and the promise never ends.
+ * @param options.canFail whether the connection may break. Default: yes.
  */
 export function ask<T>(
   world: World,
   owner: Owner | null,
   statement: () => T,
-  { done, fail }: { done: (answer: T) => void; fail: (() => void) | null },
-): void {
-  const { timeline, faults } = world;
-  timeline.after(latency(world), null, () => {
-    if (owner !== null && !owner.alive && world.random() < 0.5) return;
-    if (fail !== null && happens(world, faults.read)) {
-      // In half of the cases the statement has run, and only its answer is lost.
-      if (world.random() < 0.5) statement();
-      return timeline.after(latency(world), owner, fail);
-    }
-    const answer = statement();
-    timeline.after(latency(world), owner, () => done(answer));
+  { canFail = true } = {},
+): Promise<T> {
+  const { timeline, faults, random } = world;
+  return new Promise((resolve, reject) => {
+    timeline.after(latency(world), null, () => {
+      if (owner !== null && !owner.alive && random() < 0.5) return;
+      if (canFail && happens(world, faults.read)) {
+        // In half of the cases the statement has run, and only its answer is lost.
+        if (random() < 0.5) statement();
+        timeline.after(latency(world), owner, () => reject(new Error('MySQL does not answer')));
+        return;
+      }
+      const answer = statement();
+      timeline.after(latency(world), owner, () => resolve(answer));
+    });
   });
+}
+
+/** Adds the webhook's job. @returns whether Redis has confirmed it. */
+export function addJob(world: World, delay: number): boolean {
+  if (!happens(world, world.faults.redis)) {
+    world.queue.add(delay);
+    return true;
+  }
+  world.needsReconciler = true;
+  if (world.random() < 0.5) world.queue.add(delay);
+  note(world, 'redis', 'does not answer');
+  return false;
 }

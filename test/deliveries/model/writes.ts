@@ -1,4 +1,6 @@
-import type { AttemptResult, RunRecord } from '../../../src/deliveries/run/types.ts';
+import type { Lease, LeaseRequest } from '../../../src/deliveries/lease.ts';
+import type { LeasedRecord } from '../../../src/deliveries/record-results.ts';
+import type { AttemptResult } from '../../../src/deliveries/run/types.ts';
 import { isLeaseFree } from './reads.ts';
 import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 
@@ -6,16 +8,11 @@ import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 
 const LEASE = 12_000;
 
-export interface Lease {
-  token: string;
-  writes: number;
-}
-
 /** takeLeases of lease.ts. @returns null when another run has it, or has had it since the webhook was read. */
 export function takeLease(
   tables: Tables,
   now: number,
-  { lastToken, lastWrites, token }: { lastToken: string; lastWrites: number; token: string },
+  { webhookId, lastToken, lastWrites, token }: LeaseRequest & { token: string },
 ): Lease | null {
   const { cursor } = tables;
   if (cursor.leaseToken !== lastToken || cursor.leaseWrites !== lastWrites) return null;
@@ -24,22 +21,24 @@ export function takeLease(
   cursor.leaseUntil = now + LEASE;
   cursor.leaseWrites = 0;
   cursor.crashCount += 1;
-  return { token, writes: 0 };
+  return { webhookId, token, writes: 0 };
 }
 
-/** renewLeases of lease.ts. */
-export function renewLease({ cursor }: Tables, now: number, token: string): void {
-  if (cursor.leaseToken === token && cursor.leaseUntil !== null) cursor.leaseUntil = now + LEASE;
+/** RENEW of lease.ts. @returns whether the lease is still held. */
+export function renewLease({ cursor }: Tables, now: number, { token }: Lease): boolean {
+  if (cursor.leaseToken !== token || cursor.leaseUntil === null) return false;
+  cursor.leaseUntil = now + LEASE;
+  return true;
 }
 
 /** What recordResults did. `written before`: only the answer had been lost. `lost`: the lease is, and nothing was written. */
 export type Recorded = 'lost' | 'written before' | 'written';
 
-/** recordResults of record-results.ts. @param runNow the moment by the run's clock. */
+/** recordResults of record-results.ts. */
 export function recordResults(
   tables: Tables,
   now: number,
-  { lease, record, runNow }: { lease: Lease; record: RunRecord; runNow: number },
+  { lease, record, now: runNow }: LeasedRecord,
 ): Recorded {
   const { cursor } = tables;
   if (cursor.leaseToken !== lease.token) return 'lost';
@@ -82,10 +81,11 @@ export function disableWebhook(tables: Tables, revision: number): void {
 }
 
 /** QUARANTINE of runner.ts. */
-export function quarantine({ webhook }: Tables): void {
-  if (webhook.status !== 'active') return;
+export function quarantine({ webhook }: Tables): boolean {
+  if (webhook.status !== 'active') return false;
   webhook.status = 'paused';
   webhook.revision += 1;
+  return true;
 }
 
 /** makePendingAgain of pending-again.ts. @returns the deliveries that had ended and are pending again. */

@@ -1,6 +1,7 @@
 import type { RunCommand, RunEvent } from '../../../src/deliveries/run/types.ts';
 
-export function describe(it: RunEvent | RunCommand): string {
+/** An event or a command in a few words, for people to read. */
+export function describeStep(it: RunEvent | RunCommand): string {
   switch (it.type) {
     case 'send':
       return `send ${it.delivery.transactionId}`;

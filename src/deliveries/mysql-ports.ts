@@ -1,0 +1,47 @@
+import pRetry from 'p-retry';
+import type { DataSource } from 'typeorm';
+import { createBatcher } from '../platform/batcher.ts';
+import type { SecretBox } from '../platform/database/secret-box.ts';
+import { isConnectionError } from '../platform/database/transaction.ts';
+import { expandReplay } from './expand-replay.ts';
+import { type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
+import { openMovementLog } from './movement-log.ts';
+import type { EnginePorts } from './ports.ts';
+import { recordResults } from './record-results.ts';
+import { readRetries } from './retries.ts';
+import { openSettings } from './settings.ts';
+import { readStates } from './webhook-state.ts';
+import { disableWebhook, quarantineWebhook } from './webhook-status.ts';
+
+type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'results'>;
+
+/** The ports of the delivery engine that lead to MySQL. */
+export function createMysqlPorts(database: DataSource, secrets: SecretBox): MysqlPorts {
+  // One webhook that cannot be read must not fail the others.
+  const retryAlone = (error: unknown) => !isConnectionError(error);
+  return {
+    movementLog: openMovementLog(database),
+    retries: {
+      read: (webhookId, options) => readRetries(database, webhookId, options),
+      expandReplay: (webhookId) => expandReplay(database, webhookId),
+    },
+    webhooks: {
+      readState: createBatcher((ids: readonly string[]) => readStates(database, ids), { retryAlone }),
+      openSettings: (settings) => openSettings(settings, secrets),
+      takeLease: createBatcher((requests: readonly LeaseRequest[]) => takeLeases(database, requests), {
+        retryAlone,
+      }),
+      renewLeases: (leases) => renewLeases(database, leases),
+      disable: (webhook, reason) => disableWebhook(database, webhook, reason),
+      quarantine: (webhook) => quarantineWebhook(database, webhook),
+    },
+    results: {
+      record: (records) =>
+        pRetry(() => recordResults(database, records), {
+          retries: 5,
+          minTimeout: 250,
+          shouldRetry: ({ error }) => isConnectionError(error),
+        }),
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { Lease, LeaseRequest } from './lease.ts';
+import type { LogRead, LogRequest } from './movement-log.ts';
+import type { Answer, PostRequest } from './posting/post.ts';
+import type { LeasedRecord } from './record-results.ts';
+import type { RetriesRead } from './retries.ts';
+import type { SealedSettings, Settings } from './settings.ts';
+import type { WebhookState } from './webhook-state.ts';
+
+/**
+ * What the delivery engine needs from the world: runner.ts, active-run.ts, result-writer.ts and wake.ts reach MySQL, Redis, endpoints
+ * and the clock only through these interfaces. mysql-ports.ts implements them. The model test implements them in memory, with a virtual
+ * clock, and so drives the engine itself.
+ */
+
+/** The movement log, or the log of operational events. */
+export interface LogPort {
+  read(request: LogRequest): Promise<LogRead>;
+}
+
+/** Deliveries that are due again. */
+export interface RetriesPort {
+  /** Reads those of a webhook that are due, see `readRetries`. */
+  read(
+    webhookId: string,
+    options: { ordered: boolean; limit: number; ofEvents: boolean },
+  ): Promise<RetriesRead>;
+  /** Makes the next deliveries of the webhook's oldest replay due, see `expandReplay`. */
+  expandReplay(webhookId: string): Promise<{ added: number; replaying: boolean }>;
+}
+
+/** Webhooks, as the runner finds them. A call may share a statement with those for other webhooks. */
+export interface WebhooksPort {
+  /** Reads one. @returns null when it does not exist. */
+  readState(webhookId: string): Promise<WebhookState | null>;
+  /** Opens its settings: decrypts its secrets, and says how its POSTs are built. */
+  openSettings(settings: SealedSettings): Settings;
+  /** Takes its lease. @returns null when another run has it, or has had it or recorded since the state was read. */
+  takeLease(request: LeaseRequest): Promise<Lease | null>;
+  /** Renews leases. @returns those that are still held. */
+  renewLeases(leases: readonly Lease[]): Promise<Lease[]>;
+  /** Disables it, unless it was changed since `revision`. */
+  disable(webhook: { id: string; customerId: string; revision: number }, reason: string): Promise<void>;
+  /** Pauses it because its runs keep ending the process. @returns false when it was not active any more. */
+  quarantine(webhook: { id: string; customerId: string }): Promise<boolean>;
+}
+
+/** Where results are recorded. */
+export interface ResultsPort {
+  /**
+   * Records the results of several runs in one transaction, see `recordResults`. While MySQL is unreachable it tries again for some
+   * seconds.
+   * @returns the revision of each webhook.
+   * @throws {LeaseLostError} when one of the leases was lost. Nothing was written then.
+   */
+  record(records: readonly LeasedRecord[]): Promise<number[]>;
+}
+
+/** The queue of webhooks. */
+export interface JobsPort {
+  /** Adds the webhook's job, to run after `delay` milliseconds. */
+  add(webhookId: string, delay: number): Promise<void>;
+}
+
+/** Endpoints. */
+export interface PostPort {
+  /** Sends a POST. Never rejects. */
+  post(request: PostRequest): Promise<Answer>;
+}
+
+/** Ends what a timer would call. */
+export type CancelTimer = () => void;
+
+/** Time. */
+export interface ClockPort {
+  /** Milliseconds since 1970 that never go back within a process, even if the system clock is set back. */
+  now(): number;
+  /** Milliseconds since 1970 by the system clock. */
+  wallTime(): number;
+  /** Calls back after some milliseconds. */
+  after(milliseconds: number, callback: () => void): CancelTimer;
+  /** Calls back in the next pass of the event loop. */
+  nextPass(callback: () => void): void;
+}
+
+export const systemClock: ClockPort = {
+  now: () => performance.timeOrigin + performance.now(),
+  wallTime: Date.now,
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  nextPass: (callback) => void setImmediate(callback),
+};
+
+/** Everything that the runner of a process needs from outside. */
+export interface EnginePorts {
+  movementLog: LogPort;
+  retries: RetriesPort;
+  webhooks: WebhooksPort;
+  results: ResultsPort;
+  jobs: JobsPort;
+  poster: PostPort;
+  clock: ClockPort;
+  /** In [0, 1), for jitter. */
+  random: () => number;
+}
+
+/** What waking a webhook needs. */
+export interface WakePort {
+  /** Tells all delivery processes. `reread`: the webhooks themselves have changed. */
+  publish(webhookIds: readonly string[], reread: boolean): Promise<unknown>;
+  /** Reads who would send for the webhooks. */
+  readLeases(webhookIds: readonly string[]): Promise<WokenWebhook[]>;
+  /** Adds their jobs, to run after `delay` milliseconds. */
+  addJobs(webhookIds: readonly string[], delay: number): Promise<void>;
+}
+
+export interface WokenWebhook {
+  id: string;
+  isActive: boolean;
+  /** A run has its lease. */
+  isLeased: boolean;
+  /** Milliseconds until its circuit is half-open; 0: it is not open. */
+  openFor: number;
+}
