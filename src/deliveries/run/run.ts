@@ -1,13 +1,28 @@
 import { type AnsweredAttempt, endAttempt, failedWithoutMovement } from './attempt.ts';
 import { inFlightLimit } from './endpoint-health.ts';
 import { createPace } from './pace.ts';
+import { createRecording } from './recording.ts';
 import { createSources } from './sources.ts';
 import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } from './types.ts';
 
-/** The state machine of a delivery run: it decides what to send next, what to record and when to end. It has no I/O. */
-
-/** This many results are recorded immediately. Fewer are recorded after a short wait, or when the run cannot go on before. */
-const RESULTS_PER_RECORD = 200;
+/**
+ * The state machine of a delivery run: it decides what to send next, what to record and when to end. It has no I/O.
+ *
+ *     sending ⇄ idle        Everything is sent and recorded, or something has come.
+ *     sending, idle → ending    One of the reasons of RunEnd. Nothing more is sent.
+ *     ending → releasing    The last POST has been answered. The last record, which gives the lease back, is under way.
+ *     releasing → over      That record is committed.
+ *     ending → over         The lease is lost: nothing can be recorded.
+ */
+type Phase =
+  /** Reads, sends and records. */
+  | { name: 'sending'; sliceEnd: number }
+  /** Waits for new movements. */
+  | { name: 'idle'; since: number }
+  /** Waits for the POSTs in flight, and for a record that is under way. */
+  | { name: 'ending'; reason: RunEnd }
+  | { name: 'releasing'; reason: RunEnd }
+  | { name: 'over' };
 
 /** If the rate limit requires a longer wait, the run ends and leaves a delayed job, which takes up no slot of the worker. */
 const LONGEST_RATE_WAIT = 500;
@@ -35,30 +50,19 @@ export function createRun(start: RunStart, now: number): Run {
   const { ordered, maxInFlight, retryDelays, revision } = start;
   const sources = createSources(start, now);
   const pace = createPace(start.rateLimit, now + start.rateWait);
+  const recording = createRecording();
   const longestRunEnd = now + start.longestRun;
-  const state = {
-    health: start.health,
-    recordedHealth: start.health,
-    lastError: start.lastError,
-    /** Why the webhook is to be disabled; null: it is not. */
-    disable: null as string | null,
-    inFlight: 0,
-    results: [] as AttemptResult[],
-    /** The results that are being recorded; null: none are. */
-    recording: null as AttemptResult[] | null,
-    flushDue: false,
-    flushRequested: false,
-    sliceEnd: now + start.sliceLength,
-    /** Since when the run has been idle; null: it is not. */
-    idleSince: null as number | null,
-    timerAt: null as number | null,
-    end: null as RunEnd | null,
-    released: false,
-    isOver: false,
-  };
+  let phase: Phase = { name: 'sending', sliceEnd: now + start.sliceLength };
+  let inFlight = 0;
+  let timerAt: number | null = null;
+  let { health, lastError } = start;
+  let recordedHealth = health;
+  /** Why the webhook is to be disabled; null: it is not. */
+  let disable: string | null = null;
 
-  const stop = (reason: RunEnd) => {
-    state.end ??= reason;
+  /** The first reason counts. */
+  const end = (reason: RunEnd) => {
+    if (phase.name === 'sending' || phase.name === 'idle') phase = { name: 'ending', reason };
   };
 
   function applyEvent(event: RunEvent, context: RunContext): void {
@@ -67,12 +71,12 @@ export function createRun(start: RunStart, now: number): Run {
       case 'started':
         return;
       case 'woken':
-        if (event.reread) stop('changed');
+        if (event.reread) end('changed');
         sources.expectMore();
         return;
       case 'log read':
         // The filters have changed since this run began. What only the new ones match may be missing, and would never be sent.
-        if (event.filtersVersion > start.filtersVersion) stop('changed');
+        if (event.filtersVersion > start.filtersVersion) end('changed');
         else sources.addMovements(event);
         return;
       case 'retries read':
@@ -82,74 +86,71 @@ export function createRun(start: RunStart, now: number): Run {
         sources.replayExpanded(event, now);
         return;
       case 'answered':
-        state.inFlight -= 1;
+        inFlight -= 1;
         // Cut short by our own shutdown: it says nothing about the endpoint, and does not count as an attempt.
         if (!event.answer.aborted) applyAnswer(event, context);
         return;
       case 'flush due':
-        state.flushDue = state.results.length > 0;
-        state.flushRequested = false;
+        recording.flush();
         return;
       case 'recorded':
-        sources.recorded(state.recording ?? [], now);
-        state.recording = null;
-        if (event.revision !== revision) stop('changed');
+        sources.recorded(recording.committed(), now);
+        if (event.revision !== revision) end('changed');
         return;
       case 'timer':
-        state.timerAt = null;
+        timerAt = null;
         return;
       case 'lease lost':
-        state.end = 'lost';
-        state.recording = null;
+        phase = { name: 'ending', reason: 'lost' };
         return;
       case 'failed':
-        stop('failed');
+        end('failed');
         return;
       case 'stop':
-        stop('stopped');
+        end('stopped');
     }
   }
 
   function applyAnswer(attempt: AnsweredAttempt, { now, random }: RunContext): void {
     // Named one by one: spreading the context took a thirtieth of the processor time of a delivery.
-    const ended = endAttempt(attempt, state.health, { now, random, maxInFlight, retryDelays });
-    state.health = ended.health;
-    state.lastError = ended.lastError;
-    state.disable ??= ended.disable;
-    if (state.disable !== null) stop('changed');
-    if (ordered && ended.result.retryIn !== null) stop('blocked');
+    const ended = endAttempt(attempt, health, { now, random, maxInFlight, retryDelays });
+    health = ended.health;
+    lastError = ended.lastError;
+    disable ??= ended.disable;
+    if (disable !== null) end('changed');
+    if (ordered && ended.result.retryIn !== null) end('blocked');
     addResult(attempt.delivery, ended.result);
   }
 
   function addResult(delivery: Delivery, result: AttemptResult): void {
-    state.results.push(result);
+    recording.add(result);
     sources.ended(delivery);
   }
 
   /** Why this run may send nothing more; null: it may. */
-  function reasonToStop(now: number): RunEnd | null {
-    const { openUntil } = state.health;
-    if (openUntil !== null && openUntil > now) return 'circuit open';
+  function reasonToEnd(now: number): RunEnd | null {
+    if (health.openUntil !== null && health.openUntil > now) return 'circuit open';
     if (sources.hasReady()) {
       if (pace.wait(now) > LONGEST_RATE_WAIT) return 'rate limited';
-      if (now >= state.sliceEnd) return 'slice over';
+      if (phase.name === 'sending' && now >= phase.sliceEnd) return 'slice over';
     }
     const retryAt = sources.nextRetryAt();
     return ordered && retryAt !== null && retryAt > now ? 'blocked' : null;
   }
 
   function send(now: number, commands: RunCommand[]): void {
-    const limit = inFlightLimit(state.health, maxInFlight);
-    while (state.end === null && state.inFlight < limit) {
-      state.end = reasonToStop(now);
-      if (state.end !== null || pace.wait(now) > 0) return;
+    const limit = inFlightLimit(health, maxInFlight);
+    while (inFlight < limit) {
+      const reason = reasonToEnd(now);
+      if (reason !== null) end(reason);
+      if (reason !== null || pace.wait(now) > 0) return;
       const delivery = sources.next();
       if (delivery === undefined) return;
       if (delivery.movement === null) {
         addResult(delivery, failedWithoutMovement(delivery, now));
         continue;
       }
-      state.inFlight += 1;
+      inFlight += 1;
       pace.spend(now);
       commands.push({ type: 'send', delivery });
     }
@@ -157,62 +158,47 @@ export function createRun(start: RunStart, now: number): Run {
 
   /** Waits for new movements when everything is sent and recorded. The run ends when none has come for too long. */
   function updateIdle(now: number, commands: RunCommand[]): void {
-    const { end, inFlight, results, recording } = state;
-    const isIdle =
-      inFlight === 0 &&
-      results.length === 0 &&
-      recording === null &&
-      !sources.hasReady() &&
-      !sources.isReading();
-    if (end !== null) return;
-    if (isIdle) {
-      if (state.idleSince === null) commands.push({ type: 'idle', isIdle });
-      state.idleSince ??= now;
-      if (now >= Math.min(state.idleSince + start.linger, longestRunEnd)) stop('idle');
-    } else if (state.idleSince !== null) {
+    const isIdle = inFlight === 0 && recording.isDone() && !sources.hasReady() && !sources.isReading();
+    if (isIdle && phase.name === 'sending') {
+      phase = { name: 'idle', since: now };
       commands.push({ type: 'idle', isIdle });
-      state.idleSince = null;
-      state.sliceEnd = now + start.sliceLength;
+    } else if (!isIdle && phase.name === 'idle') {
+      phase = { name: 'sending', sliceEnd: now + start.sliceLength };
+      commands.push({ type: 'idle', isIdle });
     }
+    if (phase.name === 'idle' && now >= idleEnd(phase.since)) end('idle');
   }
 
+  const idleEnd = (since: number) => Math.min(since + start.linger, longestRunEnd);
+
   function record(now: number, commands: RunCommand[]): void {
-    const { end, inFlight, results, recording } = state;
-    if (recording !== null || end === 'lost') return;
-    const isEnding = end !== null && inFlight === 0;
-    if (state.released || (results.length === 0 && !isEnding)) return;
+    if (phase.name === 'releasing' || (phase.name === 'ending' && phase.reason === 'lost')) return;
+    const release = phase.name === 'ending' && inFlight === 0;
     // An ordered webhook reads its next retry only after the result before it is recorded, so that result must not wait.
-    const isWaitedFor = ordered && inFlight === 0;
-    if (!isEnding && !isWaitedFor && !state.flushDue && results.length < RESULTS_PER_RECORD) {
-      if (!state.flushRequested) commands.push({ type: 'flush soon' });
-      state.flushRequested = true;
-      return;
-    }
-    state.recording = results;
-    state.results = [];
-    state.flushDue = false;
-    state.released = isEnding;
+    const results = recording.begin({ isLast: release, isAwaited: ordered && inFlight === 0 });
+    if (results === null) return;
+    if (results === 'later') return void commands.push({ type: 'flush soon' });
+    if (phase.name === 'ending' && release) phase = { name: 'releasing', reason: phase.reason };
     commands.push({
       type: 'record',
       record: {
         results,
         cursor: sources.cursor(),
-        health: state.health === state.recordedHealth ? null : state.health,
+        health: health === recordedHealth ? null : health,
         rateWait: start.rateLimit === null ? null : pace.wait(now),
-        lastError: state.lastError,
-        disable: state.disable,
+        lastError,
+        disable,
         revision,
-        release: isEnding,
+        release,
       },
     });
-    state.recordedHealth = state.health;
+    recordedHealth = health;
   }
 
   /** When the run has to check its state again even if nothing happens until then; null: no timer is needed. */
   function nextTimer(now: number): number | null {
-    if (state.end !== null) return null;
     const moments = [
-      state.idleSince === null ? null : Math.min(state.idleSince + start.linger, longestRunEnd),
+      phase.name === 'idle' ? idleEnd(phase.since) : null,
       sources.nextRetryAt(),
       sources.hasReady() && pace.wait(now) > 0 ? now + pace.wait(now) : null,
     ].filter((at) => at !== null && at > now) as number[];
@@ -221,26 +207,34 @@ export function createRun(start: RunStart, now: number): Run {
 
   function setTimer(now: number, commands: RunCommand[]): void {
     const at = nextTimer(now);
-    if (at === null || at === state.timerAt) return;
-    state.timerAt = at;
+    if (at === null || at === timerAt) return;
+    timerAt = at;
     commands.push({ type: 'set timer', at });
+  }
+
+  const mayGoOn = () => phase.name === 'sending' || phase.name === 'idle';
+
+  /** The reason for which the run is over now; null: it is not. */
+  function reasonOfEnd(): RunEnd | null {
+    if (phase.name === 'releasing') return recording.isUnderWay() ? null : phase.reason;
+    return phase.name === 'ending' && phase.reason === 'lost' && inFlight === 0 ? phase.reason : null;
   }
 
   return {
     handle(event, context) {
-      if (state.isOver) return [];
+      if (phase.name === 'over') return [];
       const { now } = context;
       const commands: RunCommand[] = [];
       applyEvent(event, context);
-      send(now, commands);
-      if (state.end === null) commands.push(...sources.read(now));
+      if (mayGoOn()) send(now, commands);
+      if (mayGoOn()) commands.push(...sources.read(now));
       updateIdle(now, commands);
       record(now, commands);
-      setTimer(now, commands);
-      const { end, inFlight, recording } = state;
-      if (end !== null && inFlight === 0 && recording === null && (state.released || end === 'lost')) {
-        state.isOver = true;
-        commands.push({ type: 'end', reason: end });
+      if (mayGoOn()) setTimer(now, commands);
+      const reason = reasonOfEnd();
+      if (reason !== null) {
+        phase = { name: 'over' };
+        commands.push({ type: 'end', reason });
       }
       return commands;
     },

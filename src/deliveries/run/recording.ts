@@ -1,0 +1,58 @@
+import type { AttemptResult } from './types.ts';
+
+/** Collects the results of a run until they are recorded, and decides when that is. One record is under way at a time. */
+
+/** This many results are recorded immediately. Fewer are recorded after a short wait, or when the run cannot go on before. */
+const RESULTS_PER_RECORD = 200;
+
+export interface Recording {
+  add(result: AttemptResult): void;
+  /** The results have waited for long enough. */
+  flush(): void;
+  /**
+   * Begins a record if one is due.
+   * @param options.isLast nothing follows, so it is recorded now, even without results.
+   * @param options.isAwaited the run cannot go on before its results are recorded.
+   * @returns its results; `later`: ask for `flush` soon; null: nothing is to be done.
+   */
+  begin(options: { isLast: boolean; isAwaited: boolean }): readonly AttemptResult[] | 'later' | null;
+  /** The record under way is committed. @returns its results. */
+  committed(): readonly AttemptResult[];
+  isUnderWay(): boolean;
+  /** Whether everything is recorded. */
+  isDone(): boolean;
+}
+
+export function createRecording(): Recording {
+  let waiting: AttemptResult[] = [];
+  let underWay: AttemptResult[] | null = null;
+  let isFlushDue = false;
+  let isFlushRequested = false;
+
+  return {
+    add: (result) => void waiting.push(result),
+    flush() {
+      isFlushDue = waiting.length > 0;
+      isFlushRequested = false;
+    },
+    begin({ isLast, isAwaited }) {
+      if (underWay !== null || (waiting.length === 0 && !isLast)) return null;
+      if (!isLast && !isAwaited && !isFlushDue && waiting.length < RESULTS_PER_RECORD) {
+        if (isFlushRequested) return null;
+        isFlushRequested = true;
+        return 'later';
+      }
+      underWay = waiting;
+      waiting = [];
+      isFlushDue = false;
+      return underWay;
+    },
+    committed() {
+      const results = underWay ?? [];
+      underWay = null;
+      return results;
+    },
+    isUnderWay: () => underWay !== null,
+    isDone: () => waiting.length === 0 && underWay === null,
+  };
+}
