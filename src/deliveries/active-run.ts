@@ -1,7 +1,7 @@
 import { formatDeliveryId } from './delivery-id.ts';
 import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
-import type { LogRead } from './movement-log.ts';
+import type { LogRead } from './log-ranges.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
 import type { AttemptTraces } from './posting/attempt-traces.ts';
 import { NOT_SENT } from './posting/post.ts';

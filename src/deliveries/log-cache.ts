@@ -1,5 +1,5 @@
 import type { Filter } from './filters.ts';
-import type { LogRead } from './movement-log.ts';
+import type { LogRead } from './log-ranges.ts';
 
 /** Caches what was read of the movement log for webhooks with the same filter, which mostly read at about the same place. */
 

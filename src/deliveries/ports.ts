@@ -1,5 +1,5 @@
 import type { Lease, LeaseRequest } from './lease.ts';
-import type { LogRead, LogRequest } from './movement-log.ts';
+import type { LogRead, LogRequest } from './log-ranges.ts';
 import type { Answer, PostRequest } from './posting/post.ts';
 import type { LeasedRecord } from './record-results.ts';
 import type { RetriesRead } from './retries.ts';

@@ -1,4 +1,5 @@
 import type { Sql } from '../platform/database/transaction.ts';
+import { MOVEMENT_COLUMNS } from './movement-columns.ts';
 import type { Delivery, LoggedEvent, LoggedMovement } from './run/types.ts';
 
 /** Reads the retries of a webhook that are due, with the movements or the operational events that they are of. */
@@ -13,9 +14,7 @@ const DUE = (order: 'due_at' | 'transaction_id') => `
   WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY ${order} LIMIT ?`;
 
 const WITH_MOVEMENTS = (due: string) => `
-  SELECT STRAIGHT_JOIN r.transaction_id AS id, r.attempts, r.failures, r.due_in, t.id AS transaction_id, t.dc, t.code, t.amount,
-    t.balance, a.currency, t.description, t.account_id, a.title AS account, b.name AS bank, t.opponent_id, t.opponent_iban,
-    t.date_issue, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.date_readed) AS stored_at
+  SELECT STRAIGHT_JOIN r.transaction_id AS id, r.attempts, r.failures, r.due_in, ${MOVEMENT_COLUMNS}
   FROM (${due}) r
   LEFT JOIN transactions t ON t.id = r.transaction_id
   LEFT JOIN accounts a ON a.id = t.account_id

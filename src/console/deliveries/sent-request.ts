@@ -1,5 +1,6 @@
 import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
 import { isEventId } from '../../deliveries/events/operational-event.ts';
+import { MOVEMENT_COLUMNS } from '../../deliveries/movement-columns.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../deliveries/posting/notification.ts';
 import { openSettings } from '../../deliveries/settings.ts';
 import { readStates } from '../../deliveries/webhook-state.ts';
@@ -12,8 +13,7 @@ const MASK = '•••';
 
 /** Indexes: the primary keys. */
 const MOVEMENT = `
-  SELECT t.id AS transaction_id, t.dc, t.code, t.amount, t.balance, a.currency, t.description, t.account_id, a.title AS account,
-    b.name AS bank, t.opponent_id, t.opponent_iban, t.date_issue
+  SELECT ${MOVEMENT_COLUMNS}
   FROM transactions t JOIN accounts a ON a.id = t.account_id JOIN banks b ON b.id = a.bank_id WHERE t.id = ?`;
 
 /** Index: the primary key. */

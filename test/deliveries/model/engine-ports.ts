@@ -28,11 +28,10 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
     clock: createClock(world, process),
     movementLog: {
       // From MySQL, or from what the process has cached of an earlier read.
-      read: ({ filters, after, highestRecordedId }) =>
+      read: (request) =>
         ask(world, process, () => {
           const index = keptReads.length > 0 && random() < 0.2 ? Math.floor(random() * keptReads.length) : -1;
-          const query = { filters, after, highestRecordedId, page: tuning.page };
-          const read = readLog(tables, query, keptReads[index] ?? null);
+          const read = readLog(tables, request, tuning.page, keptReads[index] ?? null);
           keptReads.push({ ...tables.lock });
           if (keptReads.length > 4) keptReads.shift();
           return read;

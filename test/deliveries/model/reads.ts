@@ -1,5 +1,10 @@
 import { matchesFilter } from '../../../src/deliveries/filters.ts';
-import type { LogRead } from '../../../src/deliveries/movement-log.ts';
+import {
+  type LogRead,
+  type LogRequest,
+  nextRange,
+  nothingMatches,
+} from '../../../src/deliveries/log-ranges.ts';
 import type { RetriesRead } from '../../../src/deliveries/retries.ts';
 import type { LoggedMovement } from '../../../src/deliveries/run/types.ts';
 import type { SealedSettings } from '../../../src/deliveries/settings.ts';
@@ -89,29 +94,19 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
   last_error: null,
 });
 
-export interface LogQuery {
-  filters: readonly LogFilter[];
-  after: number;
-  highestRecordedId: number;
-  /** Movements read at a time; 300 in the product. */
-  page: number;
-}
-
-/** What movement-log.ts reads. @param cached the moment of an earlier read that the process has cached, if it is used. */
+/**
+ * What movement-log.ts reads.
+ * @param page movements read at a time; 300 in the product.
+ * @param cached the moment of an earlier read that the process has cached, if it is used.
+ */
 export function readLog(
   tables: Tables,
-  { filters, after, highestRecordedId, page }: LogQuery,
+  request: LogRequest,
+  page: number,
   cached: { newest: number; filtersVersion: number } | null,
 ): LogRead {
-  const range = filters.findLast(({ from }) => from <= after) ?? filters[0];
-  if (range === undefined) throw new Error('the webhook has no filter');
-  const hasResults = after < highestRecordedId;
-  const ends = [range.through, hasResults ? highestRecordedId : null].filter((end) => end !== null);
-  const through = ends.length === 0 ? null : Math.min(...ends);
-  const { filter } = range;
-  if (filter === null) {
-    return { movements: [], through: through ?? after, complete: through === null, filtersVersion: 0 };
-  }
+  const { filter, after, through, withoutResultsOf } = nextRange(request);
+  if (filter === null) return nothingMatches(after, through);
   const isCached = cached !== null && through === null && cached.newest > after;
   const { newest, filtersVersion } = isCached ? cached : tables.lock;
   const last = through ?? newest;
@@ -122,7 +117,7 @@ export function readLog(
     if (movement === undefined || movement.id > last) break;
     const { id, accountId, dc, isGone } = movement;
     if (isGone || !matchesFilter(filter, { account_id: accountId, dc })) continue;
-    if (!hasResults || !tables.deliveries.has(id)) found.push(movement);
+    if (withoutResultsOf === null || !tables.deliveries.has(id)) found.push(movement);
   }
   const isFull = found.length === page;
   return {

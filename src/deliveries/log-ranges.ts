@@ -1,0 +1,127 @@
+import type { Filter } from './filters.ts';
+import type { LoggedMovement } from './run/types.ts';
+import type { LogFilter } from './webhook-state.ts';
+
+/** Plans reads of the movement log: which range of ids a webhook reads next, which ranges share a SELECT, and who gets which rows. */
+
+/** What a webhook asks of the log: the movements after `after` that match its filters. */
+export interface LogRequest {
+  webhookId: string;
+  customerId: string;
+  filters: readonly LogFilter[];
+  after: number;
+  /** Up to this id, some movements already have results. Those are left out. */
+  highestRecordedId: number;
+}
+
+/** The result of one read of the log. */
+export interface LogRead {
+  movements: LoggedMovement[];
+  /** No other match is left at or before this id. */
+  through: number;
+  /** Nothing lay beyond `through` at the moment of the read. */
+  complete: boolean;
+  /** The customer's `filters_version` at the moment of the read. */
+  filtersVersion: number;
+}
+
+/** A range of the log that is read with one filter. */
+export interface LogRange {
+  customerId: string;
+  filter: Filter;
+  after: number;
+  /** Inclusive; null: up to the newest. */
+  through: number | null;
+  /** Leaves out the movements that this webhook has results for; null: leaves out none. */
+  withoutResultsOf: string | null;
+}
+
+/** The range that a webhook reads next. Its filter is null if nothing matches there. */
+export function nextRange(request: LogRequest): Omit<LogRange, 'filter'> & { filter: Filter | null } {
+  const { webhookId, customerId, filters, after, highestRecordedId } = request;
+  const filtered = filters.findLast(({ from }) => from <= after) ?? filters[0];
+  if (filtered === undefined) throw new Error(`webhook ${webhookId} has no filter`);
+  // After a crash, or a shutdown that cut POSTs short, only some of the movements up to highestRecordedId have results.
+  const hasResults = after < highestRecordedId;
+  const ends = [filtered.through, hasResults ? highestRecordedId : null].filter((end) => end !== null);
+  return {
+    customerId,
+    filter: filtered.filter,
+    after,
+    through: ends.length === 0 ? null : Math.min(...ends),
+    withoutResultsOf: hasResults ? webhookId : null,
+  };
+}
+
+/** What is read of a range in which nothing matches. */
+export const nothingMatches = (after: number, through: number | null): LogRead => ({
+  movements: [],
+  through: through ?? after,
+  complete: through === null,
+  filtersVersion: 0,
+});
+
+/** Equal for equal ranges. */
+export const keyOf = (range: LogRange): string => JSON.stringify(range);
+
+/** The column whose index a range is read from. */
+export const ownerOf = ({ filter }: LogRange): 'customer_id' | 'account_id' =>
+  filter.accountId === null ? 'customer_id' : 'account_id';
+
+export const ownerIdOf = ({ filter, customerId }: LogRange): string => filter.accountId ?? customerId;
+
+export const dcOf = ({ event }: Filter): string | null =>
+  event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
+
+const isPlain = ({ through, withoutResultsOf }: LogRange): boolean =>
+  through === null && withoutResultsOf === null;
+
+/**
+ * Ranges up to the newest movement share one SELECT for each index: parsing and planning one SELECT for each range would cost more than
+ * reading a few movements. The others are read alone.
+ */
+export function groupRanges(all: readonly LogRange[]): LogRange[][] {
+  const plain = all.filter(isPlain);
+  return [
+    plain.filter((range) => ownerOf(range) === 'customer_id'),
+    plain.filter((range) => ownerOf(range) === 'account_id'),
+    ...all.filter((range) => !isPlain(range)).map((range) => [range]),
+  ].filter((group) => group.length > 0);
+}
+
+/** Whether a range got nothing because a large backlog filled the SELECT that they share. */
+export const isCrowdedOut = (range: LogRange, { movements, complete, through }: LogRead): boolean =>
+  isPlain(range) && movements.length === 0 && !complete && through === range.after;
+
+/** A customer's newest movement and filters, at the moment of a read. */
+export interface Newest {
+  newest: string | null;
+  filters_version: string | number;
+}
+
+/**
+ * Takes what a range has got of its group's rows.
+ * @param rows what the group's SELECT returned, by owner and id.
+ * @param limit of the SELECT.
+ */
+export function toLogRead<Row extends LoggedMovement & { owner: string }>(
+  range: LogRange,
+  newest: Newest | undefined,
+  rows: readonly Row[],
+  limit: number,
+): LogRead {
+  const { after, through, filter } = range;
+  const owner = ownerIdOf(range);
+  const dc = dcOf(filter);
+  const movements = rows.filter(
+    (row) => row.owner === owner && Number(row.transaction_id) > after && (dc === null || row.dc === dc),
+  );
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  const filtersVersion = Number(newest?.filters_version ?? 0);
+  if (last === undefined || Number(owner) < Number(last.owner)) {
+    const end = through ?? Number(newest?.newest ?? 0);
+    return { movements, through: Math.max(after, end), complete: through === null, filtersVersion };
+  }
+  const end = last.owner === owner ? Number(last.transaction_id) : after;
+  return { movements, through: Math.max(after, end), complete: false, filtersVersion };
+}

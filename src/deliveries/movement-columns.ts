@@ -1,0 +1,29 @@
+import type { LoggedMovement } from './run/types.ts';
+
+/** Where each field of a notified movement comes from. */
+const COLUMNS = {
+  transaction_id: 't.id',
+  dc: 't.dc',
+  code: 't.code',
+  amount: 't.amount',
+  balance: 't.balance',
+  currency: 'a.currency',
+  description: 't.description',
+  account_id: 't.account_id',
+  account: 'a.title',
+  bank: 'b.name',
+  opponent_id: 't.opponent_id',
+  opponent_iban: 't.opponent_iban',
+  date_issue: 't.date_issue',
+  stored_at: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.date_readed)",
+} satisfies Record<keyof LoggedMovement, string>;
+
+/** The columns of a movement for `transactions t`, `accounts a` and `banks b`. */
+export const MOVEMENT_COLUMNS = Object.entries(COLUMNS)
+  .map(([name, column]) => `${column} AS ${name}`)
+  .join(', ');
+
+/** The same columns without a movement. The first SELECT of a UNION names the columns of all of them. */
+export const NO_MOVEMENT_COLUMNS = Object.keys(COLUMNS)
+  .map((name) => `NULL AS ${name}`)
+  .join(', ');
