@@ -7,7 +7,7 @@ import { renderMarkdown, renderTerminal } from './table.ts';
 
 const RESULTS = 'bench/results';
 const PICTURE = 'docs/performance.svg';
-const PAGE = 'docs/performance.md';
+const PAGE = 'docs/performance-details.md';
 /** What the page shows above its table. */
 const PICTURED = [
   '![Each wanted ratio as a bar, with a mark where it should be](performance.svg)',
@@ -20,7 +20,7 @@ const TABLE = { begin: '<!-- table: npm run bench -->', end: '<!-- end of the ta
 
 /**
  * Prints the table, or JSON.
- * @param keep also writes bench/results/<date>.json, the picture and the table of docs/performance.md, below the working
+ * @param keep also writes bench/results/<date>.json, the picture and the table of docs/performance-details.md, below the working
  * directory. They keep what earlier runs measured of other figures, or on another database server.
  */
 export async function writeReport(
