@@ -7,7 +7,7 @@ const ROOT = import.meta.dirname;
 
 /** What a file says that starts a server, a process or a browser, or connects to one. */
 const NEEDS_SERVERS =
-  /\binject\(|\bstartEmbedded\b|'(?:node:(?:child_process|http|https|net|tls|dgram)|playwright-core|undici|ssh2)'/;
+  /\binject\(|\bstartEmbedded\b|\brunServer\b|'(?:node:(?:child_process|http|https|net|tls|dgram)|playwright-core|undici|ssh2)'/;
 
 const known = new Map<string, boolean>();
 

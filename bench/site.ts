@@ -1,7 +1,13 @@
 import type { Wanted } from './figure.ts';
+import {
+  copyWebhook,
+  segmentsMade,
+  storeBacklog,
+  storeDelivered,
+  storeReadHistory,
+} from './filled-tables.ts';
 import { type Installation, startInstallation } from './installation.ts';
 import { addAccount, type Subscribed, subscribe } from './load.ts';
-import { copyWebhook, segmentsMade, storeBacklog, storeDelivered, storeReadHistory } from './surroundings.ts';
 
 /** Webhooks that match each movement of an account. The number is the same in all installations. */
 export const PER_ACCOUNT = 10;

@@ -1,11 +1,11 @@
 import { wakeWebhooks } from '../../src/deliveries/wake.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
+import { makePending, rewind, storeReadHistory } from '../filled-tables.ts';
 import type { Owner } from '../history.ts';
 import { type Installation, pause } from '../installation.ts';
 import { requireEqual, subscribe } from '../load.ts';
 import { deleteAll, type Subscriber, steadyLoad, subscribeAll } from '../steady-load.ts';
-import { makePending, rewind, storeReadHistory } from '../surroundings.ts';
 
 /** Single movements per second, to the healthy webhooks in turn. */
 const RATE = 100;

@@ -1,10 +1,10 @@
 import { Client } from 'undici';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
+import { segmentsMade, storeReadHistory } from '../filled-tables.ts';
 import { FIRST_DAY, type Owner } from '../history.ts';
 import type { Installation } from '../installation.ts';
 import { choosePages, type Page, type Pages } from '../listing-pages.ts';
 import { type Process, startProcess } from '../processes.ts';
-import { segmentsMade, storeReadHistory } from '../surroundings.ts';
 
 const ACCOUNTS = 10;
 /** Accounts of another customer, whose movements are stored between those of the first. */

@@ -1,9 +1,9 @@
 import { wakeWebhooks } from '../../src/deliveries/wake.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
+import { makePending, storeReadHistory } from '../filled-tables.ts';
 import { type Installation, pause } from '../installation.ts';
 import { requireEqual } from '../load.ts';
 import { deleteAll, type Subscriber, steadyLoad, subscribeAll } from '../steady-load.ts';
-import { makePending, storeReadHistory } from '../surroundings.ts';
 
 /** Numbers of healthy webhooks and of those beside them. */
 interface Neighbourhood {

@@ -1,11 +1,11 @@
 import type { Removed } from '../../src/upkeep/retention/retention.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
+import { segmentsMade, storeDelivered, storeReadHistory } from '../filled-tables.ts';
 import { FIRST_DAY } from '../history.ts';
 import type { Installation } from '../installation.ts';
 import { requireEqual, subscribe } from '../load.ts';
 import { type Process, startProcess } from '../processes.ts';
 import { deleteAll, type Subscriber, steadyLoad, subscribeAll } from '../steady-load.ts';
-import { segmentsMade, storeDelivered, storeReadHistory } from '../surroundings.ts';
 
 const DAY = 24 * 60 * 60 * 1_000;
 

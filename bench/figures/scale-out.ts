@@ -1,9 +1,9 @@
 import { wakeWebhooks } from '../../src/deliveries/wake.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
+import { makePending, storeReadHistory } from '../filled-tables.ts';
 import { type Installation, startInstallation } from '../installation.ts';
 import { addAccount, markDeliveries, requireEqual, subscribe, untilDelivered } from '../load.ts';
-import { makePending, storeReadHistory } from '../surroundings.ts';
 
 /** Numbers of delivery processes. A smoke run only checks that two work together. */
 const PROCESSES = { smoke: [2], normal: [1, 2, 4] };

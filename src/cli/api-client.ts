@@ -173,8 +173,8 @@ function toJson(document: object): Upload {
 
 function unreachable(base: string, error: unknown): UnreachableError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer';
-  const advice = 'Start the service (npm start), or say with --url where it is.';
-  return new UnreachableError(`Nothing answers at ${base} (${code}). ${advice}`);
+  const hint = 'Start the service (npm start), or say with --url where it is.';
+  return new UnreachableError(`Nothing answers at ${base} (${code}). ${hint}`);
 }
 
 const ProblemBody = v.object({

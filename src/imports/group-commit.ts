@@ -13,12 +13,12 @@ import type { ImportMetrics } from '../platform/metrics.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
 import { createMatcher, type Matches } from './matching.ts';
 import type { Movement } from './movement.ts';
-import { findReplay, type Replay, type Upload } from './stage.ts';
+import { type EarlierUpload, findEarlierUpload, type Upload } from './stage.ts';
 import { type Batch, countAll, type Stored, storeBatches } from './store.ts';
 import { createUniqueIds } from './unique-ids.ts';
 
 /** An import of more movements is staged, because other imports would wait for it too long. */
-export const MAX_INLINE = 100;
+export const MAX_GROUP_MOVEMENTS = 100;
 
 /** Most movements of a customer that may wait to be stored. Imports beyond that are staged. */
 const MAX_WAITING = 500;
@@ -33,9 +33,9 @@ const MAX_MOVEMENTS = 1_000;
  * @throws when MySQL is unreachable. If the response to COMMIT was lost, the import may have been stored. Sending it again does not
  * store its movements twice.
  */
-export type StoreInline = (
-  upload: InlineUpload,
-) => Promise<({ outcome: 'stored' } & InlineImport) | Replay | null>;
+export type StoreInGroup = (
+  upload: GroupUpload,
+) => Promise<({ outcome: 'stored' } & GroupImport) | EarlierUpload | null>;
 
 const ADD_IMPORTS = `
   INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
@@ -51,13 +51,13 @@ const CORRECT_IMPORT = 'UPDATE imports SET inserted = ?, duplicates = ?, deliver
  * Stores imports that arrive at the same time in one transaction, for all customers. A customer whose lock is held elsewhere, for
  * example by the importer with a large file, is left out: its imports wait in a group of their own.
  */
-export function createInlineImports(options: {
+export function createGroupCommit(options: {
   database: DataSource;
   /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
   metrics?: ImportMetrics;
-}): StoreInline {
+}): StoreInGroup {
   const { database, wake, log, metrics } = options;
   const matcher = createMatcher();
   const waiting = new Map<string, number>();
@@ -71,7 +71,7 @@ export function createInlineImports(options: {
     return step;
   };
 
-  function count(stored: Iterable<InlineImport>): void {
+  function count(stored: Iterable<GroupImport>): void {
     const rows = { stored: 0, duplicate: 0, rejected: 0 };
     let imports = 0;
     for (const { inserted, duplicates } of stored) {
@@ -85,9 +85,9 @@ export function createInlineImports(options: {
 
   /** @returns one result per upload, in order. null: the customer is locked elsewhere, or the upload has to be checked again. */
   async function store(
-    uploads: readonly InlineUpload[],
+    uploads: readonly GroupUpload[],
     { skipLocked }: { skipLocked: boolean },
-  ): Promise<(InlineImport | null)[]> {
+  ): Promise<(GroupImport | null)[]> {
     const idStep = await readStep();
     const { imports, webhookIds } = await tryTransaction(database, async (sql) => {
       const customerIds = [...new Set(uploads.map(({ customerId }) => customerId))];
@@ -106,10 +106,10 @@ export function createInlineImports(options: {
   async function storeLocked(
     sql: Sql,
     locks: ReadonlyMap<string, ImportLock>,
-    uploads: readonly InlineUpload[],
+    uploads: readonly GroupUpload[],
     idStep: number,
-  ): Promise<{ imports: Map<InlineUpload, InlineImport>; webhookIds: string[] }> {
-    const imports = new Map<InlineUpload, InlineImport>();
+  ): Promise<{ imports: Map<GroupUpload, GroupImport>; webhookIds: string[] }> {
+    const imports = new Map<GroupUpload, GroupImport>();
     if (uploads.length === 0) return { imports, webhookIds: [] };
     // Webhooks are matched first, as if all movements were new, so that the row of an import is written only once.
     const provisional = uploads.map((upload, index) => toBatch(upload, String(index)));
@@ -136,22 +136,22 @@ export function createInlineImports(options: {
   const limits = {
     maxItems: MAX_IMPORTS,
     maxWeight: MAX_MOVEMENTS,
-    weigh: ({ movements }: InlineUpload) => movements.length,
+    weigh: ({ movements }: GroupUpload) => movements.length,
     // Not after a lock timeout: retried alone, each import would wait as long again.
     retryAlone: (error: unknown) => !isConnectionError(error) && !isRetryableLockError(error),
   };
   const storeShared = createBatcher(
-    (uploads: readonly InlineUpload[]) => store(uploads, { skipLocked: true }),
+    (uploads: readonly GroupUpload[]) => store(uploads, { skipLocked: true }),
     limits,
   );
   /** For customers whose lock is held elsewhere. Each batcher exists while an upload waits for it. */
-  const customerBatchers = new Map<string, (upload: InlineUpload) => Promise<InlineImport | null>>();
+  const customerBatchers = new Map<string, (upload: GroupUpload) => Promise<GroupImport | null>>();
 
-  async function storeByCustomer(upload: InlineUpload): Promise<InlineImport | null> {
+  async function storeByCustomer(upload: GroupUpload): Promise<GroupImport | null> {
     const { customerId } = upload;
     const batcher =
       customerBatchers.get(customerId) ??
-      createBatcher((uploads: readonly InlineUpload[]) => store(uploads, { skipLocked: false }), limits);
+      createBatcher((uploads: readonly GroupUpload[]) => store(uploads, { skipLocked: false }), limits);
     customerBatchers.set(customerId, batcher);
     try {
       return await batcher(upload);
@@ -160,7 +160,7 @@ export function createInlineImports(options: {
     }
   }
 
-  async function storeWithinLimit(upload: InlineUpload): Promise<InlineImport | null> {
+  async function storeWithinLimit(upload: GroupUpload): Promise<GroupImport | null> {
     const { customerId } = upload;
     const weight = weightOf(upload);
     const before = waiting.get(customerId) ?? 0;
@@ -176,8 +176,8 @@ export function createInlineImports(options: {
     }
   }
 
-  return async function storeInline(upload) {
-    const replay = await findReplay(database, upload);
+  return async function storeInGroup(upload) {
+    const replay = await findEarlierUpload(database, upload);
     if (replay !== null) return replay;
     try {
       const stored = await storeWithinLimit(upload);
@@ -187,16 +187,16 @@ export function createInlineImports(options: {
     } catch (err) {
       if (isConnectionError(err)) throw err;
       // A lock timeout, or a value that MySQL refuses. Once staged, the import is retried, and is `failed` if the error persists.
-      log.info({ err }, 'import not stored inline');
+      log.info({ err }, 'import not stored by group commit');
       return null;
     }
   };
 }
 
 /** An import without movements counts as one, because its row has to be stored too. */
-const weightOf = ({ movements }: InlineUpload): number => Math.max(1, movements.length);
+const weightOf = ({ movements }: GroupUpload): number => Math.max(1, movements.length);
 
-function toBatch({ customerId, movements }: InlineUpload, importId: string): Batch {
+function toBatch({ customerId, movements }: GroupUpload, importId: string): Batch {
   const uniqueIdOf = createUniqueIds();
   return {
     customerId,
@@ -208,7 +208,7 @@ function toBatch({ customerId, movements }: InlineUpload, importId: string): Bat
 /** A small import that the api stores itself: what comes in, its row, and what it says once its movements are stored. */
 
 /** An upload whose body is complete, with its movements validated. */
-export interface InlineUpload extends Upload {
+export interface GroupUpload extends Upload {
   body: readonly Uint8Array[];
   movements: readonly Movement[];
   /** What the movements were checked against; see RemovedTime. */
@@ -216,7 +216,7 @@ export interface InlineUpload extends Upload {
 }
 
 /** A stored import, with the values of its row. */
-export interface InlineImport {
+export interface GroupImport {
   importId: string;
   received: number;
   inserted: number;
@@ -227,7 +227,7 @@ export interface InlineImport {
 
 /** The values of a row of `imports`: done already, with its counts as if all movements were new. */
 export function toRow(
-  { customerId, apiKeyId, format, idempotencyKey, traceparent, body, movements }: InlineUpload,
+  { customerId, apiKeyId, format, idempotencyKey, traceparent, body, movements }: GroupUpload,
   locks: ReadonlyMap<string, ImportLock>,
   deliveries = 0,
 ): unknown[] {
@@ -257,13 +257,13 @@ function hashOf(idempotencyKey: string | null, body: readonly Uint8Array[]): Buf
   return hash.digest();
 }
 
-/** An inline import after its movements were stored. */
+/** An import after its movements were stored. */
 export function viewStored(
-  { customerId, movements }: InlineUpload,
+  { customerId, movements }: GroupUpload,
   importId: string,
   stored: Stored,
   locks: ReadonlyMap<string, ImportLock>,
-): InlineImport {
+): GroupImport {
   const inserted = stored.inserted.get(importId) ?? 0;
   return {
     importId,

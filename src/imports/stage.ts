@@ -67,11 +67,13 @@ export interface StatementOptions {
 const NO_OPTIONS: StatementOptions = { accountId: null, profile: null, createAccounts: false };
 
 /** What an Idempotency-Key in use leads to. `replayed`: the key came with the same body before, in this import. */
-export type Replay = { outcome: 'replayed'; importId: string } | { outcome: 'in progress' | 'key reused' };
+export type EarlierUpload =
+  | { outcome: 'replayed'; importId: string }
+  | { outcome: 'in progress' | 'key reused' };
 export type Staged =
   | { outcome: 'staged'; importId: string }
   | { outcome: 'api key deleted' | 'dropped' }
-  | Replay;
+  | EarlierUpload;
 
 const ER_DUP_ENTRY = 1062;
 const ER_NO_REFERENCED_ROW_2 = 1452;
@@ -128,7 +130,7 @@ const CLOSE = `
  */
 export async function stageImport(database: DataSource, upload: Upload): Promise<Staged> {
   const { customerId, idempotencyKey } = upload;
-  const earlier = await findReplay(database, upload);
+  const earlier = await findEarlierUpload(database, upload);
   if (earlier !== null) return earlier;
 
   const parts = cutIntoParts(upload.body);
@@ -154,10 +156,10 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
  * Looks up the Idempotency-Key of an upload. Reads the body only to compare it with that of an earlier import.
  * @returns null when there is no key, or the key is free.
  */
-export async function findReplay(
+export async function findEarlierUpload(
   database: DataSource,
   { customerId, idempotencyKey, body }: Upload,
-): Promise<Replay | null> {
+): Promise<EarlierUpload | null> {
   if (idempotencyKey === null) return null;
   await database.query(EXPIRE_KEY, [customerId, idempotencyKey]);
   const earlier = await findKey(database, customerId, idempotencyKey);
@@ -272,7 +274,7 @@ async function findKey(sql: Sql, customerId: string, key: string): Promise<KeyHo
   return holder;
 }
 
-function compareBody({ id, body_hash }: KeyHolder, hash: string): Replay {
+function compareBody({ id, body_hash }: KeyHolder, hash: string): EarlierUpload {
   return body_hash?.toLowerCase() === hash
     ? { outcome: 'replayed', importId: id }
     : { outcome: 'key reused' };

@@ -4,7 +4,7 @@ import { conditions, type Listing } from './listing.ts';
 import { ALL_ACCOUNTS } from './segment-maker.ts';
 
 /** Where to start walking to a page. */
-export interface Place {
+export interface PageStart {
   range: IdRange;
   /** Number of the listing's movements in the range that come before the page. */
   offset: number;
@@ -31,7 +31,7 @@ const SEGMENTS = `
  * segment; removing movements lowers the counts of their segment, see subtractFromSegment. Without segments, the result is the beginning of the listing.
  * @param range where the listing begins, ignoring its dates.
  */
-export async function seek(sql: Sql, listing: Listing, range: IdRange): Promise<Place> {
+export async function seek(sql: Sql, listing: Listing, range: IdRange): Promise<PageStart> {
   const { customerId, accountIds, page, perPage } = listing;
   const dates = [listing.starts ?? '1000-01-01', listing.ends ?? '9999-12-31'];
   const rows = await sql.query<{ last_id: string; inside: string; mixed: string }[]>(SEGMENTS, [

@@ -3,7 +3,7 @@ import type { Sql } from '../platform/database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
 import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
 import { conditions, type Listing, NEAR_PAGES } from './listing.ts';
-import { type Place, seek } from './segments.ts';
+import { type PageStart, seek } from './segments.ts';
 
 /** A movement and its account, as they are read. */
 export interface ListedTransaction {
@@ -101,11 +101,11 @@ async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<R
 }
 
 /** If the page may be the last one, the range is narrowed to the dates, so that the walk ends there. */
-async function readFarPage(sql: Sql, listing: Listing, place: Place, zone: ZoneOffset): Promise<Row[]> {
+async function readFarPage(sql: Sql, listing: Listing, start: PageStart, zone: ZoneOffset): Promise<Row[]> {
   const { starts, ends } = listing;
-  if (place.full || (starts === null && ends === null)) return readRows(sql, listing, place, zone);
-  const range = await narrowToDates(sql, listing, place.range);
-  return range === null ? [] : readRows(sql, listing, { ...place, range }, zone);
+  if (start.full || (starts === null && ends === null)) return readRows(sql, listing, start, zone);
+  const range = await narrowToDates(sql, listing, start.range);
+  return range === null ? [] : readRows(sql, listing, { ...start, range }, zone);
 }
 
 /** Finds the first movement after the next page, ignoring dates. Reads the index only. @returns null when there is none. */
@@ -121,7 +121,7 @@ async function lookAhead(sql: Sql, listing: Listing, range: IdRange) {
 async function readRows(
   sql: Sql,
   listing: Listing,
-  { range, offset }: Pick<Place, 'range' | 'offset'>,
+  { range, offset }: Pick<PageStart, 'range' | 'offset'>,
   zone: ZoneOffset,
 ): Promise<Row[]> {
   const { index, where, values } = conditions(listing, range);

@@ -64,10 +64,10 @@ export const inWordsOf = (reader: Reader, text: string): string =>
 export class UnreadableFileError extends Error {
   override name = 'UnreadableFileError';
   /** What the sender can do, for an answer to the upload. */
-  readonly advice: string | undefined;
+  readonly hint: string | undefined;
 
-  constructor(message: string, advice?: string) {
+  constructor(message: string, hint?: string) {
     super(message);
-    this.advice = advice;
+    this.hint = hint;
   }
 }

@@ -64,14 +64,14 @@ export async function viewWebhooks(
   { database, secrets }: Pick<Runtime, 'database' | 'secrets'>,
   webhooks: readonly Webhook[],
 ): Promise<WebhookView[]> {
-  const standings = await readStandings(
+  const details = await readDetails(
     database,
     secrets,
     webhooks.map(({ id }) => id),
   );
   return webhooks.flatMap((webhook) => {
-    const standing = standings.get(webhook.id);
-    return standing === undefined ? [] : [view(webhook, standing)];
+    const detail = details.get(webhook.id);
+    return detail === undefined ? [] : [view(webhook, detail)];
   });
 }
 
@@ -86,7 +86,7 @@ export async function viewWebhook(
   return secret === undefined ? only : { ...only, secret };
 }
 
-const view = (webhook: Webhook, { headerNames, health, deliveries }: Standing): WebhookView => ({
+const view = (webhook: Webhook, { headerNames, health, deliveries }: WebhookDetails): WebhookView => ({
   id: Number(webhook.id),
   title: webhook.title,
   description: webhook.description,
@@ -108,7 +108,7 @@ const view = (webhook: Webhook, { headerNames, health, deliveries }: Standing): 
 });
 
 /** How a webhook stands: its endpoint's health and its deliveries, by number. */
-export interface Standing {
+export interface WebhookDetails {
   headerNames: string[];
   health: {
     circuit: 'closed' | 'open' | 'half_open';
@@ -141,18 +141,18 @@ interface Row {
   pending: string;
 }
 
-/** @returns each webhook's standing by its id. */
-export async function readStandings(
+/** @returns each webhook's detail by its id. */
+export async function readDetails(
   sql: Sql,
   secrets: SecretBox,
   webhookIds: readonly string[],
-): Promise<Map<string, Standing>> {
+): Promise<Map<string, WebhookDetails>> {
   if (webhookIds.length === 0) return new Map();
   const rows = await sql.query<Row[]>(READ, [webhookIds]);
-  return new Map(rows.map((row) => [row.id, toStanding(row, secrets)]));
+  return new Map(rows.map((row) => [row.id, toDetails(row, secrets)]));
 }
 
-const toStanding = (row: Row, secrets: SecretBox): Standing => ({
+const toDetails = (row: Row, secrets: SecretBox): WebhookDetails => ({
   headerNames:
     row.headers === null
       ? []

@@ -46,7 +46,7 @@ async function probe(webhookId: string): Promise<void> {
 }
 
 /** Counts the deliveries of a webhook and their attempts. Those that were never attempted have no row. */
-async function standing(webhookId: string) {
+async function progressOf(webhookId: string) {
   const [row] = await service.runtime.database.query<Record<string, string>[]>(
     `SELECT COUNT(*) AS tried, COALESCE(SUM(d.status = 'delivered'), 0) AS delivered, COALESCE(SUM(d.attempts), 0) AS attempts,
        (SELECT COUNT(*) FROM attempts a WHERE a.webhook_id = ?) AS failed_attempts,
@@ -70,7 +70,7 @@ const LONG = 150_000;
 /** Waits until everything has arrived, and then until it is recorded. MySQL is not asked before that, which would slow it down. */
 async function allDelivered(webhookId: string, count: number, arrived: () => number): Promise<void> {
   await until('everything came in', () => arrived() >= count, LONG);
-  await until('everything written', async () => (await standing(webhookId)).delivered === count);
+  await until('everything written', async () => (await progressOf(webhookId)).delivered === count);
 }
 
 const endpoint = useEndpoint();
@@ -84,7 +84,7 @@ it(
     // The endpoint refuses connections. One that has never answered is probed by one POST.
     await wake(webhookId);
     await circuitOpen(webhookId);
-    const refused = await standing(webhookId);
+    const refused = await progressOf(webhookId);
     expect(refused.attempts).toBe(1);
     expect(refused).toEqual({
       delivered: 0,
@@ -104,7 +104,7 @@ it(
       expect(endpoint.came(503)).toBe(probes);
     }
     endpoint.take();
-    const probed = await standing(webhookId);
+    const probed = await progressOf(webhookId);
     expect(probed.attempts).toBe(refused.attempts + PROBES);
     expect(probed.logged).toBe(probed.attempts);
     expect(probed.untried).toBeGreaterThanOrEqual(refused.untried - PROBES);
@@ -120,7 +120,7 @@ it(
     expect(
       relapse.filter(({ kind, status }) => kind === 'came' && status === 503).length,
     ).toBeLessThanOrEqual(4 + 2);
-    expect(await standing(webhookId)).toMatchObject({ delivered: HEALTHY });
+    expect(await progressOf(webhookId)).toMatchObject({ delivered: HEALTHY });
 
     // It comes back for good, and starts at one POST again.
     endpoint.recover();
@@ -132,7 +132,7 @@ it(
     const arrived = [...relapse, ...recovery].filter(({ kind, status }) => kind === 'came' && status === 200);
     expect(arrived).toHaveLength(PENDING);
     expect(new Set(arrived.map(({ id }) => id)).size).toBe(PENDING);
-    const end = await standing(webhookId);
+    const end = await progressOf(webhookId);
     expect(end.attempts).toBe(end.logged);
     expect(end.untried).toBe(0);
   },
@@ -156,7 +156,7 @@ it.each([
   narrow.recover();
   await until('all delivered', async () => {
     await probe(webhookId);
-    return (await standing(webhookId)).delivered === PENDING;
+    return (await progressOf(webhookId)).delivered === PENDING;
   });
   const events = narrow.take();
   expectSlowStart(events, limit);
@@ -174,11 +174,11 @@ it('is not sent anything while the circuit is open, although there are new movem
   const { webhook, store } = await createSubscriber(service, 'http://127.0.0.1:9/');
   await store(10);
   await runner.runJob(webhook.id);
-  const before = await standing(webhook.id);
+  const before = await progressOf(webhook.id);
   expect(before.attempts).toBeGreaterThan(0);
   await store(1);
   await runner.runJob(webhook.id);
-  expect(await standing(webhook.id)).toEqual({ ...before, untried: before.untried + 1 });
+  expect(await progressOf(webhook.id)).toEqual({ ...before, untried: before.untried + 1 });
 });
 
 it('keeps the place of a failed delivery in an ordered webhook, whenever its circuit is half-open', async () => {
@@ -192,7 +192,7 @@ it('keeps the place of a failed delivery in an ordered webhook, whenever its cir
     const { circuit_open_until } = await cursorOf(service, webhookId);
     narrow.recover();
     if (circuit_open_until !== null) await halfOpen(webhookId);
-    return (await standing(webhookId)).delivered === 3;
+    return (await progressOf(webhookId)).delivered === 3;
   });
   const came = narrow.take().filter(({ kind }) => kind === 'came');
   const [first, second, third] = [...new Set(came.map(({ id }) => id))].toSorted();

@@ -35,7 +35,7 @@ it.each([
   ['`description` of a movement', '4,000 characters', 'imports/movement.ts', 'description: text(4_000)'],
   ['`number` of an account', '64 characters', 'customers/account-view.ts', '...maxCharacters(64),'],
   ['`name`, `unique_id`', '255 characters', 'imports/movement.ts', 'unique_id: text(255)'],
-  ['Movements of a JSON import', '100', 'imports/group-commit.ts', 'MAX_INLINE = 100;'],
+  ['Movements of a JSON import', '100', 'imports/group-commit.ts', 'MAX_GROUP_MOVEMENTS = 100;'],
   ['Small imports of one customer', '500 movements', 'imports/group-commit.ts', 'MAX_WAITING = 500;'],
   ['Rows stored per transaction', '1,000', 'imports/chunks.ts', 'CHUNK_ROWS = 1_000;'],
   ['Validation issues kept per import', '10,000', 'imports/chunks.ts', 'MAX_LISTED = 10_000;'],

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { createInlineImports, type InlineUpload, MAX_INLINE } from '../../src/imports/group-commit.ts';
+import { createGroupCommit, type GroupUpload, MAX_GROUP_MOVEMENTS } from '../../src/imports/group-commit.ts';
 import { Movement } from '../../src/imports/movement.ts';
 import { createDataSource } from '../../src/platform/database/data-source.ts';
 import { createAccount, movement } from '../support/movements.ts';
@@ -17,8 +17,8 @@ const { customerWithAccount, query, storedRows } = useImports(service);
 function uploadOf(
   customerId: string,
   movements: readonly object[],
-  fields: Partial<InlineUpload> = {},
-): InlineUpload {
+  fields: Partial<GroupUpload> = {},
+): GroupUpload {
   return {
     customerId,
     apiKeyId: '1',
@@ -36,11 +36,11 @@ function uploadOf(
 function newStore(database = service.runtime.database) {
   const { log } = service.runtime;
   const woken: (readonly string[])[] = [];
-  return { woken, store: createInlineImports({ database, log, wake: async (ids) => void woken.push(ids) }) };
+  return { woken, store: createGroupCommit({ database, log, wake: async (ids) => void woken.push(ids) }) };
 }
 
 /** Starts all imports at the same time, so that one transaction stores them. @returns outcomes, rows and woken webhooks. */
-async function storeTogether(uploads: readonly InlineUpload[], database?: DataSource) {
+async function storeTogether(uploads: readonly GroupUpload[], database?: DataSource) {
   const { woken, store } = newStore(database);
   const outcomes = await Promise.all(uploads.map(store));
   const ids = outcomes.map((it) => (it?.outcome === 'stored' ? it.importId : null));
@@ -203,7 +203,7 @@ describe('imports that share a transaction', () => {
       const release = await holdLock(customerId);
       const { store } = newStore(database);
       const full = Array.from({ length: 5 }, (_, at) => {
-        const movements = Array.from({ length: MAX_INLINE }, (__, i) =>
+        const movements = Array.from({ length: MAX_GROUP_MOVEMENTS }, (__, i) =>
           movement(accountId, { unique_id: `${at} ${i}` }),
         );
         return store(uploadOf(customerId, movements));

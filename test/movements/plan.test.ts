@@ -1,7 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { advanceImportLocks } from '../../bench/filled-tables.ts';
 import { storeHistory } from '../../bench/history.ts';
-import { advanceImportLocks } from '../../bench/surroundings.ts';
 import { type Listing, NEAR_PAGES } from '../../src/movements/listing.ts';
 import { makeSegment, makeSegments, SEGMENT_SIZE } from '../../src/movements/segment-maker.ts';
 import { listTransactions } from '../../src/movements/transactions.ts';

@@ -7,11 +7,11 @@ const ROOT = join(import.meta.dirname, '../..');
 /** The compiled program of a source such as `src/main.ts`. It starts in a quarter of the time that the source takes. */
 export const compiled = (source: string): string => join(ROOT, 'dist', source.replace(/\.ts$/, '.js'));
 
-/** Compiles the product as `npm start` does. @throws {Error} with what tsc says. */
+/** Compiles the product as `npm start` does, without checking types. @throws {Error} with what tsc says. */
 export async function compile(): Promise<void> {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   try {
-    await promisify(execFile)(process.execPath, [tsc, '-b', 'tsconfig.build.json'], { cwd: ROOT });
+    await promisify(execFile)(process.execPath, [tsc, '-b', 'tsconfig.build.json', '--noCheck'], { cwd: ROOT });
   } catch (error) {
     throw error instanceof Error && 'stdout' in error ? new Error(`tsc: ${error.stdout}`) : error;
   }

@@ -1,4 +1,4 @@
-import { MAX_INLINE } from '../../src/imports/group-commit.ts';
+import { MAX_GROUP_MOVEMENTS } from '../../src/imports/group-commit.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
@@ -33,7 +33,7 @@ export const movement = (accountId: string, fields: object = {}) => ({
 
 /** The body of an import that is too large to be stored inline. Without an importer it stays queued. */
 export const largeImport = (accountId: string) => ({
-  transactions: Array.from({ length: MAX_INLINE + 1 }, () => movement(accountId)),
+  transactions: Array.from({ length: MAX_GROUP_MOVEMENTS + 1 }, () => movement(accountId)),
 });
 
 /** Imports movements and waits until the import is done. @returns the import. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { advanceImportLocks, segmentsMade } from '../../bench/filled-tables.ts';
 import { storeHistory } from '../../bench/history.ts';
-import { advanceImportLocks, segmentsMade } from '../../bench/surroundings.ts';
 import { makeSegments, SEGMENT_SIZE } from '../../src/movements/segment-maker.ts';
 import { inTransaction } from '../../src/platform/database/transaction.ts';
 import { startMaintenanceWorker } from '../../src/upkeep/worker.ts';

@@ -4,7 +4,7 @@ import { type Column, formatCount, formatDuration, Moment, Table, Tag } from '..
 import { SourcesInTrouble } from '../sources/source-columns.tsx';
 import type { UnfinishedImport } from '../totals.ts';
 import { WebhooksInTrouble, webhookColumns } from '../webhooks/webhook-columns.tsx';
-import { type Concern, findConcerns, headlineOf } from './concerns.ts';
+import { type Alert, findAlerts, headlineOf } from './alerts.ts';
 import type { Now, ServerSeen } from './now-reader.ts';
 
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
@@ -43,11 +43,11 @@ export const NowPage = ({ now }: { now: Now }) => (
 
 /** What is wrong, in large letters, with what to click. */
 export function Headline({ now }: { now: Now }) {
-  const concerns = findConcerns(now);
-  const severity = concerns[0]?.severity ?? 'well';
-  const headline = headlineOf(concerns);
-  const listed = concerns.length === 1 && concerns[0]?.sentence === headline ? [] : concerns;
-  const [only] = concerns;
+  const alerts = findAlerts(now);
+  const severity = alerts[0]?.severity ?? 'well';
+  const headline = headlineOf(alerts);
+  const listed = alerts.length === 1 && alerts[0]?.sentence === headline ? [] : alerts;
+  const [only] = alerts;
   return (
     <section class={`headline ${severity}`}>
       <h1>{headline}</h1>
@@ -60,8 +60,8 @@ export function Headline({ now }: { now: Now }) {
       ) : null}
       {listed.length === 0 ? null : (
         <ul>
-          {listed.map((concern) => (
-            <ConcernItem concern={concern} />
+          {listed.map((alert) => (
+            <AlertItem alert={alert} />
           ))}
         </ul>
       )}
@@ -69,7 +69,7 @@ export function Headline({ now }: { now: Now }) {
   );
 }
 
-const ConcernItem = ({ concern: { severity, sentence, link } }: { concern: Concern }) => (
+const AlertItem = ({ alert: { severity, sentence, link } }: { alert: Alert }) => (
   <li class={severity}>
     <span>{sentence}</span>
     {link === null ? null : (

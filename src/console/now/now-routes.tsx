@@ -3,7 +3,7 @@ import { streamSSE } from 'hono/streaming';
 import type { ApiEnv } from '../../api/environment.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { sendPage } from '../page/layout.tsx';
-import { findConcerns, headlineOf } from './concerns.ts';
+import { findAlerts, headlineOf } from './alerts.ts';
 import { Headline, NowPage, Rest } from './now-page.tsx';
 import { createNowReader, createPoller, type Now, type Poller } from './now-reader.ts';
 
@@ -57,18 +57,18 @@ function render(now: Now) {
 }
 
 function renderParts(now: Now) {
-  const concerns = findConcerns(now);
+  const alerts = findAlerts(now);
   return {
     headline: String(<Headline now={now} />),
     rest: String(<Rest now={now} />),
-    severity: concerns[0]?.severity ?? 'well',
+    severity: alerts[0]?.severity ?? 'well',
     title: `${titleOf(now)} · Ledgerbell`,
-    announcement: headlineOf(concerns),
+    announcement: headlineOf(alerts),
   };
 }
 
 /** The title of the browser's tab, so that it says in the background too whether all is well. */
 function titleOf(now: Now): string {
-  const { length } = findConcerns(now);
+  const { length } = findAlerts(now);
   return length === 0 ? 'All is well' : `(${length}) Not well`;
 }

@@ -106,7 +106,7 @@ function Trace({
 }) {
   const now = new Date();
   const titles = new Map(webhooks.map(({ id, title }) => [id, title]));
-  const told = deliveries.filter(({ status }) => status === 'delivered').length;
+  const delivered = deliveries.filter(({ status }) => status === 'delivered').length;
   return (
     <>
       <h1>Movement {it.id}</h1>
@@ -114,7 +114,7 @@ function Trace({
         It came in <Moment at={it.date_readed} now={now} /> with{' '}
         <a href={`/ops/imports/${it.import_id}`}>import {it.import_id}</a>
         <SentBy it={it} />. It concerns {countOf(deliveries.length, 'webhook')}, and{' '}
-        {told === 1 ? '1 has' : `${told} have`} been told.
+        {delivered === 1 ? '1 has' : `${delivered} have`} been told.
       </p>
       <Facts
         facts={[

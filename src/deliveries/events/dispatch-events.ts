@@ -67,7 +67,7 @@ async function dispatchSome(
     customers.length === 0 ? [] : await sql.query<Recipient[]>(RECIPIENTS, [[...new Set(customers)]]);
   const deliveries = webhooks.map((webhook) => ({
     webhook,
-    events: events.filter((event) => concerns(event, webhook, operatorId)),
+    events: events.filter((event) => isFor(event, webhook, operatorId)),
   }));
   const pairs = deliveries.flatMap((it) => it.events.map(({ id }) => [it.webhook.id, id]));
   const eventIds = events.map(({ id }) => id);
@@ -80,7 +80,7 @@ async function dispatchSome(
 }
 
 /** A webhook that was created after the event is not sent it. */
-function concerns(event: Undispatched, webhook: Recipient, operatorId: string | undefined): boolean {
+function isFor(event: Undispatched, webhook: Recipient, operatorId: string | undefined): boolean {
   const isTheirs = webhook.customer_id === event.customer_id || webhook.customer_id === operatorId;
   return isTheirs && webhook.id !== event.webhook_id && webhook.created_at <= event.created_at;
 }

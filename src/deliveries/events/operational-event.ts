@@ -59,13 +59,13 @@ export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<bo
   const others = Number(recent?.number ?? 0);
   if (others >= MOST_PER_HOUR) return false;
   const isLast = others === MOST_PER_HOUR - 1;
-  const told = isLast ? { ...data, suppressed_until: recent?.free_at?.toISOString() } : data;
+  const reported = isLast ? { ...data, suppressed_until: recent?.free_at?.toISOString() } : data;
   const { affectedRows } = await sql.query<WriteResult>(INSERT, [
     customerId,
     webhookId,
     type,
     occasion,
-    JSON.stringify(told),
+    JSON.stringify(reported),
   ]);
   return affectedRows === 1;
 }

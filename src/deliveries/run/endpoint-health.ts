@@ -51,7 +51,7 @@ export function afterOutcome(
     const asked = Math.min(outcome.retryAfter ?? 0, MAX_RETRY_AFTER);
     return open(failed, now, Math.max(asked, openingAfter(failed.circuitOpenings, random)));
   }
-  if (outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.concerns === 'endpoint')) {
+  if (outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.cause === 'endpoint')) {
     failed.consecutiveFailures += 1;
     const isProbe = health.recoverySuccesses === 0;
     if (isProbe || failed.consecutiveFailures >= FAILURES_TO_OPEN) {

@@ -1,5 +1,11 @@
 import type { DataSource } from 'typeorm';
-import { forgetPreviousKeys, type Place, SEALED, type SecretBox, SecretBoxError } from './secret-box.ts';
+import {
+  forgetPreviousKeys,
+  SEALED,
+  type SecretBox,
+  SecretBoxError,
+  type SecretLocation,
+} from './secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from './transaction.ts';
 
 /** Rows per transaction. Their locks are held for some milliseconds. */
@@ -10,32 +16,32 @@ interface SealedColumn {
   table: string;
   column: string;
   key: readonly string[];
-  /** The place of the value in the row with this primary key. */
-  place(row: readonly string[]): Place;
+  /** The location of the value in the row with this primary key. */
+  location(row: readonly string[]): SecretLocation;
 }
 
 /** `secret` before `previous_secret`: a rotation in between moves a value on, and it is still found. */
 const COLUMNS: readonly SealedColumn[] = [
-  { table: 'customers', column: 'api_secret', key: ['id'], place: ([id = '']) => SEALED.apiSecret(id) },
-  { table: 'webhooks', column: 'secret', key: ['id'], place: ([id = '']) => SEALED.webhookSecret(id) },
+  { table: 'customers', column: 'api_secret', key: ['id'], location: ([id = '']) => SEALED.apiSecret(id) },
+  { table: 'webhooks', column: 'secret', key: ['id'], location: ([id = '']) => SEALED.webhookSecret(id) },
   {
     table: 'webhooks',
     column: 'previous_secret',
     key: ['id'],
-    place: ([id = '']) => SEALED.webhookSecret(id),
+    location: ([id = '']) => SEALED.webhookSecret(id),
   },
-  { table: 'webhooks', column: 'headers', key: ['id'], place: ([id = '']) => SEALED.webhookHeaders(id) },
+  { table: 'webhooks', column: 'headers', key: ['id'], location: ([id = '']) => SEALED.webhookHeaders(id) },
   {
     table: 'sources',
     column: 'credentials',
     key: ['id'],
-    place: ([id = '']) => SEALED.sourceCredentials(id),
+    location: ([id = '']) => SEALED.sourceCredentials(id),
   },
   {
     table: 'idempotency_keys',
     column: 'response',
     key: ['customer_id', 'idempotency_key'],
-    place: ([customerId = '', key = '']) => SEALED.idempotentResponse(customerId, key),
+    location: ([customerId = '', key = '']) => SEALED.idempotentResponse(customerId, key),
   },
 ];
 
@@ -121,13 +127,13 @@ async function readStep(
 
 /** @returns the values of an UPDATE, or nothing when the value cannot be opened. */
 function resealValue(
-  { table, column, place }: SealedColumn,
+  { table, column, location }: SealedColumn,
   { key, sealed }: Value,
   secrets: SecretBox,
   unreadable: Unreadable[],
 ): string[][] {
   try {
-    const here = place(key);
+    const here = location(key);
     return [[secrets.seal(secrets.open(sealed, here), here), ...key, sealed]];
   } catch (error) {
     if (!(error instanceof SecretBoxError)) throw error;

@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from './transaction.ts';
 
-/** Where a sealed value is stored. A value that was sealed for one place cannot be opened in another. */
-export interface Place {
+/** Where a sealed value is stored. A value that was sealed for one location cannot be opened in another. */
+export interface SecretLocation {
   /** Table and column. */
   column: string;
   /** What identifies the row in its table, and never changes. */
@@ -13,31 +13,31 @@ export interface Place {
 /** The places of sealed values. A new one has to be added to reseal.ts too. */
 export const SEALED = {
   /** `previous_secret` as well: a rotation moves the secret there as it is. */
-  webhookSecret: (webhookId: string): Place => ({ column: 'webhooks.secret', row: webhookId }),
-  webhookHeaders: (webhookId: string): Place => ({ column: 'webhooks.headers', row: webhookId }),
-  sourceCredentials: (sourceId: string): Place => ({ column: 'sources.credentials', row: sourceId }),
-  apiSecret: (customerId: string): Place => ({ column: 'customers.api_secret', row: customerId }),
-  idempotentResponse: (customerId: string, key: string): Place => ({
+  webhookSecret: (webhookId: string): SecretLocation => ({ column: 'webhooks.secret', row: webhookId }),
+  webhookHeaders: (webhookId: string): SecretLocation => ({ column: 'webhooks.headers', row: webhookId }),
+  sourceCredentials: (sourceId: string): SecretLocation => ({ column: 'sources.credentials', row: sourceId }),
+  apiSecret: (customerId: string): SecretLocation => ({ column: 'customers.api_secret', row: customerId }),
+  idempotentResponse: (customerId: string, key: string): SecretLocation => ({
     column: 'idempotency_keys.response',
     row: `${customerId} ${key}`,
   }),
-  keyCheck: (keyId: string): Place => ({ column: 'installation.sealed', row: keyId }),
+  keyCheck: (keyId: string): SecretLocation => ({ column: 'installation.sealed', row: keyId }),
 };
 
 /**
- * Encrypts (seals) secrets before they are stored: AES-256-GCM (NIST SP 800-38D), with a new 96-bit nonce each time, and the place
+ * Encrypts (seals) secrets before they are stored: AES-256-GCM (NIST SP 800-38D), with a new 96-bit nonce each time, and the location
  * as additional data. A sealed value begins with the id of its key and a point.
  */
 export interface SecretBox {
   /** The id of SECRET_KEY: 16 hexadecimal digits, from which the key cannot be found. */
   keyId: string;
   /** Seals with SECRET_KEY. */
-  seal(plaintext: string, place: Place): string;
+  seal(plaintext: string, location: SecretLocation): string;
   /**
    * Opens what was sealed with SECRET_KEY or one of SECRET_KEY_PREVIOUS.
-   * @throws {SecretBoxError} when it was sealed with another key or for another place, or was changed.
+   * @throws {SecretBoxError} when it was sealed with another key or for another location, or was changed.
    */
-  open(sealed: string, place: Place): string;
+  open(sealed: string, location: SecretLocation): string;
 }
 
 export class SecretBoxError extends Error {
@@ -56,31 +56,31 @@ export function createSecretBox(secretKey: string, previousKeys: readonly string
   const keys = new Map([...previousKeys.map(readKey), own].map(({ id, bytes }) => [id, bytes]));
   return {
     keyId: own.id,
-    seal(plaintext, place) {
+    seal(plaintext, location) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', own.bytes, nonce).setAAD(toBytes(place));
+      const cipher = createCipheriv('aes-256-gcm', own.bytes, nonce).setAAD(toBytes(location));
       const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
       return `${own.id}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')}`;
     },
-    open(sealed, place) {
+    open(sealed, location) {
       const [id = '', text = ''] = sealed.split('.');
       const key = keys.get(id);
       if (key === undefined) {
         throw new SecretBoxError(
-          `A value in ${place.column} cannot be decrypted: SECRET_KEY is not the one it was sealed with. Start with the former SECRET_KEY, or put that one into SECRET_KEY_PREVIOUS.`,
+          `A value in ${location.column} cannot be decrypted: SECRET_KEY is not the one it was sealed with. Start with the former SECRET_KEY, or put that one into SECRET_KEY_PREVIOUS.`,
         );
       }
       const bytes = Buffer.from(text, 'base64');
       try {
         const nonce = bytes.subarray(0, NONCE_BYTES);
         const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
-          .setAAD(toBytes(place))
+          .setAAD(toBytes(location))
           .setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
         const body = bytes.subarray(NONCE_BYTES + TAG_BYTES);
         return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
       } catch {
         throw new SecretBoxError(
-          `A value in ${place.column} cannot be decrypted, although SECRET_KEY is right: it was changed in the database, or copied from another row.`,
+          `A value in ${location.column} cannot be decrypted, although SECRET_KEY is right: it was changed in the database, or copied from another row.`,
         );
       }
     },
@@ -88,7 +88,7 @@ export function createSecretBox(secretKey: string, previousKeys: readonly string
 }
 
 /** Columns have no spaces, so that no two places have the same bytes. */
-const toBytes = ({ column, row }: Place): Buffer => Buffer.from(`${column} ${row}`);
+const toBytes = ({ column, row }: SecretLocation): Buffer => Buffer.from(`${column} ${row}`);
 
 function readKey(secretKey: string): { id: string; bytes: Buffer } {
   const bytes = Buffer.from(secretKey, 'base64');

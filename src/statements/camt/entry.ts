@@ -117,8 +117,8 @@ export function show(text: string): string {
 export type Scope = 'message' | 'statement' | 'balance' | 'entry' | 'detail';
 
 /** A place in the tree of elements: what its text means, and what may stand below it. */
-export interface Place {
-  readonly children: Map<string, Place>;
+export interface PathNode {
+  readonly children: Map<string, PathNode>;
   /** Whether elements that are not listed stand at the same place. Otherwise they are ignored. */
   readonly isEndless: boolean;
   readonly scope: Scope | null;
@@ -151,8 +151,8 @@ function createPlace({
   scope = null as Scope | null,
   paths = {} as Readonly<Record<string, Field>>,
   isEndless = false,
-} = {}): Place {
-  const created: Place = { children: new Map(), scope, isEndless, field: null, currency: null };
+} = {}): PathNode {
+  const created: PathNode = { children: new Map(), scope, isEndless, field: null, currency: null };
   for (const [path, field] of Object.entries(paths)) {
     const [elements = '', attribute] = path.split('@');
     const at = walk(created, elements.split('/'));
@@ -162,7 +162,7 @@ function createPlace({
   return created;
 }
 
-function walk(from: Place, names: readonly string[]): Place {
+function walk(from: PathNode, names: readonly string[]): PathNode {
   return names.reduce((at, name) => {
     const child = at.children.get(name) ?? createPlace();
     at.children.set(name, child);
@@ -170,7 +170,7 @@ function walk(from: Place, names: readonly string[]): Place {
   }, from);
 }
 
-function place(from: Place, path: string, what: Place): void {
+function place(from: PathNode, path: string, what: PathNode): void {
   const names = path.split('/');
   walk(from, names.slice(0, -1)).children.set(names.at(-1) ?? '', what);
 }

@@ -1,5 +1,5 @@
 import type { StatementEvent, StatementParser } from '../statement.ts';
-import { IGNORED, OUTSIDE, type Place, type Scope } from './entry.ts';
+import { IGNORED, OUTSIDE, type PathNode, type Scope } from './entry.ts';
 import { createStatements } from './message-statements.ts';
 import { createXmlReader, type ElementHandler, FIRST_ONLY, type Field, type Fields } from './xml.ts';
 
@@ -13,7 +13,7 @@ export interface ScopeHandler {
 }
 
 interface OpenElement {
-  place: Place;
+  place: PathNode;
   /** Of the innermost scope. */
   fields: Fields;
   text: string;

@@ -1,6 +1,6 @@
 import type { AccountReference, Balance, Entry, MinorUnits } from '../statement.ts';
 import { findColumn, foldHeading } from './headings.ts';
-import type { Label, Place, Profile } from './profile.ts';
+import type { CellReference, Label, Profile } from './profile.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
 import { createAmountReader, createDateReader } from './values.ts';
 
@@ -39,7 +39,7 @@ export function createAccountReader(
   above: readonly (readonly Cell[])[],
   heading: readonly Cell[] | null,
 ): (row: readonly Cell[]) => AccountReference {
-  const locate = (place: Place | undefined): ((row: readonly Cell[]) => Cell | undefined) => {
+  const locate = (place: CellReference | undefined): ((row: readonly Cell[]) => Cell | undefined) => {
     if (place === undefined) return () => undefined;
     if ('value' in place) return () => place.value;
     if ('column' in place) {

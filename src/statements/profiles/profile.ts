@@ -26,7 +26,7 @@ const Columns = v.union(
 const Texts = v.pipe(v.array(text, 'must be a list of texts'), v.nonEmpty('must have at least one text'));
 
 /** Where to find something that is the same for all rows: beside a label above the table, in a column, or in the profile itself. */
-const Place = v.union(
+const CellReference = v.union(
   [
     v.strictObject({ label: v.union([text, Texts]) }),
     v.strictObject({ column: Column }),
@@ -100,7 +100,10 @@ export const ProfileFile = v.strictObject({
   positive: v.optional(v.picklist(['credit', 'debit'], 'must be "credit" or "debit"'), 'credit'),
   negativeDebits: v.optional(v.boolean('must be true or false'), false),
   continuationRows: v.optional(v.boolean('must be true or false'), false),
-  account: v.optional(v.strictObject({ number: v.optional(Place), currency: v.optional(Place) }), {}),
+  account: v.optional(
+    v.strictObject({ number: v.optional(CellReference), currency: v.optional(CellReference) }),
+    {},
+  ),
   openingBalance: v.optional(Label),
   closingBalance: v.optional(Label),
 });
@@ -111,7 +114,7 @@ export type ProfileFile = v.InferOutput<typeof ProfileFile>;
 export type Profile = ProfileFile & { name: string; path?: string };
 
 export type Column = v.InferOutput<typeof Column>;
-export type Place = v.InferOutput<typeof Place>;
+export type CellReference = v.InferOutput<typeof CellReference>;
 export type Label = v.InferOutput<typeof Label>;
 
 function isEncoding(label: string): boolean {

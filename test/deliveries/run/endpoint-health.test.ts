@@ -11,8 +11,8 @@ import { healthy } from '../../support/endpoint-health.ts';
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;
-const down: Outcome = { kind: 'failed', concerns: 'endpoint' };
-const badBody: Outcome = { kind: 'failed', concerns: 'body' };
+const down: Outcome = { kind: 'failed', cause: 'endpoint' };
+const badBody: Outcome = { kind: 'failed', cause: 'body' };
 const delivered: Outcome = { kind: 'delivered' };
 
 /** Applies outcomes one after the other, without jitter. */

@@ -11,8 +11,8 @@ const answer = (fields: Partial<Answer>): Answer => ({
   aborted: false,
   ...fields,
 });
-const endpoint = { kind: 'failed', concerns: 'endpoint' };
-const body = { kind: 'failed', concerns: 'body' };
+const endpoint = { kind: 'failed', cause: 'endpoint' };
+const body = { kind: 'failed', cause: 'body' };
 
 describe('the outcome of an attempt', () => {
   it.each([

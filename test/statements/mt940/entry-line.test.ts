@@ -74,7 +74,7 @@ describe('the code and the references of :61:', () => {
     ['KREF+ says that :86: has it', 'NTRFKREF+', 'NTRF', null],
     ['a type with blanks', 'S   ', 'S', null],
     ['a type that SWIFT does not know', 'MCI0NONREF', 'MCI0', null],
-    ['first advice', 'FMSC01916', 'FMSC', '01916'],
+    ['first hint', 'FMSC01916', 'FMSC', '01916'],
   ])('%s', async (_, text, code, reference) => {
     expect(await readOne(`:61:2611021102C1,00${text}`)).toMatchObject({ code, reference });
   });

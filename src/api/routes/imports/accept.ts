@@ -1,14 +1,14 @@
 import type { DataSource } from 'typeorm';
 import type { Caller } from '../../../customers/caller.ts';
 import { findImport, type ImportRow } from '../../../imports/find-import.ts';
-import type { InlineImport, StoreInline } from '../../../imports/group-commit.ts';
+import type { GroupImport, StoreInGroup } from '../../../imports/group-commit.ts';
 import type { Staged } from '../../../imports/stage.ts';
 import { Problem } from '../../../platform/problems/problem.ts';
 import { unknownKey } from '../../middleware/authentication.ts';
 import { keyReused, requestInProgress } from '../../middleware/idempotency.ts';
 
 /** What became of an upload: stored already, staged, or not accepted. */
-export type Accepted = NonNullable<Awaited<ReturnType<StoreInline>>> | Staged;
+export type Accepted = NonNullable<Awaited<ReturnType<StoreInGroup>>> | Staged;
 
 /** The row of an accepted import. @throws {Problem} when it was not accepted. */
 export function requireAccepted(
@@ -18,7 +18,7 @@ export function requireAccepted(
 ): Promise<ImportRow> {
   switch (accepted.outcome) {
     case 'stored':
-      return Promise.resolve(inlineRow(accepted));
+      return Promise.resolve(storedRow(accepted));
     case 'staged':
     case 'replayed':
       return findImport(database, caller, accepted.importId);
@@ -39,15 +39,15 @@ export function requireAccepted(
   }
 }
 
-/** The row of an inline import, which is known without reading it. */
-const inlineRow = ({
+/** The row of an import that group commit has stored, which is known without reading it. */
+const storedRow = ({
   importId,
   received,
   inserted,
   duplicates,
   deliveries,
   storedAt,
-}: InlineImport): ImportRow => ({
+}: GroupImport): ImportRow => ({
   id: importId,
   source_id: null,
   status: 'done',

@@ -5,7 +5,7 @@ import { createAccountCheck } from '../../../imports/account-check.ts';
 import { createDryRuns } from '../../../imports/dry-run-answer.ts';
 import { DryRunView } from '../../../imports/dry-run-view.ts';
 import { ImportView, viewImport } from '../../../imports/find-import.ts';
-import { createInlineImports, MAX_INLINE } from '../../../imports/group-commit.ts';
+import { createGroupCommit, MAX_GROUP_MOVEMENTS } from '../../../imports/group-commit.ts';
 import { Movement } from '../../../imports/movement.ts';
 import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../imports/parts.ts';
 import { isFormatName } from '../../../imports/rows.ts';
@@ -49,7 +49,7 @@ type Sent = Pick<Upload, 'format' | 'statement'> & { isDryRun: boolean };
 export const createImportRoute = (runtime: Runtime, formats: StatementFormats) => {
   const { database, queues, log, metrics } = runtime;
   const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
-  const storeInline = createInlineImports({ database, wake, log, metrics: metrics.imports });
+  const storeInGroup = createGroupCommit({ database, wake, log, metrics: metrics.imports });
   const accounts = createAccountCheck(database);
   const answerDryRun = createDryRuns(database, formats);
 
@@ -110,10 +110,11 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
     const { bytes, movements, removals } = await readMovements(c);
     const received = movements.length;
     const whole = { ...upload, received, body: [bytes] };
-    const inline = received > MAX_INLINE ? null : await storeInline({ ...whole, movements, removals });
+    const stored =
+      received > MAX_GROUP_MOVEMENTS ? null : await storeInGroup({ ...whole, movements, removals });
     // It may be out of date, because an account is being deleted.
-    if (inline === null) accounts.forget(customerId);
-    return inline ?? (await stageImport(database, whole));
+    if (stored === null) accounts.forget(customerId);
+    return stored ?? (await stageImport(database, whole));
   }
 
   async function runDry(c: Context<ApiEnv>, sent: Sent): Promise<v.InferOutput<typeof DryRunView>> {

@@ -217,8 +217,8 @@ export async function requireReadable(
     return await checkBeginning(file, recognition);
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
-    const { message, advice } = error;
-    throw new Problem('unreadable-file', advice === undefined ? message : `${message} ${advice}`, {
+    const { message, hint } = error;
+    throw new Problem('unreadable-file', hint === undefined ? message : `${message} ${hint}`, {
       errors: [{ path: 'file', message }],
     });
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ProcessSeen } from '../../src/console/heartbeat.ts';
-import { findConcerns, headlineOf } from '../../src/console/now/concerns.ts';
+import { findAlerts, headlineOf } from '../../src/console/now/alerts.ts';
 import type { Now, Work } from '../../src/console/now/now-reader.ts';
 import type { ConsoleSource } from '../../src/console/sources/source-rows.ts';
 import type { WebhookRow } from '../../src/console/webhooks/webhook-rows.ts';
@@ -82,8 +82,8 @@ function now({
   };
 }
 
-const sentences = (it: Now) => findConcerns(it).map(({ sentence }) => sentence);
-const headline = (it: Now) => headlineOf(findConcerns(it));
+const sentences = (it: Now) => findAlerts(it).map(({ sentence }) => sentence);
+const headline = (it: Now) => headlineOf(findAlerts(it));
 
 describe('the sentence on top of the console', () => {
   it('says that all is well', () => {
@@ -95,7 +95,7 @@ describe('the sentence on top of the console', () => {
     expect(headline(it)).toBe(
       'Acme: webhook 12 “Depo” has been failing for 12 min, 4,711 deliveries pending. Last error: answered 503.',
     );
-    expect(findConcerns(it)[0]?.link).toEqual({ text: 'Webhook 12', href: '/ops/webhooks/12' });
+    expect(findAlerts(it)[0]?.link).toEqual({ text: 'Webhook 12', href: '/ops/webhooks/12' });
   });
 
   it('counts what is wrong when it is more than one thing', () => {
@@ -190,7 +190,7 @@ describe('the sentence on top of the console', () => {
     expect(headline(it)).toBe(
       'Acme: source 4 “Ekstre” has failed 3 times in a row. Last error: The server refused the password.',
     );
-    expect(findConcerns(it)[0]?.link).toEqual({ text: 'Source 4', href: '/ops/sources/4' });
+    expect(findAlerts(it)[0]?.link).toEqual({ text: 'Source 4', href: '/ops/sources/4' });
   });
 
   it('names three failing sources and counts the others', () => {

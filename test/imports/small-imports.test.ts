@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_INLINE } from '../../src/imports/group-commit.ts';
+import { MAX_GROUP_MOVEMENTS } from '../../src/imports/group-commit.ts';
 import { movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -62,11 +62,11 @@ describe('a small import', () => {
 
   it('of more movements than are stored inline is staged', async () => {
     const { key, accountId } = await customerWithAccount();
-    const rows = Array.from({ length: MAX_INLINE + 1 }, () => movement(accountId));
+    const rows = Array.from({ length: MAX_GROUP_MOVEMENTS + 1 }, () => movement(accountId));
     expect((await send(key, rows)).body.import).toMatchObject({ status: 'queued', inserted: 0 });
     expect((await send(key, rows.slice(1))).body.import).toMatchObject({
       status: 'done',
-      inserted: MAX_INLINE,
+      inserted: MAX_GROUP_MOVEMENTS,
     });
   });
 

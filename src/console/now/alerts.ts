@@ -8,7 +8,7 @@ import type { Now, Work } from './now-reader.ts';
 const SEVERITIES = ['stopped', 'failing', 'attention'] as const;
 
 /** Something that is wrong, as one sentence for the person on duty. */
-export interface Concern {
+export interface Alert {
   severity: (typeof SEVERITIES)[number];
   sentence: string;
   /** Where to look, or what to press. */
@@ -16,7 +16,7 @@ export interface Concern {
 }
 
 /** What is wrong now, the worst first. Empty: all is well. */
-export function findConcerns({ mysql, redis, work, at }: Now): Concern[] {
+export function findAlerts({ mysql, redis, work, at }: Now): Alert[] {
   if (!mysql.reachable || work === null) {
     return [
       {
@@ -25,23 +25,23 @@ export function findConcerns({ mysql, redis, work, at }: Now): Concern[] {
           'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
         link: { text: 'What does not answer', href: '/readyz' },
       },
-      ...(redis.reachable ? [] : [redisConcern]),
+      ...(redis.reachable ? [] : [redisAlert]),
     ];
   }
-  const concerns = [
+  const alerts = [
     ...missingRoles(work),
-    ...(redis.reachable ? [] : [redisConcern]),
+    ...(redis.reachable ? [] : [redisAlert]),
     ...failingWebhooks(work, at),
     ...stoppedWebhooks(work),
     ...stuckImports(work),
     ...failedImports(work),
-    ...sourceConcerns(work),
+    ...sourceAlerts(work),
     ...webhooksBehind(work, at),
   ];
-  return SEVERITIES.flatMap((severity) => concerns.filter((it) => it.severity === severity));
+  return SEVERITIES.flatMap((severity) => alerts.filter((it) => it.severity === severity));
 }
 
-const redisConcern: Concern = {
+const redisAlert: Alert = {
   severity: 'stopped',
   sentence:
     'Redis cannot be reached. Imports are still accepted. What has no run yet waits until Redis is back, and nothing is lost.',
@@ -56,7 +56,7 @@ const WITHOUT_ROLE = {
   maintenance: 'No maintenance process is running',
 } as const;
 
-function missingRoles({ processes, totals }: Work): Concern[] {
+function missingRoles({ processes, totals }: Work): Alert[] {
   const waiting = {
     delivery: `${countOf(totals.pending, 'delivery', 'deliveries')} pending.`,
     api: 'No request is answered.',
@@ -77,10 +77,10 @@ const NAMED = 3;
 
 const isFailing = ({ status, failing_since }: WebhookRow) => status === 'active' && failing_since !== null;
 
-function failingWebhooks({ trouble, totals }: Work, at: Date): Concern[] {
+function failingWebhooks({ trouble, totals }: Work, at: Date): Alert[] {
   const failing = trouble.filter(isFailing);
   const named = failing.slice(0, NAMED).map(
-    (it): Concern => ({
+    (it): Alert => ({
       severity: 'failing',
       sentence: [
         `${it.customer}: webhook ${it.id} “${it.title}” has been failing for ${formatDuration(
@@ -104,7 +104,7 @@ function failingWebhooks({ trouble, totals }: Work, at: Date): Concern[] {
 }
 
 /** Webhooks that the service has quarantined or disabled. A single one is named. */
-function stoppedWebhooks({ trouble, totals }: Work): Concern[] {
+function stoppedWebhooks({ trouble, totals }: Work): Alert[] {
   const quarantined = trouble.filter(({ status }) => status === 'paused');
   const disabled = trouble.filter(({ status }) => status === 'disabled');
   return [
@@ -142,7 +142,7 @@ const linkTo = (rows: readonly WebhookRow[]) =>
     : { text: 'Webhooks', href: '/ops/webhooks' };
 
 /** A file that could not be read is its sender's matter after a day. */
-function failedImports({ totals: { importsFailedLately: number }, imports: listed }: Work): Concern[] {
+function failedImports({ totals: { importsFailedLately: number }, imports: listed }: Work): Alert[] {
   if (number === 0) return [];
   const failed = listed.filter(({ status }) => status === 'failed');
   const [only] = number === 1 && failed.length === 1 ? failed : [];
@@ -162,7 +162,7 @@ function failedImports({ totals: { importsFailedLately: number }, imports: liste
 }
 
 /** Without an importer, that is said instead. */
-function stuckImports({ totals: { importsStuck }, processes }: Work): Concern[] {
+function stuckImports({ totals: { importsStuck }, processes }: Work): Alert[] {
   if (importsStuck === 0 || countRunning(processes, 'importer') === 0) return [];
   return [
     {
@@ -174,10 +174,10 @@ function stuckImports({ totals: { importsStuck }, processes }: Work): Concern[] 
 }
 
 /** Webhooks whose endpoints answer, and whose backlogs nevertheless grow old. */
-function webhooksBehind({ trouble }: Work, at: Date): Concern[] {
+function webhooksBehind({ trouble }: Work, at: Date): Alert[] {
   const behind = trouble.filter(({ behindSince }) => behindSince !== undefined);
   const named = behind.slice(0, NAMED).map(
-    (it): Concern => ({
+    (it): Alert => ({
       severity: 'attention',
       sentence: `${it.customer}: webhook ${it.id} “${it.title}” is behind. Its endpoint answers, but its oldest pending delivery has been waiting for ${formatDuration(
         at.getTime() - (it.behindSince ?? at).getTime(),
@@ -197,15 +197,15 @@ function webhooksBehind({ trouble }: Work, at: Date): Concern[] {
 }
 
 /** The sentence on top of the page Now. */
-export function headlineOf(concerns: readonly Concern[]): string {
-  const [first] = concerns;
+export function headlineOf(alerts: readonly Alert[]): string {
+  const [first] = alerts;
   if (first === undefined) return 'All is well.';
   if (first.severity === 'stopped') return first.sentence;
-  const failing = concerns.filter(({ severity }) => severity === 'failing').length;
+  const failing = alerts.filter(({ severity }) => severity === 'failing').length;
   if (failing > 0)
-    return concerns.length === 1
+    return alerts.length === 1
       ? first.sentence
-      : `${countOf(concerns.length, 'thing is', 'things are')} wrong.`;
+      : `${countOf(alerts.length, 'thing is', 'things are')} wrong.`;
   return 'Everything works. Somebody should look at this:';
 }
 
@@ -218,17 +218,17 @@ const linkToSource = (it: ConsoleSource) => ({ text: `Source ${it.id}`, href: `/
 const LIST = { text: 'Sources', href: '/ops/sources' };
 
 /** Sources whose runs fail, and sources that brought a file which could not be imported. */
-export function sourceConcerns({
+export function sourceAlerts({
   sources,
   sourcesInTrouble,
-}: Pick<Work, 'sources' | 'sourcesInTrouble'>): Concern[] {
+}: Pick<Work, 'sources' | 'sourcesInTrouble'>): Alert[] {
   const { failing, withWrongFile } = sourcesInTrouble;
   const named = sources.filter((it) => it.consecutive_failures > 0).slice(0, NAMED_SOURCES);
   const others = failing - named.length;
   const [wrong] = withWrongFile === 1 ? sources.filter((it) => it.consecutive_failures === 0) : [];
   return [
     ...named.map(
-      (it): Concern => ({
+      (it): Alert => ({
         severity: 'failing',
         sentence: `${it.customer}: source ${it.id} “${it.title}” has failed ${timesInARow(it.consecutive_failures)}. Last error: ${it.error}`,
         link: linkToSource(it),
