@@ -3,8 +3,8 @@ import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import { VERSION } from '../platform/version.ts';
 import {
   type BodyFormat,
-  buildBody,
   buildEventBody,
+  buildSharedBody,
   CONTENT_TYPES,
   type NotifiedEvent,
   type NotifiedMovement,
@@ -39,7 +39,7 @@ export interface SealedSettings {
   last_error: string | null;
 }
 
-/** What a run needs in order to send for a webhook. */
+/** The settings that a run needs in order to send for a webhook. */
 export interface Settings {
   ordered: boolean;
   maxInFlight: number;
@@ -124,7 +124,7 @@ const describeMovement = (
   format: BodyFormat,
   apiSecret: string,
 ): Description => ({
-  body: buildBody(movement, format, apiSecret),
+  body: buildSharedBody(movement, format, apiSecret),
   headers: {
     'content-type': CONTENT_TYPES[format.encoding],
     'ledgerbell-transaction-id': movement.transaction_id,

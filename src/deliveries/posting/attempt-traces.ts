@@ -93,7 +93,7 @@ export async function postTraced(
   return answer;
 }
 
-/** What counts as a failed attempt: everything but a 2xx. */
+/** Everything but a 2xx is a failed attempt. */
 function errorOf({ status, error, refused, aborted }: Answer): SpanError | undefined {
   if (status !== null) return status >= 200 && status < 300 ? undefined : { type: String(status) };
   const [, code] = /^([A-Z][A-Z0-9_]+): /.exec(error ?? '') ?? [];

@@ -18,6 +18,8 @@ const DEADLINE_TICK = 250;
 /** Hundreds of hanging POSTs can end in the same tick, and closing a connection takes a while, so other work runs in between. */
 const CANCELS_PER_PASS = 16;
 
+const MAX_CACHED_ORIGINS = 10_000;
+
 export interface PostRequest {
   origin: string;
   path: string;
@@ -32,7 +34,7 @@ export interface Answer {
   retryAfter: string | undefined;
   /** The beginning of the answer's body as text, at most 4 KiB. */
   body: string;
-  /** What went wrong, for people to read; null when the answer is complete, or was only cut off for its length. */
+  /** The error, for people to read; null when the answer is complete, or was only cut off for its length. */
   error: string | null;
   /** The address guard refused the connection. */
   refused: boolean;
@@ -83,6 +85,18 @@ export function createPoster({
   const timer = setInterval(cancelOverdue, DEADLINE_TICK);
   timer.unref();
 
+  // undici does not look up a literal address, so each URL itself is checked before the POST. The result never changes.
+  const refusals = new Map<string, string | null>();
+  const refusalOf = (origin: string): string | null => {
+    let refusal = refusals.get(origin);
+    if (refusal === undefined) {
+      refusal = guard.checkUrl(new URL(origin));
+      if (refusals.size >= MAX_CACHED_ORIGINS) refusals.clear();
+      refusals.set(origin, refusal);
+    }
+    return refusal;
+  };
+
   const send = (request: PostRequest, { repeat }: { repeat: boolean }) =>
     new Promise<Answer>((resolve) => {
       const exchange = new Exchange(performance.now() + totalTimeout, (answer) => {
@@ -96,8 +110,7 @@ export function createPoster({
 
   return {
     post(request) {
-      // undici does not look up a literal address, so each URL itself is checked before the POST.
-      const refusal = guard.checkUrl(new URL(request.origin));
+      const refusal = refusalOf(request.origin);
       if (refusal !== null) return Promise.resolve({ ...NO_ANSWER, error: refusal, refused: true });
       return send(request, { repeat: true });
     },
