@@ -72,7 +72,7 @@ describe('SIGTERM during the start', () => {
   });
 });
 
-it('waits for MySQL, Redis and the schema, and says for what', async () => {
+it('the service waits for MySQL, Redis and the schema, and says for what', async () => {
   const dataDir = await newDirectory();
   const embedded = { dataDir, mysql: true, redis: true, install: 'never' as const, announce: () => {} };
   const { databaseUrl = '', redisUrl = '', stop } = await startEmbedded(embedded);
@@ -97,7 +97,7 @@ it('waits for MySQL, Redis and the schema, and says for what', async () => {
   await servers.stop();
 });
 
-it('says that a newer version has migrated the database, and works', async () => {
+it('the service says that a newer version has migrated the database, and works', async () => {
   const dataDir = await newDirectory();
   const first = start({ DATA_DIR: dataDir });
   await first.url();

@@ -3,7 +3,7 @@ import { createFactory } from 'hono/factory';
 import type { Caller } from '../customers/caller.ts';
 import type { Span } from '../platform/tracing/tracing.ts';
 
-/** What middleware provides to the handlers. */
+/** Values that middleware provides to the handlers. */
 export interface ApiEnv {
   /** Node's own request and response. */
   Bindings: HttpBindings;

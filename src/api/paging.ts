@@ -89,7 +89,7 @@ const DIGITS_IN_BASE64 = {
   one: '(?:[MN][AQgw]|O[AQ])',
 };
 
-/** What exactly the cursors of a list look like, as a regular expression for /openapi.json. */
+/** The exact form of a list's cursors, as a regular expression for /openapi.json. */
 export function cursorPattern(kind: CursorKind): string {
   const { three, two, one } = DIGITS_IN_BASE64;
   const prefix = Buffer.from(`${kind}:`).toString('base64url');

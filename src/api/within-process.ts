@@ -18,7 +18,7 @@ export interface OperatorRequest {
   body?: Readable | Buffer;
 }
 
-/** What an operator may do for a customer: all that a key for all accounts with every scope may do. No key has the id 0. */
+/** The rights of an operator for a customer: all that a key for all accounts with every scope may do. No key has the id 0. */
 export const actFor = (customerId: string, operator: Operator): Caller => ({
   customerId,
   apiKeyId: '0',

@@ -76,7 +76,7 @@ const recordJobChanges = (runtime: Runtime) =>
     await next();
   });
 
-/** What the jobs of a queue are about: the member of their data that has its id, its name, and its page in the console. */
+/** The subjects of a queue's jobs: the member of their data that has its id, its name, and its page in the console. */
 const SUBJECTS = [
   { member: 'webhookId', name: 'webhook', path: '/ops/webhooks' },
   { member: 'importId', name: 'import', path: '/ops/imports' },
@@ -85,7 +85,7 @@ const SUBJECTS = [
 
 const Data = v.record(v.string(), v.unknown());
 
-/** What a job is about; null: nothing that has a page. */
+/** The subject of a job; null: it has no page. */
 function subjectOf(data: unknown): { name: string; href: string } | null {
   const fields = v.safeParse(Data, data);
   if (!fields.success) return null;

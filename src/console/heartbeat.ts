@@ -93,7 +93,7 @@ function watchLoad() {
 /** Seconds after its last heartbeat for which a process counts as running. Three heartbeats fit into them. */
 const RUNNING_SECONDS = 15;
 
-/** What a process tells about itself with each heartbeat. */
+/** The heartbeat of a process. */
 export interface Heartbeat {
   id: string;
   roles: readonly string[];

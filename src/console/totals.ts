@@ -3,7 +3,7 @@ import { MAX_CRASHES, STUCK_IMPORTS } from '../imports/fail-import.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { PENDING } from '../webhooks/webhook-view.ts';
 
-/** What is to be done, in all customers together. */
+/** The open work of all customers together. */
 export interface Totals {
   /** Pending deliveries of active webhooks. */
   pending: number;

@@ -24,7 +24,7 @@ export interface Caller {
 export const maySee = ({ accountIds }: Caller, accountId: string): boolean =>
   accountIds === 'all' || accountIds.includes(accountId);
 
-/** What an API key may be limited to: reading; sending movements; changing webhooks; accounts, API keys and the API secret. */
+/** The scopes of an API key: reading; sending movements; changing webhooks; accounts, API keys and the API secret. */
 export const SCOPES = ['read', 'import', 'webhooks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 

@@ -15,7 +15,7 @@ export interface StoredKey {
   id: string;
   prefix: string;
   title: string;
-  /** What it may see. */
+  /** The accounts that it may see. */
   accountIds: 'all' | string[];
   scopes: Scope[];
   createdAt: Date;

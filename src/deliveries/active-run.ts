@@ -14,7 +14,7 @@ import { hasBacklog, type WebhookState } from './webhook-state.ts';
 
 /** The I/O of a delivery run: carries out the commands of the state machine (run/run.ts) and reports to it what has happened. */
 
-/** What all runs of a process share. */
+/** Shared by all runs of a process. */
 export interface RunTools
   extends Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'poster' | 'clock' | 'random'> {
   writer: ResultWriter;
@@ -209,7 +209,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   return run;
 }
 
-/** What the state machine starts with. */
+/** The start of the state machine. */
 export function toRunStart({ state, settings, ...options }: RunOptions): RunStart {
   const { sentThrough, highestRecordedId, previousThrough, matchedAfter } = state;
   const { ordered, maxInFlight, rateLimit, health } = settings;

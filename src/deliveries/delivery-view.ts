@@ -100,7 +100,7 @@ export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
 const finishedAt = ({ started_at, duration_ms }: DeliveryRow): string | null =>
   started_at === null ? null : new Date(started_at.getTime() + (duration_ms ?? 0)).toISOString();
 
-/** What went wrong at the last attempt; null when it was delivered, or there was none. */
+/** The error of the last attempt; null when it was delivered, or there was none. */
 function lastError({ outcome, error, status_code }: DeliveryRow): string | null {
   if (outcome === null || outcome === 'delivered') return null;
   return error ?? (status_code === null ? null : `answered ${status_code}`);

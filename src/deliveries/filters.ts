@@ -2,7 +2,7 @@ import type { Sql } from '../platform/database/transaction.ts';
 
 /** Stores what a webhook matches, and from which movement on. */
 
-/** What a webhook matches. */
+/** The movements that a webhook matches. */
 export interface Filter {
   event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
   /** null: every account of the customer. */

@@ -229,7 +229,7 @@ export interface Found {
   reached: bigint;
 }
 
-/** What is left of MOST_LOOKED_AT. Several scans for one page share it. */
+/** The rest of MOST_LOOKED_AT. Several scans for one page share it. */
 export interface Budget {
   entries: number;
 }
@@ -268,7 +268,7 @@ const NEWEST_EVENT_BEFORE = `
   SELECT id FROM operational_events FORCE INDEX (operational_events_created)
   WHERE created_at < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND ORDER BY created_at DESC, id DESC LIMIT 1`;
 
-/** What the deliveries of a webhook are of: the movements of a customer, or operational events. */
+/** The subjects of a webhook's deliveries: the movements of a customer, or operational events. */
 export interface Contents {
   customerId: string;
   ofEvents: boolean;

@@ -4,7 +4,7 @@ import type { LogFilter } from './webhook-state.ts';
 
 /** Plans reads of the movement log: which range of ids a webhook reads next, which ranges share a SELECT, and who gets which rows. */
 
-/** What a webhook asks of the log: the movements after `after` that match its filters. */
+/** A webhook's request to the log: the movements after `after` that match its filters. */
 export interface LogRequest {
   webhookId: string;
   customerId: string;
@@ -53,7 +53,7 @@ export function nextRange(request: LogRequest): Omit<LogRange, 'filter'> & { fil
   };
 }
 
-/** What is read of a range in which nothing matches. */
+/** The read of a range in which nothing matches. */
 export const nothingMatches = (after: number, through: number | null): LogRead => ({
   movements: [],
   through: through ?? after,

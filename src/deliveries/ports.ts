@@ -7,7 +7,7 @@ import type { SealedSettings, Settings } from './settings.ts';
 import type { WebhookState } from './webhook-state.ts';
 
 /**
- * What the delivery engine needs from the world: runner.ts, active-run.ts, result-writer.ts and wake.ts reach MySQL, Redis, endpoints
+ * The delivery engine's needs: runner.ts, active-run.ts, result-writer.ts and wake.ts reach MySQL, Redis, endpoints
  * and the clock only through these interfaces. mysql-ports.ts implements them. The model test implements them in memory, with a virtual
  * clock, and so drives the engine itself.
  */
@@ -105,7 +105,7 @@ export interface EnginePorts {
   random: () => number;
 }
 
-/** What waking a webhook needs. */
+/** Needed to wake a webhook. */
 export interface WakePort {
   /** Tells all delivery processes. `reread`: the webhooks themselves have changed. */
   publish(webhookIds: readonly string[], reread: boolean): Promise<unknown>;

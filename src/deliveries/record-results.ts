@@ -12,7 +12,7 @@ import type { AttemptResult, RunRecord } from './run/types.ts';
 
 /** Records the results of many runs in one transaction. */
 
-/** What one run records, and the lease it records it under. */
+/** The record of one run, and the lease it is written under. */
 export interface LeasedRecord {
   lease: Lease;
   customerId: string;
@@ -142,7 +142,7 @@ async function moveCursors(sql: Sql, records: readonly LeasedRecord[]): Promise<
         cursor.highestRecordedId,
         results.filter(({ status }) => status === 'delivered').length,
         failed.length,
-        // What was deleted before it could be sent is not a failure.
+        // A delivery that was deleted before it could be sent is not a failure.
         failed.filter(({ storedAt }) => storedAt !== null).length,
         rateWait === null ? null : Math.round(rateWait * 1_000),
         release ? 1 : 0,

@@ -1,7 +1,11 @@
-import type { DataSource } from 'typeorm';
+import { recordChange } from '../customers/audit.ts';
+import type { Caller } from '../customers/caller.ts';
 import { inTransaction, type Sql } from '../platform/database/transaction.ts';
 import { Problem } from '../platform/problems/problem.ts';
-import type { DeliveryKey } from './delivery-id.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
+import { type FoundDelivery, findDelivery } from './find-delivery.ts';
+import { wakeChangedWebhook } from './wake.ts';
 
 /** Makes deliveries that have ended pending again, for a redelivery or a replay. */
 
@@ -91,27 +95,32 @@ const IS_DELETING = `
   SELECT 1 FROM transactions t JOIN accounts a ON a.id = t.account_id WHERE t.id = ? AND a.status = 'deleting'`;
 
 /**
- * Requests that a delivery is sent again. A delivered or failed one becomes pending, one that waits for its next attempt is due
- * now, and one that was never attempted is due already. The caller wakes the webhook afterwards.
- * @param record runs in the same transaction, if the delivery can be sent again.
- * @returns 'account deleting' for a movement of an account that is being deleted: nothing of it is sent any more.
+ * Requests that a delivery is sent again, and wakes its webhook. A delivered or failed one becomes pending, one that waits for its next
+ * attempt is due now, and one that was never attempted is due already.
+ * @throws {Problem} 404; 409 for a webhook that sends nothing, and for a movement of an account that is being deleted.
  */
-export function redeliver(
-  database: DataSource,
-  { webhookId, transactionId }: DeliveryKey,
-  record: (sql: Sql) => Promise<void>,
-): Promise<Sendable | 'account deleting'> {
-  return inTransaction(database, async (sql) => {
+export async function redeliver(
+  runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
+  caller: Caller,
+  key: DeliveryKey,
+): Promise<FoundDelivery> {
+  const { database } = runtime;
+  const { webhookId, transactionId } = key;
+  // A caller that may not see the delivery must not wait for its locks either.
+  await findDelivery(database, caller, key);
+  await inTransaction(database, async (sql) => {
     const sendable = await lockSendable(sql, webhookId);
-    if (sendable !== 'accepted') return sendable;
+    if (sendable !== 'accepted') throw notSendable(sendable);
     const deleting = await sql.query<unknown[]>(IS_DELETING, [transactionId]);
-    if (deleting.length > 0) return 'account deleting';
+    if (deleting.length > 0) throw notSendable('account deleting');
     await lockCursor(sql, webhookId);
-    const again = await makePendingAgain(sql, webhookId, [transactionId]);
-    if (again === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
-    await record(sql);
-    return sendable;
+    const changed = await makePendingAgain(sql, webhookId, [transactionId]);
+    if (changed === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
+    await recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` });
   });
+  const delivery = await findDelivery(database, caller, key);
+  await wakeChangedWebhook(runtime, webhookId);
+  return delivery;
 }
 
 /** The 409 for a webhook whose deliveries cannot be requested again. */

@@ -5,7 +5,7 @@ import type { Delivery, LoggedEvent, LoggedMovement } from './run/types.ts';
 /** Reads the retries of a webhook that are due, with the movements or the operational events that they are of. */
 
 /**
- * What is sent is joined after the limit has been applied. In a direct join, the optimiser may read and sort all retries of the
+ * Movements or events are joined after the limit has been applied. In a direct join, the optimiser may read and sort all retries of the
  * webhook. Index: retries_due.
  */
 const DUE = (order: 'due_at' | 'transaction_id') => `

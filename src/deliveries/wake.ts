@@ -7,7 +7,7 @@ import type { WakePort } from './ports.ts';
 
 /** Wakes webhooks: a run that is active is notified through Redis; for a webhook without one, a job is added. */
 
-/** What waking needs. Every `Runtime` has it. */
+/** Needed to wake. Every `Runtime` has it. */
 export interface WakeContext {
   database: Sql;
   queues: Queues;

@@ -134,7 +134,7 @@ function createChunkBuilder({
         if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
       }
     },
-    /** What comes before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
+    /** Everything before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
     note(row: Exclude<Row, EntryRow>): void {
       if ('totals' in row) return;
       const isStored = checkpoint > 0 && position <= checkpoint;

@@ -21,7 +21,7 @@ const WORK_LIMIT = 60 * SECOND;
 /** Dry runs at once: they take the time of the process that answers all requests. One that waits for longer is refused. */
 const AT_ONCE = { total: 4, perOwner: 1, patience: 5 * SECOND };
 
-/** What is to be read, and how. */
+/** The file to read, and how. */
 export type DryUpload = Pick<Upload, 'format' | 'statement' | 'body'>;
 
 /** Creates a function that answers dry runs: it reads the body as an import does, and stores nothing. */

@@ -9,7 +9,7 @@ import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run.ts';
 import type { KnownAccount } from './find-account.ts';
 import type { Movement, RemovedTime } from './movement.ts';
 
-/** What the answer to a dry run of an import looks like. */
+/** The answer to a dry run of an import. */
 
 const NewId = v.pipe(v.nullable(IdView), v.description('null: an import would create the account.'));
 

@@ -21,7 +21,7 @@ export const VISIBLE_TO_IMPORT = `
 
 /** Finds the account that a statement is about. */
 
-/** What the sender of a file has said about its accounts, and which ones there are. */
+/** The accounts that the sender of a file named, and which ones there are. */
 export interface AccountOptions {
   customerId: string;
   /** All statements of the file are about this account; null: each says which. */

@@ -9,7 +9,7 @@ export interface ImportRow {
   id: string;
   source_id: string | null;
   status: 'queued' | 'running' | 'done' | 'failed';
-  /** What its sender has said, which may be `auto`. */
+  /** The format that its sender named, which may be `auto`. */
   format: string;
   /** The format of its first statement; null: no statement is stored yet. */
   detected_format: string | null;
@@ -67,7 +67,7 @@ const ERRORS = `
 export interface ImportErrors {
   /** Why rows were rejected, by line. */
   errors: { line: number; path: string; message: string }[];
-  /** What somebody should look at although it cost no row, by line. */
+  /** Warnings, by line: somebody should look at them although they cost no row. */
   warnings: { line: number; message: string }[];
 }
 

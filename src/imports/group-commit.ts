@@ -211,7 +211,7 @@ function toBatch({ customerId, movements }: GroupUpload, importId: string): Batc
 export interface GroupUpload extends Upload {
   body: readonly Uint8Array[];
   movements: readonly Movement[];
-  /** What the movements were checked against; see RemovedTime. */
+  /** The movements were checked against it; see RemovedTime. */
   removals: number;
 }
 

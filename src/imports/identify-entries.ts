@@ -16,7 +16,7 @@ export interface StatementEntry {
   line: number;
   /** Its amount and its balance have two decimals. */
   movement: Movement;
-  /** What the bank calls it. */
+  /** The bank's name for it. */
   reference: string | null;
   /** Its number among the entries of this file with the same account, date, direction and amount, from 1. */
   ordinal: number;

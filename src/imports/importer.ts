@@ -185,7 +185,7 @@ export function createImporter(options: {
       span?.end(isRepeated ? undefined : toSpanError(error));
       // The chunks before are stored. The rest is read with all counts kept.
       if (error instanceof UnorderedFileError) return storeRest(importId, signal, { isUnordered: true });
-      // What was read of accounts and of stored movements is out of date. The rest is read and checked again.
+      // The accounts and stored movements that were read are out of date. The rest is read and checked again.
       if (error instanceof RemovalsChangedError) return storeRest(importId, signal, { isUnordered });
       return await endFailed(unfinished, error);
     }

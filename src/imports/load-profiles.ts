@@ -52,7 +52,7 @@ function explain(issue: v.BaseIssue<unknown>): string {
   return issue.message.replaceAll(/\s+/g, ' ');
 }
 
-/** What the schema of the single keys does not see. @returns the key and the rule. */
+/** Rules that the schema of the single keys cannot see. @returns the key and the rule. */
 function findContradiction({ heading, skipRows, columns, account }: ProfileFile): [string, string] | null {
   if ((heading === undefined) === (skipRows === undefined))
     return ['heading', 'or skipRows must be set, and not both'];

@@ -4,9 +4,9 @@
  * several equal payments on one day. Only the account, the date, the direction and the amount of an entry never change.
  */
 
-/** What tells apart entries of the same account, date, direction and amount. */
+/** Fields that tell apart entries of the same account, date, direction and amount. */
 export interface Evidence {
-  /** What the bank calls the entry. Blank counts as absent. */
+  /** The bank's name for the entry. Blank counts as absent. */
   reference: string | null;
   /** The balance after the entry, with two decimals. */
   balance: string | null;

@@ -28,7 +28,7 @@ export const Movement = v.strictObject({
 
 export type Movement = v.InferOutput<typeof Movement>;
 
-/** What has been removed from a customer's movements, as an import has read it before it checks its rows. */
+/** The removed part of a customer's movements, as an import has read it before it checks its rows. */
 export interface RemovedTime {
   /**
    * Grows when an account is to be deleted, and when `removedBefore` changes. If it is another one when the rows are stored, they

@@ -11,7 +11,7 @@ import { type FindAccount, readStatementRows } from './statement-rows.ts';
 /** How the format of a file is recognised. */
 export interface Recognition {
   formats: StatementFormats;
-  /** What the sender says that the file is; `auto`: what its content says. */
+  /** The format that the sender named; `auto`: the content decides. */
   format: StatementFormat | 'auto';
   /** The profile of a CSV or XLSX file; null: the one whose heading the file has. */
   profile: string | null;

@@ -1,5 +1,10 @@
-import type { DataSource } from 'typeorm';
+import { recordChange } from '../customers/audit.ts';
+import type { Caller } from '../customers/caller.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { Problem } from '../platform/problems/problem.ts';
+import { queueImports } from '../platform/queues/queues.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { findImport, type ImportRow } from './find-import.ts';
 
 /**
  * Which accounts the import's rows may have depends on the API key that sent it. Deleting a key takes the same lock, so a key that
@@ -18,39 +23,45 @@ const LOCK_IMPORT = `
 const QUEUE = `
   UPDATE imports SET status = 'queued', crash_count = 0, error = NULL, finished_at = NULL, retried_at = NOW(6) WHERE id = ?`;
 
-/** What became of a request to retry an import. Only in the case of `queued` has anything changed. */
-export type ImportRetry =
-  | { outcome: 'queued' }
-  | { outcome: 'not failed'; status: string }
-  | { outcome: 'api key deleted' }
-  | { outcome: 'body deleted' };
-
 /**
- * Queues a failed import again. It continues at its checkpoint, and may crash ten more times before it is quarantined again. The
- * caller adds the job.
- * @param record runs in the same transaction, if the import is queued.
+ * Queues a failed import again. It continues at its checkpoint, and may crash ten more times before it is quarantined again.
+ * @throws {Problem} 404; 409 for an import that has not failed, or whose API key or body was deleted.
  */
-export function retryFailedImport(
-  database: DataSource,
+export async function retryImport(
+  { database, queues, log }: Pick<Runtime, 'database' | 'queues' | 'log'>,
+  caller: Caller,
   importId: string,
-  record: (sql: Sql) => Promise<void>,
-): Promise<ImportRetry> {
-  return inTransaction(database, async (sql) => {
-    const result = await retry(sql, importId);
-    if (result.outcome === 'queued') await record(sql);
-    return result;
+): Promise<ImportRow> {
+  const { id } = await findImport(database, caller, importId);
+  await inTransaction(database, async (sql) => {
+    await requeue(sql, id);
+    await recordChange(sql, caller, { action: 'retry', subject: `import ${id}` });
   });
+  // Redis may be unreachable. The reconciler then queues the import within 10 s.
+  await queueImports(queues, [id]).catch((err: unknown) =>
+    log.warn({ err, importId: id }, 'import not queued yet'),
+  );
+  return findImport(database, caller, id);
 }
 
-async function retry(sql: Sql, importId: string): Promise<ImportRetry> {
+/** @throws {Problem} 409, unless the import could be queued. */
+async function requeue(sql: Sql, importId: string): Promise<void> {
   const [key] = await sql.query<unknown[]>(LOCK_KEY, [importId]);
   const [found] = await sql.query<{ status: string; source_id: string | null; kept: number | string }[]>(
     LOCK_IMPORT,
     [importId],
   );
-  if (found?.status !== 'failed') return { outcome: 'not failed', status: found?.status ?? 'deleted' };
-  if (key === undefined && found.source_id === null) return { outcome: 'api key deleted' };
-  if (Number(found.kept) === 0) return { outcome: 'body deleted' };
+  if (found?.status !== 'failed')
+    throw new Problem(
+      'import-not-failed',
+      `Only a failed import can be retried, and the status of this one is ${found?.status ?? 'deleted'}.`,
+    );
+  if (key === undefined && found.source_id === null)
+    throw new Problem(
+      'import-not-retryable',
+      'The API key that sent this import was deleted. Send the file again with another key.',
+    );
+  if (Number(found.kept) === 0)
+    throw new Problem('import-not-retryable', 'The body of this import was deleted. Send the file again.');
   await sql.query<WriteResult>(QUEUE, [importId]);
-  return { outcome: 'queued' };
 }

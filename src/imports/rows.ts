@@ -25,7 +25,7 @@ export interface StatementTotals {
 }
 
 /**
- * What a line of an import gives. `value` is a movement that is parsed and not validated yet. `movement` is one of a statement, with
+ * The result of reading a line of an import. `value` is a movement that is parsed and not validated yet. `movement` is one of a statement, with
  * its account and its amounts in their form and its texts cut to their lengths, and `reference` is what the bank calls it. `issue` says
  * why a row could not be read; null: an earlier issue says it for this row too. A `warning`, the beginning of a `statement` and its
  * `totals` at its end are no rows.

@@ -66,7 +66,7 @@ export interface StatementOptions {
 
 const NO_OPTIONS: StatementOptions = { accountId: null, profile: null, createAccounts: false };
 
-/** What an Idempotency-Key in use leads to. `replayed`: the key came with the same body before, in this import. */
+/** The consequence of an Idempotency-Key in use. `replayed`: the key came with the same body before, in this import. */
 export type EarlierUpload =
   | { outcome: 'replayed'; importId: string }
   | { outcome: 'in progress' | 'key reused' };

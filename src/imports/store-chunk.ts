@@ -27,7 +27,7 @@ export interface Chunk extends Batch {
   statements: number;
   /** The format of the first of them; null: none begins here. */
   format: string | null;
-  /** What the rows were checked against; see RemovedTime. */
+  /** The rows were checked against it; see RemovedTime. */
   removals: number;
 }
 

@@ -2,7 +2,7 @@ import type { Sql } from '../platform/database/transaction.ts';
 import type { Evidence } from './match-entries.ts';
 import type { Movement } from './movement.ts';
 
-/** What the accounts of a statement have on its days. A day is read once per import, and after that only what has been added to it. */
+/** The entries that the accounts of a statement have on its days. A day is read once per import, and after that only what has been added to it. */
 
 /** The movements that are stored with the same account, date, direction and amount. */
 export interface StoredGroup {
@@ -24,7 +24,7 @@ export interface AccountDay {
 const MAX_KEPT = 100_000;
 
 /**
- * What was stored on these days after an id. Index: transactions_account_date. The flag before `import_id` says whether the
+ * The entries stored on these days after an id. Index: transactions_account_date. The flag before `import_id` says whether the
  * movements of this import are wanted too.
  */
 const ADDED = (days: number) => `

@@ -9,7 +9,7 @@ export class UnorderedFileError extends Error {
 /** Entries whose counts are kept: about 3 MB. */
 const MAX_KEPT = 100_000;
 
-/** What a day takes beside the counts of its entries, in entries. */
+/** The memory of a day beside the counts of its entries, in entries. */
 const DAY_OVERHEAD = 30;
 
 /** Slots for the entries of a day. Most days have a few. */

@@ -18,7 +18,7 @@ const LATENCY_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 8, 20, 80, 400, 1_500, 6_000, 18_000, 45_000, 78_000, 320_000,
 ];
 
-/** What is counted of one attempt. Every `AttemptResult` has it. */
+/** The part of an attempt that is counted. Every `AttemptResult` has it. */
 export interface CountedAttempt {
   outcome: (typeof ATTEMPT_OUTCOMES)[number];
   /** The delivery's status after the attempt. */
@@ -185,7 +185,7 @@ const KINDS = [
   'events',
 ] as const;
 
-/** What retention removes. Attempts that go with their delivery do not count. */
+/** Rows that retention removes. Attempts that go with their delivery do not count. */
 export type RemovedKind = (typeof KINDS)[number];
 
 const RETENTION_OUTCOMES = ['done', 'failed'] as const;
@@ -228,7 +228,7 @@ export function createRetentionMetrics(registry: Registry): RetentionMetrics {
 }
 
 /**
- * What a process counts of its own work. The parts that work are given one of these interfaces, and know nothing of Prometheus.
+ * The counts that a process keeps of its own work. The parts that work are given one of these interfaces, and know nothing of Prometheus.
  * The names are explained in docs/metrics.md.
  */
 export interface Metrics {

@@ -18,7 +18,7 @@ export interface OfferedFile {
   cursor?: string;
 }
 
-/** What has become of a file's import. */
+/** The outcome of a file's import. */
 export type FileOutcome = { status: 'done' } | { status: 'failed'; reason: string };
 
 /** One connection to a source, for one run. */
@@ -34,7 +34,7 @@ export interface Connector {
   close(): Promise<void>;
 }
 
-/** What is wrong with a source, in one sentence for its owner. It names no secret, and no internal address. */
+/** The error of a source, in one sentence for its owner. It names no secret, and no internal address. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
 }

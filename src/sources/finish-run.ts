@@ -81,7 +81,7 @@ function updateOf(
   }
 }
 
-/** What is wrong with the files of a run; null: nothing. */
+/** The error of the files of a run; null: none. */
 function describeFailures({ failed, firstFailure }: RunTally): string | null {
   if (firstFailure === null) return null;
   const others = failed === 1 ? '' : ` ${countOf(failed - 1, 'more file')} failed.`;

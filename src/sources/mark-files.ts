@@ -8,11 +8,11 @@ import { type EndedFile, findEndedFiles, findReasons, setOutcome } from './sourc
 /** Reasons for rejected rows that are written beside a file. */
 const SHOWN_REASONS = 100;
 
-/** What has become of the files of a run. */
+/** The outcome of a run's files. */
 export interface RunTally {
   done: number;
   failed: number;
-  /** What is wrong with the first file that failed; null while none did. */
+  /** The error of the first file that failed; null while none did. */
   firstFailure: string | null;
 }
 

@@ -12,7 +12,7 @@ export interface RunLimits {
 
 export const RUN_LIMITS: RunLimits = { total: 60 * MINUTE, silence: 2 * MINUTE };
 
-/** What ends a run before it has looked at everything. */
+/** Reasons that end a run before it has looked at everything. */
 export interface RunWatch {
   /** Aborted with the reason, an error. */
   signal: AbortSignal;

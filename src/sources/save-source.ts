@@ -55,7 +55,7 @@ async function readCreated(sql: Sql, id: string): Promise<Date> {
   return row.created_at;
 }
 
-/** What a change does beside setting its columns. */
+/** The effects of a change beside setting its columns. */
 export interface SourceChangePlan {
   columns: SourceColumns;
   schedule: SourceSchedule;
@@ -116,7 +116,7 @@ const DELETE = `
  * @param record runs in the same transaction, if the source is deleted.
  * @returns false when it was deleted before.
  */
-export async function deleteSource(
+export async function markDeleted(
   database: DataSource,
   id: string,
   record: (sql: Sql) => Promise<void>,

@@ -10,7 +10,7 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
-/** What tells whether a file was collected before. */
+/** Tells whether a file was collected before. */
 export const fingerprintOf = (
   { revision }: Pick<ClaimedSource, 'revision'>,
   { name, version }: { name: string; version: string },

@@ -66,7 +66,7 @@ const Schedule = v.pipe(
   ),
 );
 
-/** What an object of a kind's own may look like, for the document. The schema of the kind checks it. */
+/** Any object of a kind's own, for the document. The schema of the kind checks it. */
 function documentedKinds(schemas: readonly v.GenericSchema[]): Record<string, unknown> {
   const texts = schemas.map((schema) => {
     const { $schema: _, ...rest } = toJsonSchema(schema, { errorMode: 'ignore', typeMode: 'input' });

@@ -1,5 +1,5 @@
 /**
- * What a statement file says, whatever its format. The parser of a format yields these events in the order of the file. It knows
+ * The content of a statement file, whatever its format. The parser of a format yields these events in the order of the file. It knows
  * nothing of stored accounts or movements.
  */
 
@@ -50,7 +50,7 @@ export interface Entry {
   opponentId: string | null;
   /** The counterparty's IBAN as it stands in the file, without spaces, valid or not. */
   opponentIban: string | null;
-  /** What the bank calls this entry, if it calls it anything. Not necessarily unique, now or next year. */
+  /** The bank's name for this entry, if it has one. Not necessarily unique, now or next year. */
   reference: string | null;
 }
 

@@ -5,7 +5,7 @@ const OTHER_SPACES = /\s\s|[^\S ]/;
 export const squeeze = (text: string): string =>
   (OTHER_SPACES.test(text) ? text.replaceAll(/\s+/g, ' ') : text).trim();
 
-/** What was found in the file, for a message: at most 40 characters. */
+/** The text found in the file, for a message: at most 40 characters. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text);
 

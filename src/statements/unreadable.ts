@@ -1,5 +1,5 @@
 /**
- * What the sender of a statement file can do, in the words of each kind of reader. Messages are stored, and answered by the API, in its
+ * Advice for the sender of a statement file, in the words of each kind of reader. Messages are stored, and answered by the API, in its
  * words (`ADVICE`). The command line and the reports of sources replace them by their own (`inWordsOf`).
  */
 const WORDS = {
@@ -63,7 +63,7 @@ export const inWordsOf = (reader: Reader, text: string): string =>
 /** A file that cannot be read at all. The message is one sentence for its sender. */
 export class UnreadableFileError extends Error {
   override name = 'UnreadableFileError';
-  /** What the sender can do, for an answer to the upload. */
+  /** Advice for the sender, for an answer to the upload. */
   readonly hint: string | undefined;
 
   constructor(message: string, hint?: string) {

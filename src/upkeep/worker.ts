@@ -37,7 +37,7 @@ const DELETIONS_EVERY = 5 * SECOND;
  * listing segments. A
  * BullMQ job scheduler starts this in only one of the maintenance processes each time.
  *
- * What takes longer does not use the queue, and goes on while Redis is unreachable: removing what is old (every hour), and deleting
+ * Longer work does not use the queue, and goes on while Redis is unreachable: removing what is old (every hour), and deleting
  * accounts and customers (looked for every 5 s).
  */
 export function startMaintenanceWorker(runtime: Runtime): Role {
@@ -111,7 +111,7 @@ export async function reportEvents(runtime: Runtime): Promise<number> {
   await reportStalledDeliveries(database);
   await reportStuckImports(database);
   const webhookIds = await dispatchEvents(database);
-  // What is not woken here is found by the reconciler.
+  // The reconciler finds webhooks that are not woken here.
   await wakeWebhooks(runtime, webhookIds, { reread: true }).catch((err: unknown) =>
     log.warn({ err }, 'webhooks with operational events not woken yet'),
   );

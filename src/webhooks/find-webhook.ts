@@ -5,7 +5,7 @@ import { Webhook } from '../platform/database/entities/webhook.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
 
-/** What a caller may see: its customer's webhooks. A key limited to accounts sees those of its accounts, and not those for all. */
+/** A caller sees its customer's webhooks. A key limited to accounts sees those of its accounts, and not those for all. */
 const visible = ({ customerId, accountIds }: Caller) => ({
   customerId,
   status: Not('deleted' as const),

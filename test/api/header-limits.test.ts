@@ -54,7 +54,7 @@ describe('the API answers a problem, and closes the connection, to', () => {
   });
 });
 
-it('answers 431 to the 101st header of a request, and goes on with the connection', async () => {
+it('the API answers 431 to the 101st header of a request, and goes on with the connection', async () => {
   const headers = (count: number) => Array.from({ length: count }, (_, i) => `X-${i}: MARKER`);
   // With Host: 100, 101, 3001; the last one closes the connection.
   const answer = await sendBytes(
@@ -71,7 +71,7 @@ it('answers 431 to the 101st header of a request, and goes on with the connectio
   ]);
 });
 
-it('leaves a long URL that fits to the route', async () => {
+it('the API leaves a long URL that fits to the route', async () => {
   const { api_key: key } = await service.customer();
   const long = marker(15 * 1024);
   expect((await service.call('GET', `/v1/${long}`, { key })).status).toBe(404);
@@ -99,7 +99,7 @@ it('cuts the connection of a client that goes on sending after its answer', asyn
   expectRawProblem(answer, 400);
 });
 
-it('explains what it answers', async () => {
+it('the API explains what it answers to headers that are too long', async () => {
   for (const name of ['headers-too-large', 'request-timeout', 'rate-limited']) {
     expect((await service.call('GET', `/problems/${name}`)).status).toBe(200);
   }

@@ -48,7 +48,7 @@ async function statuses(times: number, ask: () => Promise<{ status: number } | n
 
 const servedThenRefused = [...Array<number>(10).fill(200), 429];
 
-it('counts down with every answer, refuses what is beyond the limit, and serves again after Retry-After', async () => {
+it('the rate limit counts down with every answer, refuses what is beyond the limit, and serves again after Retry-After', async () => {
   const { key } = await newKey();
   const { api_key: other } = await service.customer();
   const call = (path: string, method = 'GET') => service.call(method, path, { key });
@@ -77,7 +77,7 @@ it('counts down with every answer, refuses what is beyond the limit, and serves 
   expect(served.headers.get('ratelimit')).toMatch(/^"default";r=9;/);
 });
 
-it('is one limit for all processes on one Redis', async () => {
+it('the rate limit is one for all processes on one Redis', async () => {
   const { key } = await newKey();
   const [one, two] = [await anotherApi({ rateLimit: 20 }), await anotherApi({ rateLimit: 20 })];
   expect(await statuses(200, () => one(key))).toEqual(Array(200).fill(200));
@@ -104,7 +104,7 @@ it('limits by its own count while Redis is unreachable, and shares it again afte
   await until('all are told', async () => (await redis.get(after.count)) === '3');
 });
 
-it('does not wait for a Redis that hangs', async () => {
+it('the rate limit does not wait for a Redis that hangs', async () => {
   const { key } = await newKey();
   const relay = await startRedisRelay();
   const redis = new Redis({ ...redisOptions(relay.url), commandTimeout: 30_000 });
@@ -118,7 +118,7 @@ it('does not wait for a Redis that hangs', async () => {
   expect(answers).toEqual(servedThenRefused);
 });
 
-it('does not hold against a key what Redis keeps too long because its clock was set back', async () => {
+it('the rate limit does not hold against a key what Redis keeps too long because its clock was set back', async () => {
   const { key, count } = await newKey();
   const { redis } = service.runtime;
   await redis.set(count, '10', 'EX', 3_600);
@@ -127,7 +127,7 @@ it('does not hold against a key what Redis keeps too long because its clock was 
   expect((await service.call('GET', '/v1/banks', { key })).status).toBe(200);
 });
 
-it('is off with RATE_LIMIT=0', async () => {
+it('the rate limit is off with RATE_LIMIT=0', async () => {
   const { key, count } = await newKey();
   const ask = await anotherApi({ rateLimit: 0 });
   expect(await statuses(30, () => ask(key))).toEqual(Array(30).fill(200));

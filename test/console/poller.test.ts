@@ -16,14 +16,14 @@ function counted(every = 5) {
   return { poller, reads: () => reads };
 }
 
-it('reads once for callers that ask at the same time, and not again while the reading is new', async () => {
+it('a poller reads once for callers that ask at the same time, and not again while the reading is new', async () => {
   const { poller, reads } = counted(60_000);
   expect(await Promise.all([poller.current(), poller.current()])).toEqual([1, 1]);
   expect(await poller.current()).toBe(1);
   expect(reads()).toBe(1);
 });
 
-it('reads once for all who look, and tells each of them', async () => {
+it('a poller reads once for all who look, and tells each of them', async () => {
   const { poller, reads } = counted();
   const [one, other]: [number[], number[]] = [[], []];
   const ends = [poller.subscribe((it) => one.push(it)), poller.subscribe((it) => other.push(it))];
@@ -34,7 +34,7 @@ it('reads once for all who look, and tells each of them', async () => {
   expect(poller.history).toHaveLength(3);
 });
 
-it('stops when nobody looks any more', async () => {
+it('a poller stops when nobody looks any more', async () => {
   const { poller, reads } = counted();
   let told = 0;
   const end = poller.subscribe(() => {
@@ -52,7 +52,7 @@ it('stops when nobody looks any more', async () => {
   expect(reads() - before).toBeLessThanOrEqual(1);
 });
 
-it('goes on after a reading that failed', async () => {
+it('a poller goes on after a reading that failed', async () => {
   let reads = 0;
   const poller = createPoller({
     read: async () => {
@@ -70,7 +70,7 @@ it('goes on after a reading that failed', async () => {
   expect(told).not.toContain(2);
 });
 
-it('ends all subscriptions when it is closed', () => {
+it('a poller ends all subscriptions when it is closed', () => {
   const { poller } = counted();
   poller.subscribe(() => {});
   poller.close();

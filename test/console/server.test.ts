@@ -22,7 +22,7 @@ async function occupy(port: number): Promise<void> {
   await once(server, 'listening');
 }
 
-it('takes the port after that of the API, or any free one when another process has it', async () => {
+it('the console takes the port after that of the API, or any free one when another process has it', async () => {
   const port = await reservePort();
   const first = await start({ port: port - 1 });
   expect(Number(first.port)).toBe(port);
@@ -31,7 +31,7 @@ it('takes the port after that of the API, or any free one when another process h
   for (const { href } of [first, second]) expect((await fetch(`${href}healthz`)).status).toBe(200);
 });
 
-it.each([0, 65_535])('takes any free port when that of the API is %d', async (port) => {
+it.each([0, 65_535])('the console takes any free port when that of the API is %d', async (port) => {
   expect((await fetch(`${(await start({ port })).href}healthz`)).status).toBe(200);
 });
 
@@ -41,7 +41,7 @@ it('listens where OPS_HOST and OPS_PORT say', async () => {
   expect((await start({ opsHost: 'localhost', opsPort: 0 })).hostname).toBe('localhost');
 });
 
-it('takes no other port than OPS_PORT, and names it when it is taken', async () => {
+it('the console takes no other port than OPS_PORT, and names it when it is taken', async () => {
   const port = await reservePort();
   await occupy(port);
   await expect(start({ opsPort: port })).rejects.toThrow(
@@ -49,14 +49,14 @@ it('takes no other port than OPS_PORT, and names it when it is taken', async () 
   );
 });
 
-it('is closed when the service stops', async () => {
+it('the console is closed when the service stops', async () => {
   const { runtime } = service;
   const ops = await startOps(runtime);
   await ops.stop();
   await expect(fetch(`${ops.url}/healthz`)).rejects.toThrow();
 });
 
-it('answers broken requests as the API does', async () => {
+it('the console answers broken requests as the API does', async () => {
   const answer = await sendBytes(service.opsUrl, 'MARKER\r\n\r\n');
   expect(answer).toMatch(/^HTTP\/1.1 400 /);
   expect(answer).toContain('application/problem+json');

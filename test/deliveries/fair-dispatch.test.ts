@@ -15,7 +15,7 @@ function dispatchFor(options: Parameters<typeof createFairDispatch>[0]) {
 
 const nextPass = () => new Promise(setImmediate);
 
-it('begins so many POSTs in one pass of the event loop, and the rest in the next ones', async () => {
+it('fair dispatch begins so many POSTs in one pass of the event loop, and the rest in the next ones', async () => {
   const { begun, add } = dispatchFor({ perPass: 3, perWebhook: 2 });
   add('a', 8);
   expect(begun).toHaveLength(0);
@@ -27,7 +27,7 @@ it('begins so many POSTs in one pass of the event loop, and the rest in the next
   expect(counts).toEqual([3, 6, 8]);
 });
 
-it('gives webhooks turns, however large the backlog of one of them', async () => {
+it('fair dispatch gives webhooks turns, however large the backlog of one of them', async () => {
   const { begun, add } = dispatchFor({ perPass: 4, perWebhook: 1 });
   add('huge', 100);
   for (const name of ['b', 'c', 'd']) add(name, 2);
@@ -35,14 +35,14 @@ it('gives webhooks turns, however large the backlog of one of them', async () =>
   expect(begun.slice(0, 8)).toEqual(['huge', 'b', 'c', 'd', 'huge', 'b', 'c', 'd']);
 });
 
-it('goes on with the webhook whose turn was next when the pass before was full', async () => {
+it('fair dispatch goes on with the webhook whose turn was next when the pass before was full', async () => {
   const { begun, add } = dispatchFor({ perPass: 2, perWebhook: 2 });
   for (const name of ['a', 'b', 'c']) add(name, 4);
   while (begun.length < 12) await nextPass();
   expect(begun.join('')).toBe('aabbccaabbcc');
 });
 
-it('gives a webhook that comes while others wait its turn behind them', async () => {
+it('fair dispatch gives a webhook that comes while others wait its turn behind them', async () => {
   const { begun, add } = dispatchFor({ perPass: 1, perWebhook: 1 });
   add('a', 3);
   while (begun.length < 1) await nextPass();
@@ -51,7 +51,7 @@ it('gives a webhook that comes while others wait its turn behind them', async ()
   expect(begun).toEqual(['a', 'a', 'late', 'a']);
 });
 
-it('begins everything, also what is added while a POST begins', async () => {
+it('fair dispatch begins everything, also what is added while a POST begins', async () => {
   const begun: number[] = [];
   const dispatch = createFairDispatch({ perPass: 4, perWebhook: 2 });
   const begin = (number: number) => {

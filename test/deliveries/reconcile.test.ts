@@ -69,13 +69,13 @@ async function reconcile(): Promise<{ added: number; ids: string[] }> {
   return { added, ids: found };
 }
 
-it('finds the webhooks that have something due and that no run is at', async () => {
+it('the reconciler finds the webhooks that have something due and that no run is at', async () => {
   const due = ['pending', 'retry due', 'replay', 'lease over', 'circuit half-open'] as const;
   await setCursor(service, idOf('leased'), 'lease_until = NOW(6) + INTERVAL 12 SECOND');
   expect(await reconcile()).toEqual({ added: due.length, ids: due.map(idOf) });
 });
 
-it('finds them among thousands', async () => {
+it('the reconciler finds them among thousands', async () => {
   const { database } = service.runtime;
   const before = (await reconcile()).ids;
   for (const table of ['webhooks', 'webhook_cursors', 'webhook_backlogs'] as const) {

@@ -76,7 +76,7 @@ async function allDelivered(webhookId: string, count: number, arrived: () => num
 const endpoint = useEndpoint();
 
 it(
-  'sends an endpoint that was down with 20,000 pending each of them once, slowly at first and never too many at once',
+  'an endpoint that was down with 20,000 pending is sent each of them once, slowly at first and never too many at once',
   async () => {
     const PENDING = 20_000;
     const webhookId = await createBacklog(endpoint.url, PENDING);
@@ -144,32 +144,35 @@ const narrow = useEndpoint();
 it.each([
   ['ordered', { ordered: true }, 1, 0],
   ['rate-limited', { rate_limit: 50 }, 16, 1_000 / 50],
-])('keeps to what an %s webhook asks for, also when it catches up', async (_, fields, limit, interval) => {
-  const PENDING = 60;
-  narrow.take();
-  narrow.recover(0);
-  const webhookId = await createBacklog(narrow.url, PENDING, fields);
-  await wake(webhookId);
-  await circuitOpen(webhookId);
-  await narrow.listen();
-  narrow.take();
-  narrow.recover();
-  await until('all delivered', async () => {
-    await probe(webhookId);
-    return (await progressOf(webhookId)).delivered === PENDING;
-  });
-  const events = narrow.take();
-  expectSlowStart(events, limit);
-  const came = events.filter(({ kind }) => kind === 'came');
-  expect(came).toHaveLength(PENDING);
-  if (limit === 1) expect(came.map(({ id }) => id)).toEqual(came.map(({ id }) => id).toSorted());
-  // There is no credit for the time in which nothing was sent, except for the timer's lateness.
-  expect((came.at(-1)?.at ?? 0) - (came[0]?.at ?? 0)).toBeGreaterThan((PENDING - 1) * interval - 50);
-});
+])(
+  'a delivery run keeps to what an %s webhook asks for, also when it catches up',
+  async (_, fields, limit, interval) => {
+    const PENDING = 60;
+    narrow.take();
+    narrow.recover(0);
+    const webhookId = await createBacklog(narrow.url, PENDING, fields);
+    await wake(webhookId);
+    await circuitOpen(webhookId);
+    await narrow.listen();
+    narrow.take();
+    narrow.recover();
+    await until('all delivered', async () => {
+      await probe(webhookId);
+      return (await progressOf(webhookId)).delivered === PENDING;
+    });
+    const events = narrow.take();
+    expectSlowStart(events, limit);
+    const came = events.filter(({ kind }) => kind === 'came');
+    expect(came).toHaveLength(PENDING);
+    if (limit === 1) expect(came.map(({ id }) => id)).toEqual(came.map(({ id }) => id).toSorted());
+    // There is no credit for the time in which nothing was sent, except for the timer's lateness.
+    expect((came.at(-1)?.at ?? 0) - (came[0]?.at ?? 0)).toBeGreaterThan((PENDING - 1) * interval - 50);
+  },
+);
 
 const runners = useRunners(service);
 
-it('is not sent anything while the circuit is open, although there are new movements', async () => {
+it('an endpoint is sent nothing while the circuit is open, although there are new movements', async () => {
   const runner = runners.create();
   const { webhook, store } = await createSubscriber(service, 'http://127.0.0.1:9/');
   await store(10);
@@ -181,7 +184,7 @@ it('is not sent anything while the circuit is open, although there are new movem
   expect(await progressOf(webhook.id)).toEqual({ ...before, untried: before.untried + 1 });
 });
 
-it('keeps the place of a failed delivery in an ordered webhook, whenever its circuit is half-open', async () => {
+it('an ordered webhook keeps the place of a failed delivery, whenever its circuit is half-open', async () => {
   // A job whose retry is due when it reads the state again makes another run, before the endpoint has recovered.
   const runner = runners.create({ delays: Array<number>(11).fill(1_000) });
   const webhookId = await createBacklog(narrow.url, 3, { ordered: true });

@@ -36,7 +36,7 @@ const stored = async () => {
   return rows.map(({ webhook_id }) => leases.findIndex(({ webhookId }) => webhookId === webhook_id));
 };
 
-it('records the results of many runs, and gives back the leases of those that end', async () => {
+it('the result writer records the results of many runs, and gives back the leases of those that end', async () => {
   const writer = newWriter();
   const revisions = await Promise.all(
     leases.map((lease, at) => writer.write(recordOf(lease, [success(5)], { release: at % 2 === 0 }))),
@@ -54,7 +54,7 @@ it('records the results of many runs, and gives back the leases of those that en
   ]);
 });
 
-it('records nothing for a webhook whose lease is lost, and everything for those that come with it', async () => {
+it('the result writer records nothing for a webhook whose lease is lost, and everything for those that come with it', async () => {
   const writer = newWriter();
   await setCursor(service, leases[3]?.webhookId ?? '', "lease_token = 'of another run'");
   const revisions = await Promise.all(leases.map((lease) => writer.write(recordOf(lease, [success(5)]))));
@@ -63,7 +63,7 @@ it('records nothing for a webhook whose lease is lost, and everything for those 
   expect(await counts()).toEqual([1, 1, 1, 0, 1, 1]);
 });
 
-it('counts the results that were recorded, and none of a webhook whose lease is lost', async () => {
+it('the result writer counts the results that were recorded, and none of a webhook whose lease is lost', async () => {
   const counted: number[] = [];
   const writer = newWriter(service.runtime.database, {
     recorded: (results) => void counted.push(...results.map(({ startedAt }) => startedAt)),
@@ -76,7 +76,7 @@ it('counts the results that were recorded, and none of a webhook whose lease is 
   expect(counted.toSorted()).toEqual([0, 1, 3, 4, 5]);
 });
 
-it('keeps what MySQL refuses of one webhook from holding back the others', async () => {
+it('the result writer keeps what MySQL refuses of one webhook from holding back the others', async () => {
   const writer = newWriter();
   const tooLong = { error: 'x'.repeat(300) };
   const written = await Promise.allSettled(
@@ -101,7 +101,7 @@ it('calls back all that ask at the same moment, each once', async () => {
   expect(called).toEqual(['early', 'late', 'next']);
 });
 
-it('waits longer with results while records wait for a writer', async () => {
+it('the result writer waits longer with results while records wait for a writer', async () => {
   const writer = newWriter();
   const locked = leases.slice(0, 2);
   const release = await lockCursors(locked);
@@ -197,7 +197,7 @@ function useLossyWay() {
 
 const way = useLossyWay();
 
-it('counts results once whose COMMIT got no answer, and goes on under the same lease', async () => {
+it('the result writer counts results once whose COMMIT got no answer, and goes on under the same lease', async () => {
   const [row] = await service.runtime.database.query<{ name: string }[]>('SELECT DATABASE() AS name');
   const database = createDataSource(way.through(row?.name ?? ''), { poolSize: 2 });
   await database.initialize();

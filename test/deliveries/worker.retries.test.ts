@@ -52,7 +52,7 @@ it('repeats a failed attempt with the same id and body, a new timestamp and a si
   expect(attempts.map(({ response }) => response?.length)).toEqual([4_096, 4_096, 6]);
 });
 
-it('gives up after twelve attempts, and keeps the delivery as failed with its whole log', async () => {
+it('a webhook gives up after twelve attempts, and keeps the delivery as failed with its whole log', async () => {
   receiver.answer('/never', (_, response) => {
     response.statusCode = 400;
     response.end('no');
@@ -64,7 +64,7 @@ it('gives up after twelve attempts, and keeps the delivery as failed with its wh
   expect(receiver.at('/never')).toHaveLength(12);
 });
 
-it('does not follow a redirect', async () => {
+it('a webhook does not follow a redirect', async () => {
   let calls = 0;
   receiver.answer('/moved', (_, response) => {
     calls += 1;
@@ -121,7 +121,7 @@ it('delays one body that is refused alone, while the others arrive', async () =>
   expect(others.every(({ number }) => number === 1)).toBe(true);
 });
 
-it('waits as a whole when it is throttled, and uses up no attempts of what was not sent', async () => {
+it('a webhook waits as a whole when it is throttled, and uses up no attempts of what was not sent', async () => {
   receiver.answer('/busy', (_, response) => {
     response.statusCode = 429;
     response.setHeader('Retry-After', '3000');
@@ -150,7 +150,7 @@ it('waits as a whole when it is throttled, and uses up no attempts of what was n
   expect(receiver.at('/busy').length).toBeLessThanOrEqual(2);
 });
 
-it('sends nothing while the circuit is open, and then everything, one at first', async () => {
+it('a webhook sends nothing while the circuit is open, and then everything, one at first', async () => {
   let down = true;
   let open = 0;
   const openAfter: number[] = [];

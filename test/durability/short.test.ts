@@ -6,7 +6,7 @@ const MINUTE = 60_000;
 
 /** Everything that `npm run chaos` does, with outages of seconds instead of a minute. It starts its own servers. */
 it(
-  'loses nothing, and repeats nothing without a cause, while every part is killed, stopped and cut off',
+  'the service loses nothing, and repeats nothing without a cause, while every part is killed, stopped and cut off',
   async ({ signal }) => {
     const said: string[] = [];
     const { table, findings } = await run({

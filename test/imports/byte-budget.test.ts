@@ -26,7 +26,7 @@ it('grants bytes in the order of the requests, as they become free', async () =>
   expect(await small).not.toBeNull();
 });
 
-it('passes over a request that waits for its own owner only', async () => {
+it('the budget of bytes passes over a request that waits for its own owner only', async () => {
   const budget = createByteBudget({ total: 10, perOwner: 5, patience: MINUTE });
   const release = await budget.reserve('a', 5);
   const own = budget.reserve('a', 5);
@@ -36,7 +36,7 @@ it('passes over a request that waits for its own owner only', async () => {
   expect(await own).not.toBeNull();
 });
 
-it('gives up after a while, and then serves those behind', async () => {
+it('the budget of bytes gives up after a while, and then serves those behind', async () => {
   const budget = createByteBudget({ total: 10, perOwner: 10, patience: 20 });
   const release = await budget.reserve('a', 5);
   expect(await budget.reserve('b', 10)).toBeNull();

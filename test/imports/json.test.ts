@@ -206,7 +206,7 @@ describe('a JSON import', () => {
   });
 });
 
-it('refuses a query parameter that it would not heed', async () => {
+it('a JSON import refuses a query parameter that it would not heed', async () => {
   const { api_key: key } = await service.customer();
   const { status, body } = await service.call('POST', '/v1/imports?account_id=1', {
     key,

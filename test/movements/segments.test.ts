@@ -162,7 +162,7 @@ describe('a far page of a listing', () => {
   });
 });
 
-it('shows each far page while imports go on and segments are made', async () => {
+it('a listing shows each far page while imports go on and segments are made', async () => {
   let made = 0;
   let checked = 0;
   await fill(async (customerId, accounts) => {

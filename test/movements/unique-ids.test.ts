@@ -30,7 +30,7 @@ const NEAR = [
   '１',
 ];
 
-it('tells unique ids apart byte by byte, and knows each of them again', async () => {
+it('an import tells unique ids apart byte by byte, and knows each of them again', async () => {
   const { api_key: key } = await service.customer();
   const { id } = await createAccount(service, key);
   const rows = NEAR.map((unique_id) => movement(id, { unique_id }));
@@ -39,7 +39,7 @@ it('tells unique ids apart byte by byte, and knows each of them again', async ()
   expect(uniqueIds(await readAll(service, key, '/v1/transactions?starts=2000-01-01'))).toEqual(NEAR);
 });
 
-it('keeps the first of two movements with one id, in one import and in two', async () => {
+it('an import keeps the first of two movements with one id, in one import and in two', async () => {
   const { api_key: key } = await service.customer();
   const { id } = await createAccount(service, key);
   const row = (amount: string) => movement(id, { unique_id: 'x', amount });
@@ -52,14 +52,14 @@ it('keeps the first of two movements with one id, in one import and in two', asy
   expect(body.transactions).toEqual([expect.objectContaining({ unique_id: 'x', amount: '1.00' })]);
 });
 
-it('knows one id in two accounts as two movements', async () => {
+it('an import knows one id in two accounts as two movements', async () => {
   const { api_key: key } = await service.customer();
   const [one, two] = [await createAccount(service, key), await createAccount(service, key)];
   const rows = [movement(one.id, { unique_id: 'x' }), movement(two.id, { unique_id: 'x' })];
   expect(await importMovements(service, key, rows)).toMatchObject({ inserted: 2, duplicates: 0 });
 });
 
-it('counts equal rows without an id, and stores none of them again', async () => {
+it('an import counts equal rows without an id, and stores none of them again', async () => {
   const { api_key: key } = await service.customer();
   const { id } = await createAccount(service, key);
   const file = [

@@ -13,7 +13,7 @@ const failing = (message: string) => async () => {
   throw new Error(message);
 };
 
-it('stops what was started in the opposite order, each after the one before', async () => {
+it('the service stops what was started in the opposite order, each after the one before', async () => {
   const order: string[] = [];
   const stop = (name: string) => async () => {
     order.push(`${name} begins`);

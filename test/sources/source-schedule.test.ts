@@ -36,7 +36,7 @@ it.each([
   expect(isCron(text)).toBe(expected);
 });
 
-it('knows the time zones of IANA', () => {
+it('a schedule knows the time zones of IANA', () => {
   expect(['UTC', 'Europe/Istanbul', 'America/New_York'].map(isTimeZone)).toEqual([true, true, true]);
   expect(['Istanbul', 'Europe/Nowhere', ''].map(isTimeZone)).toEqual([false, false, false]);
 });

@@ -90,7 +90,7 @@ async function measure(text: string, format: StatementFormat): Promise<number> {
 
 describe.each(Object.entries(BEGINNINGS))('a file of %s', (format, beginnings) => {
   // If the time grew with the square of the length, each of these files would take several seconds.
-  it.each(FILLS)('that is filled with %j is read to its end', { timeout: 6_000 }, async (fill) => {
+  it.each(FILLS)('a file that is filled with %j is read to its end', { timeout: 6_000 }, async (fill) => {
     for (const beginning of beginnings) {
       const [last = ''] = beginning.split('\n').slice(-1);
       const line = `${fill.repeat(LINE / fill.length)}x\n`;

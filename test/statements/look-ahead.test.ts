@@ -17,7 +17,7 @@ async function* streamOf(parts: readonly Uint8Array[]) {
 
 const parts = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 20 });
 
-it('gives back the whole stream, however far it was looked at', () =>
+it('looking ahead gives back the whole stream, however far it was looked at', () =>
   fc.assert(
     fc.asyncProperty(parts, fc.nat(25), fc.boolean(), async (all, count, isAhead) => {
       const stream = await lookAhead(
@@ -34,7 +34,7 @@ it('gives back the whole stream, however far it was looked at', () =>
     }),
   ));
 
-it('stops at the limit, and throws neither then nor later', async () => {
+it('looking ahead stops at the limit, and throws neither then nor later', async () => {
   const all = Array.from({ length: 100 }, (_, at) => Buffer.from([at]));
   let seen = 0;
   const stream = await lookAhead(

@@ -80,7 +80,7 @@ async function sumUp(path: string): Promise<string[]> {
 
 const page = () => readFileSync(new URL('../../docs/formats.md', import.meta.url), 'utf8').split('\n');
 
-it.runIf(existsSync(SAMPLES))('reads the public files, as docs/formats.md says', async () => {
+it.runIf(existsSync(SAMPLES))('the public files are read as docs/formats.md says', async () => {
   const table: Record<string, Awaited<ReturnType<typeof read>>['counts']> = {};
   for (const [name, folders] of Object.entries(FOLDERS)) {
     const total = { files: 0, statements: 0, rows: 0, rejected: 0, warnings: 0, refused: 0 };
@@ -98,7 +98,7 @@ it.runIf(existsSync(SAMPLES))('reads the public files, as docs/formats.md says',
 });
 
 it.runIf(existsSync(SAMPLES))(
-  'finds that each public statement adds up, or warns of the difference, as docs/formats.md says',
+  'each public statement adds up, or its import warns of the difference, as docs/formats.md says',
   async () => {
     const lines: string[] = [];
     for (const [name, folders] of Object.entries(FOLDERS)) {

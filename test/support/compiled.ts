@@ -11,7 +11,9 @@ export const compiled = (source: string): string => join(ROOT, 'dist', source.re
 export async function compile(): Promise<void> {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   try {
-    await promisify(execFile)(process.execPath, [tsc, '-b', 'tsconfig.build.json', '--noCheck'], { cwd: ROOT });
+    await promisify(execFile)(process.execPath, [tsc, '-b', 'tsconfig.build.json', '--noCheck'], {
+      cwd: ROOT,
+    });
   } catch (error) {
     throw error instanceof Error && 'stdout' in error ? new Error(`tsc: ${error.stdout}`) : error;
   }

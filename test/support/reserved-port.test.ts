@@ -15,7 +15,7 @@ it('reserves no port that an outgoing connection could get, and none twice', asy
   expect(new Set(ports).size).toBe(ports.length);
 });
 
-it('passes by a port on which somebody listens', async () => {
+it('a reserved port passes by a port on which somebody listens', async () => {
   const port = await reservePort();
   const server = createServer().listen(port, '127.0.0.1');
   onTestFinished(() => void server.close());

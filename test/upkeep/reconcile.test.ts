@@ -59,7 +59,7 @@ describe('the reconciler', () => {
   });
 });
 
-it('is scheduled anew when its next run lies hours ahead, as after a clock that was set back', async () => {
+it('maintenance is scheduled anew when its next run lies hours ahead, as after a clock that was set back', async () => {
   const { queues } = service.runtime;
   await queues.maintenance.removeJobScheduler('reconcile');
   await queues.maintenance.upsertJobScheduler('reconcile', {

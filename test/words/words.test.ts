@@ -9,7 +9,7 @@ it.each([
   ['const MAX_LANES = 4;', ['lane']],
   ['A judge settles it', ['judge', 'settle']],
   ["log.warn('MySQL is away')", ['away']],
-])('finds retired words, in identifiers too: %s', (text, expected) => {
+])('the check of words finds retired words, in identifiers too: %s', (text, expected) => {
   expect(wordsIn(text)).toEqual(expected);
 });
 
@@ -19,14 +19,14 @@ it.each([
   ['await Promise.allSettled(calls)'],
   ["socket.on('drain', more)"],
   ["await once(socket, 'drain')"],
-])('leaves other words alone: %s', (text) => {
+])('the check of words leaves other words alone: %s', (text) => {
   expect(wordsIn(text)).toEqual([]);
 });
 
-it('allows an exception only where it stands', () => {
+it('the check of words allows an exception only where it stands', () => {
   expect(wordsIn("socket.on('drain', drain)")).toEqual(['drain']);
 });
 
-it('names the line and the word to write', () => {
+it('the check of words names the line and the word to write', () => {
   expect(findRetiredWords('first\nthe pump')).toEqual([{ line: 2, word: 'pump', instead: 'delivery run' }]);
 });

@@ -18,7 +18,7 @@ const REPORT_EVERY = 100;
 /** How many windows a process keeps in memory. The count of a dropped window is still in Redis. */
 const MAX_WINDOWS = 10_000;
 
-/** What a name has left of its limit. */
+/** The rest of a name's limit. */
 export interface Left {
   exhausted: boolean;
   remaining: number;
@@ -29,7 +29,7 @@ export interface Left {
 export interface Quota {
   /** Counts one use. If nothing is left, it counts nothing and returns `exhausted`. */
   take(name: string): Left;
-  /** What is left, without counting. */
+  /** The rest, without counting. */
   look(name: string): Left;
 }
 

@@ -40,7 +40,7 @@ export const PROBLEM_SCHEMA = {
   additionalProperties: false,
 };
 
-/** What Node or the server answers before the app sees a request. */
+/** Answers of Node or the server before the app sees a request. */
 const OF_HTTP: readonly ProblemName[] = ['malformed', 'request-timeout', 'headers-too-large'];
 const OF_KEYS: readonly ProblemName[] = [
   'missing-api-key',
@@ -64,7 +64,7 @@ const OF_BODIES: readonly ProblemName[] = [
   'unsupported-content-encoding',
 ];
 
-/** What decides about the errors of a route. */
+/** The facts that decide about the errors of a route. */
 interface Route {
   scope?: string;
   idempotent?: boolean;
@@ -172,7 +172,7 @@ export const refer = (names: readonly HeaderName[]) =>
 
 const RETRIABLE = new Set([409, 429, 503]);
 
-/** What decides about the headers of a route's answers. */
+/** The facts that decide about the headers of a route's answers. */
 export interface Traits {
   /** No API key is needed. */
   open: boolean;

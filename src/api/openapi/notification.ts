@@ -49,7 +49,7 @@ export const TEST_HEADER = header(
   false,
 );
 
-/** What the answers of an endpoint mean. */
+/** The meaning of an endpoint's answers. */
 export const RESPONSES = {
   '2XX': { description: 'You have received the notification.' },
   '410': { description: 'The webhook is disabled immediately.' },

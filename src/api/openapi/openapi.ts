@@ -59,7 +59,7 @@ export interface RouteDescription {
   scope?: Scope;
   /** It is a POST, and honours Idempotency-Key. */
   idempotent?: boolean;
-  /** What a success looks like. `secret`: it holds one, and must not be cached. */
+  /** The answer of a success. `secret`: it holds one, and must not be cached. */
   answer: {
     status?: 200 | 202;
     schema: v.GenericSchema;

@@ -124,7 +124,7 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
     );
   });
 
-/** What has a page of its own in the console. */
+/** Things with a page of their own in the console. */
 function linkOf(subject: string): string | null {
   const [, kind, id] = /^(webhook|delivery|import|source) ([\d-]+)$/.exec(subject) ?? [];
   switch (kind) {

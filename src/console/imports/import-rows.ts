@@ -14,7 +14,7 @@ export interface ImportListRow {
   /** The source that has collected it; null: it was sent over the API. */
   source_id: string | null;
   status: ImportStatus;
-  /** What was detected, or until then what was sent. */
+  /** The detected format, or until then the one that was sent. */
   format: string;
   account_id: string | null;
   profile: string | null;

@@ -107,7 +107,7 @@ function setOnly(gauge: Labelled, value: number | undefined): void {
   else gauge.set(value);
 }
 
-/** What is to be done in all customers together, as the metrics show it. No query reads single deliveries. */
+/** The open work of all customers together, as the metrics show it. No query reads single deliveries. */
 export interface InstallationState {
   webhooks: Record<WebhookStatus, number>;
   /** Circuits of active webhooks. */

@@ -15,7 +15,7 @@ export interface Alert {
   link: { text: string; href: string } | null;
 }
 
-/** What is wrong now, the worst first. Empty: all is well. */
+/** The alerts of now, the worst first. Empty: all is well. */
 export function findAlerts({ mysql, redis, work, at }: Now): Alert[] {
   if (!mysql.reachable || work === null) {
     return [
@@ -48,7 +48,7 @@ const redisAlert: Alert = {
   link: { text: 'What does not answer', href: '/readyz' },
 };
 
-/** What is missing while no process has a role. */
+/** The consequence while no process has a role. */
 const WITHOUT_ROLE = {
   delivery: 'No delivery process is running',
   api: 'No API process is running',
@@ -209,7 +209,7 @@ export function headlineOf(alerts: readonly Alert[]): string {
   return 'Everything works. Somebody should look at this:';
 }
 
-/** What is wrong with sources, for the sentence on top of the page Now. */
+/** The alerts of sources, for the sentence on top of the page Now. */
 
 /** The first failing sources are named. The others are counted. */
 const NAMED_SOURCES = 3;

@@ -41,7 +41,7 @@ export const NowPage = ({ now }: { now: Now }) => (
   </>
 );
 
-/** What is wrong, in large letters, with what to click. */
+/** The alerts in large letters, with what to click. */
 export function Headline({ now }: { now: Now }) {
   const alerts = findAlerts(now);
   const severity = alerts[0]?.severity ?? 'well';

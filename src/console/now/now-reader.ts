@@ -24,7 +24,7 @@ export interface ServerSeen {
   roundTrip: number | null;
 }
 
-/** What MySQL says of the work. */
+/** The state of the work, from MySQL. */
 export interface Work {
   totals: Totals;
   oldestPending: Date | null;
@@ -60,7 +60,7 @@ export interface Now {
   sample: Sample;
 }
 
-/** What is listed on the page Now. The page Webhooks has all. */
+/** The lists of the page Now. The page Webhooks has all. */
 const LISTED = 10;
 
 /** Latencies are taken from the last minute's attempts, of failing webhooks and those that were sent the most. */

@@ -29,9 +29,9 @@ export async function answerErrorPage(error: unknown, c: Context<ApiEnv>, log: L
 }
 
 export interface Confirmation {
-  /** What is asked, as a question that names the thing. */
+  /** The question, which names the thing. */
   question: string;
-  /** What will happen, and to how many. */
+  /** The effect, and on how many. */
   consequences: readonly Child[];
   /** The text of the button that does it. */
   button: string;

@@ -26,7 +26,7 @@ export interface PageOptions {
   /** Scripts and style sheets below /ops/assets, beside those of all pages. */
   scripts?: readonly string[];
   styles?: readonly string[];
-  /** What was searched for, shown in the search field. */
+  /** The search term, shown in the search field. */
   query?: string;
   status?: ContentfulStatusCode;
 }
@@ -37,7 +37,7 @@ export function sendPage(
   { title, section, scripts = [], styles = [], query = '', status = 200 }: PageOptions,
   content: Child,
 ): Response | Promise<Response> {
-  // What a page shows is of this moment, and may be account data.
+  // A page is of this moment, and may show account data.
   c.header('Cache-Control', 'no-store');
   const page = (
     <html lang="en">

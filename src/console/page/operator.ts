@@ -8,7 +8,7 @@ import { notFound, Problem } from '../../platform/problems/problem.ts';
 import { PROBLEMS, type ProblemName } from '../../platform/problems/problem-types.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 
-/** What the console changes goes through the API's own routes, on behalf of the customer it belongs to. */
+/** The console changes things through the API's own routes, on behalf of the customer it belongs to. */
 
 export interface ConsoleContext {
   runtime: Runtime;

@@ -34,7 +34,7 @@ export interface SourcePageProps {
   runs: readonly RunImports[];
   /** The path of the older runs; null: there are none. */
   older: string | null;
-  /** What the runs are filtered by, as it was typed. */
+  /** The filter of the runs, as it was typed. */
   filters: Record<string, string | undefined>;
   wrongFiles: readonly WrongFile[];
   /** The path of the source's job on the dashboard of the queues; null: it has none now. */
@@ -172,7 +172,7 @@ const runColumns = (now: Date): Column<RunImports>[] => [
   { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
 ];
 
-/** What the state of a source means, and what happens next. */
+/** The meaning of a source's state, and what happens next. */
 function explain(it: ConsoleSource, failingSince: Date | null, now: Date): string {
   const error = it.error === null ? '' : ` The last error: ${it.error}`;
   switch (it.status) {
@@ -197,11 +197,11 @@ function explain(it: ConsoleSource, failingSince: Date | null, now: Date): strin
   }
 }
 
-/** What can be done with a source from the console. */
+/** The actions for a source in the console. */
 export const SOURCE_ACTIONS = ['run', 'pause', 'enable'] as const;
 export type SourceAction = (typeof SOURCE_ACTIONS)[number];
 
-/** What each button says. */
+/** The label of each button. */
 export const SOURCE_LABELS: Readonly<Record<SourceAction, string>> = {
   run: 'Run now',
   pause: 'Pause',
@@ -256,7 +256,7 @@ export function confirmSourceAction(action: SourceAction, it: ConsoleSource): Om
   }
 }
 
-/** What has been done, as it is said on the page of the source afterwards. */
+/** The confirmation on the page of the source afterwards. */
 export const SOURCE_DONE: Readonly<Record<string, string>> = {
   run: 'A run was asked for. Reload this page to see how it ends.',
   pause: 'The source is paused. Nothing more is collected.',

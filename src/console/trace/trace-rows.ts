@@ -70,7 +70,7 @@ export async function readAttemptsOf(
 export interface Hit {
   kind: 'movement' | 'delivery' | 'webhook' | 'import' | 'source' | 'customer';
   id: string;
-  /** What else is known about it. */
+  /** Further facts about it. */
   text: string;
   href: string;
 }

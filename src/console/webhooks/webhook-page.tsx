@@ -97,11 +97,11 @@ function WebhookFacts({ webhook, settings, attempts, run, job, now }: Omit<Webho
   );
 }
 
-/** What can be done with a webhook from the console, except for a replay, which asks for a range first. */
+/** The actions for a webhook in the console, except for a replay, which asks for a range first. */
 export const WEBHOOK_ACTIONS = ['pause', 'enable', 'probe', 'test', 'rotate-secret'] as const;
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number];
 
-/** What each button says. */
+/** The label of each button. */
 export const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
   pause: 'Pause',
   enable: 'Enable',
@@ -187,7 +187,7 @@ export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confi
   }
 }
 
-/** What has been done, as it is said on the page of the webhook afterwards. */
+/** The confirmation on the page of the webhook afterwards. */
 export const DONE: Readonly<Record<string, string>> = {
   pause: 'The webhook is paused. Nothing more is sent.',
   enable: 'The webhook is enabled. The first notification is on its way.',

@@ -107,7 +107,7 @@ export async function findWebhookIds(
   return rows.map(({ id }) => id);
 }
 
-/** What the page of a webhook says about its state, and about what happens next. */
+/** The explanation of a webhook's state on its page, and what happens next. */
 
 /** @param run null: what is being sent now is not known. */
 export function explainWebhook(it: WebhookRow, run: RunState | null, now: Date): string {

@@ -1,6 +1,6 @@
 import type { Sql, WriteResult } from '../../platform/database/transaction.ts';
 
-/** What has happened that a customer or the operator should know of. docs/operational-events.md describes each type. */
+/** Events that a customer or the operator should know of. docs/operational-events.md describes each type. */
 export const EVENT_TYPES = [
   'webhook.failing',
   'webhook.disabled',

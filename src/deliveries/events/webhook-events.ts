@@ -5,7 +5,7 @@ import { readWaitingWebhooks, STALLED_AFTER_MINUTES } from '../reconcile.ts';
 import { DISABLE_AFTER_DAYS } from '../run/endpoint-health.ts';
 import { findRecorded, recordEvent } from './operational-event.ts';
 
-/** What an event says of the webhook that it is about. Of the endpoint only the origin: a path may hold a token. */
+/** The webhook that an event is about, as it says. Of the endpoint only the origin: a path may hold a token. */
 export interface WebhookSubject {
   id: number;
   title: string;

@@ -8,11 +8,11 @@ import type { AttemptResult, Delivery, RunEvent } from './types.ts';
 /** One POST that has been answered. */
 export type AnsweredAttempt = Omit<Extract<RunEvent, { type: 'answered' }>, 'type'>;
 
-/** What follows from one attempt. */
+/** The consequences of one attempt. */
 export interface AttemptEnd {
   result: AttemptResult;
   health: EndpointHealth;
-  /** What went wrong, for people to read; null: nothing did. */
+  /** The error, for people to read; null: none. */
   lastError: string | null;
   /** Why the webhook is to be disabled; null: it is not. */
   disable: string | null;

@@ -152,7 +152,7 @@ export function createSources(start: RunStart, now: number): Sources {
 }
 
 /**
- * What a run has read from the movement log, and which of it has a result. Attempts end in any order, but the cursor may pass a
+ * The part of the movement log that a run has read, and which of it has a result. Attempts end in any order, but the cursor may pass a
  * movement only when that movement and all before it have a result. A result counts here before it is recorded in MySQL.
  */
 export interface LogWindow {

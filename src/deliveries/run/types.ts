@@ -29,7 +29,7 @@ export interface Delivery {
   attempts: number;
   /** Failed attempts on the current retry schedule. A redelivery or a replay starts it again at 0. */
   failures: number;
-  /** What is sent: an event if the webhook is an OPERATIONAL one. null: it is not stored any more. */
+  /** Sent as the body: an event if the webhook is an OPERATIONAL one. null: it is not stored any more. */
   movement: LoggedMovement | LoggedEvent | null;
 }
 
@@ -108,7 +108,7 @@ export type RunEnd =
   | 'lost'
   | 'stopped';
 
-/** What goes into the state machine: what has happened. */
+/** The input of the state machine: something has happened. */
 export type RunEvent =
   /** The first event. */
   | { type: 'started' }
@@ -143,7 +143,7 @@ export type RunEvent =
   /** End as soon as possible: the process shuts down or was frozen, or too many of its runs linger. */
   | { type: 'stop' };
 
-/** What comes out: what to do now. One event answers each read, record and expansion; at most one of each kind is under way. */
+/** Its output: something is to be done now. One event answers each read, record and expansion; at most one of each kind is under way. */
 export type RunCommand =
   | { type: 'read log'; after: number; highestRecordedId: number }
   | { type: 'read retries'; limit: number }
@@ -158,7 +158,7 @@ export type RunCommand =
   | { type: 'idle'; isIdle: boolean }
   | { type: 'end'; reason: RunEnd };
 
-/** What a run records: results, how far it has got, and the health of its endpoint. */
+/** A record of a run: results, how far it has got, and the health of its endpoint. */
 export interface RunRecord {
   results: readonly AttemptResult[];
   cursor: Cursor;

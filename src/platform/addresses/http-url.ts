@@ -1,4 +1,4 @@
-/** What the URLs and hosts that customers name look like. Regular expressions, so that /openapi.json can say exactly what is accepted. */
+/** The form of URLs and hosts that customers name. Regular expressions, so that /openapi.json can say exactly what is accepted. */
 
 const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
 const IPV4 = `(?:${OCTET}\\.){3}${OCTET}`;

@@ -12,7 +12,7 @@ const TIMEOUT = 4_000;
 /** Customers choose the names, so the cache is bounded. */
 const MAX_NAMES = 10_000;
 
-/** What `localhost` names always resolve to (RFC 6761, section 6.3). */
+/** The addresses of `localhost` names, always (RFC 6761, section 6.3). */
 const LOOPBACK: LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },

@@ -69,7 +69,7 @@ function readCertificates(path: string): string {
   }
 }
 
-/** What the URL of a server may look like. */
+/** The URLs of servers that are allowed. */
 interface Form {
   protocols: readonly string[];
   /** Matches the part that names the database. */

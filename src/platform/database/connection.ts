@@ -99,7 +99,7 @@ export interface PoolUse {
   max: number;
 }
 
-/** What mysql2 (3.24) knows of its pool, and tells only by its events. */
+/** The state of its pool that mysql2 (3.24) tells only by its events. */
 interface MysqlPool {
   config: { connectionLimit: number };
   _allConnections: { length: number };

@@ -6,7 +6,7 @@ import { inTransaction, type Sql } from './transaction.ts';
 export interface SecretLocation {
   /** Table and column. */
   column: string;
-  /** What identifies the row in its table, and never changes. */
+  /** Identifies the row in its table, and never changes. */
   row: string;
 }
 

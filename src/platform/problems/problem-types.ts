@@ -5,9 +5,9 @@ export interface ProblemText {
   status: ContentfulStatusCode;
   /** The same for every occurrence (RFC 9457, section 3.1.3). */
   title: string;
-  /** What happened. */
+  /** The cause, for people to read. */
   cause: string;
-  /** What the client can do. */
+  /** The remedy. */
   remedy: string;
   /** Whether the same request can succeed later. */
   retry: string;

@@ -1,5 +1,5 @@
 /**
- * What the parts of a process tell about their work as spans of traces. They are given this interface, and know nothing of
+ * Through this interface, the parts of a process tell about their work as spans of traces. They are given this interface, and know nothing of
  * OpenTelemetry, which is loaded only when traces are on. The names are explained in docs/traces.md.
  */
 export interface Tracing {
@@ -35,7 +35,7 @@ export interface SpanError {
   message?: string | undefined;
 }
 
-/** What went wrong, without the message, which may hold values of a statement. */
+/** The error without its message, which may hold values of a statement. */
 export const toSpanError = (error: unknown): SpanError => ({
   type: error instanceof Error ? error.name : 'Error',
 });

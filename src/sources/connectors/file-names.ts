@@ -1,6 +1,6 @@
 /** Rules for the names of files, the same for all kinds of sources. */
 
-/** What programs call a file while they are writing it. */
+/** Names that programs give a file while they are writing it. */
 const UNFINISHED = /^\.|\.(?:part|partial|tmp|temp|filepart|crdownload|writing|uploading)$|~$/i;
 
 /** Whether the name says that the file is hidden, or still being written. */

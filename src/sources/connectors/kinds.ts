@@ -19,7 +19,7 @@ import { checkSftpAddress, createSftpConnector } from './sftp.ts';
 
 /** The kinds of sources. */
 
-/** What surrounds a source. */
+/** The context that a connector is given. */
 export interface SourcePlace {
   guard: AddressGuard;
   /** The folder below which the customer's folder sources lie; null: there is none. */
@@ -37,7 +37,7 @@ interface StoredSource<S, C> extends SourcePlace {
 /** A kind of source, for callers that do not know which. */
 export interface ConnectorKind {
   Settings: v.GenericSchema;
-  /** What a client sends as `credentials`; undefined where it sends none. */
+  /** The schema of `credentials`; undefined where a client sends none. */
   Credentials: v.GenericSchema;
   /** Whether a customer may have only one source with the same settings. */
   isExclusive: boolean;

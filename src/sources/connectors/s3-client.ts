@@ -214,7 +214,7 @@ async function* readWithLimit(
 const changed = (key: string) =>
   new SourceError(`"${key}" changed while it was being read. The next run reads it again.`);
 
-/** What concerns this object alone. */
+/** An error of this object alone. */
 function explainObject(error: unknown, key: string): SourceError | null {
   switch (error instanceof Error ? error.name : '') {
     case 'NoSuchKey':

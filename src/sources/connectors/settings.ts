@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { HOST, HTTP_URL } from '../../platform/addresses/http-url.ts';
 import { documented, maxCharacters, wellFormed } from '../../platform/validation.ts';
 
-/** What the settings of several kinds of sources have in common. */
+/** Settings that several kinds of sources have in common. */
 
 const HOST_RULE = 'must be a host name in ASCII (punycode) or an IP address, without a port';
 const URL_RULE =
@@ -46,7 +46,7 @@ export const NamePattern = v.pipe(
   documented({ examples: ['*.sta'] }),
 );
 
-/** What happens to a file on the server when it has been collected. */
+/** The treatment of a file on the server when it has been collected. */
 export const After = v.picklist(['leave', 'move'], 'must be "leave" or "move"');
 
 /** A place for collected files, which has a meaning only if they are moved. */

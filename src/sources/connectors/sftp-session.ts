@@ -10,7 +10,7 @@ const END_OF_FILE = 1;
 const NO_SUCH_FILE = 2;
 const PERMISSION_DENIED = 3;
 
-/** What a request came to that the server has refused. */
+/** The error of a request that the server has refused. */
 export class SftpStatusError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {

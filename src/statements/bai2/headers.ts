@@ -98,7 +98,7 @@ const STATUSES: Record<string, Group['status']> = {
 };
 const DEFAULT_CURRENCY = 'USD';
 
-/** What holds for an account that stands outside of a group. */
+/** The headers of an account that stands outside of a group. */
 export const NO_GROUP: Group = {
   status: 'update',
   date: null,

@@ -89,7 +89,7 @@ function describeAmount(record: BaiRecord, text: string, currency: string): stri
   return `The amount is ${quote(text)}. It must be digits without a sign and without a decimal point.`;
 }
 
-/** What a type code of a transaction detail says. `summary` and `status` codes belong into account records only. */
+/** The meaning of a transaction detail's type code. `summary` and `status` codes belong into account records only. */
 export type TypeCodeMeaning = 'Credit' | 'Debit' | 'summary' | 'status' | 'information' | 'unknown';
 
 /** Codes above 100 that stand for sums (BAI2 specification, appendix A: level "Summary" or "Status"). */

@@ -6,7 +6,7 @@ export interface BaiRecord {
   code: string;
   /** The line at which it begins, from 1. */
   line: number;
-  /** What follows the code, of the record and of each continuation, without the closing slash. */
+  /** The text after the code, of the record and of each continuation, without the closing slash. */
   parts: string[];
   /** How many records it counts for in control totals. */
   count: number;
@@ -143,7 +143,7 @@ export interface Line {
   text: string;
   /** The line ends with a line end, and not with the file. */
   isEnded: boolean;
-  /** What lies between 64 Ki characters and the line end is missing. */
+  /** The text between 64 Ki characters and the line end is missing. */
   isCut: boolean;
 }
 

@@ -225,7 +225,7 @@ function readShare(
   return dc === null || amount === null ? null : { amount, dc };
 }
 
-/** What all details of an entry say alike. */
+/** The values that all details of an entry have in common. */
 export function findCommonFields(details: readonly Detail[]): Fields {
   const [first, ...others] = details.map(({ fields }) => fields);
   if (others.length === 0) return first ?? {};

@@ -22,7 +22,7 @@ export interface RawEntry {
   details: Detail[];
 }
 
-/** What an entry needs to know of its statement. */
+/** The facts of its statement that an entry needs. */
 export interface StatementContext {
   kind: 'final' | 'interim';
   holder: Holder;
@@ -158,7 +158,7 @@ const hasHoldersName = (party: Party, holder: Holder): boolean =>
 
 const fold = (name: string): string => name.replace(/\s+/g, ' ').toUpperCase();
 
-/** What a movement's description can hold. */
+/** The length of a movement's description. */
 const MAX_DESCRIPTION = 4_000;
 
 /**

@@ -6,7 +6,7 @@ import type { Fields, Stop } from './xml.ts';
 
 /** How much the details of one entry may take, in characters: those of about 60,000 payments. */
 const MAX_DETAILS = 32 * 1024 * 1024;
-/** What a detail takes beside its texts. */
+/** The memory of a detail beside its texts. */
 const DETAIL_OVERHEAD = 200;
 /** Warnings that are kept until the event of their statement is emitted. */
 const MAX_WARNINGS = 100;

@@ -34,7 +34,7 @@ export type Field =
   | 'remittanceReference'
   | 'note';
 
-/** What an element says. A field that occurs several times has all its texts, separated by spaces. */
+/** The content of an element. A field that occurs several times has all its texts, separated by spaces. */
 export type Fields = Partial<Record<Field, string>>;
 
 /** The paths of the fields. `@Ccy` is the attribute. */
@@ -149,7 +149,7 @@ const MAX_DEPTH = 64;
 /** The longest text of a CAMT message has 500 characters. saxes holds everything between two tags in memory. */
 const MAX_BETWEEN_TAGS = 64 * 1024;
 
-/** What is told of a document: its elements by their local names, without namespace prefixes. */
+/** The parts of a document that are reported: its elements by their local names, without namespace prefixes. */
 export interface ElementHandler {
   open(name: string, attributes: Readonly<Record<string, string>>, line: number): void;
   text(text: string): void;

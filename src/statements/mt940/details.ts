@@ -94,7 +94,7 @@ function joinLines(lines: readonly string[], separator: string): string {
 export const LINE_WIDTH = 65;
 export const SUB_FIELD_WIDTH = 27;
 
-/** What the text beside an entry says. */
+/** The content of the text beside an entry. */
 export interface Details {
   description: string | null;
   name: string | null;
@@ -182,7 +182,7 @@ const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null };
 export function readSepaTags(text: string): SepaTags {
   if (!text.includes('+')) return NO_TAGS;
   const values = new Map<string, string>();
-  // What is before the first tag, then each tag and what follows it.
+  // The text before the first tag, then each tag with the text after it.
   const parts = text.split(SEPA_TAG);
   for (let at = 1; at < parts.length; at += 2) {
     const tag = parts[at] as string;
@@ -262,7 +262,7 @@ export function readDetails(fields: readonly Field[]): Details {
   return numbered.length === 0 ? NO_DETAILS : readNumberedLines(numbered);
 }
 
-/** What tells the structure stands among the first characters, perhaps after some blanks. */
+/** The mark of the structure stands among the first characters, perhaps after some blanks. */
 const LONG = 60;
 
 /** Nearly all entries have one field. */

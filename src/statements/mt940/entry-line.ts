@@ -12,7 +12,7 @@ const REFERENCE_LENGTH = 16;
 /** Values that say where the reference is, or that there is none. */
 const NO_REFERENCE = /^(?:NONREF|NOTPROVIDED|[EKPM]REF|MARF)?\+?$/i;
 
-/** What :61: says. */
+/** The content of :61:. */
 export interface EntryLine extends Pick<Entry, 'status' | 'date' | 'dc' | 'amount' | 'code'> {
   /** The account owner's reference. */
   ownReference: string | null;

@@ -76,7 +76,7 @@ export function createFieldReader() {
   };
 }
 
-/** What begins with a line; null if the line belongs to the field before. */
+/** The field that begins with a line; null if the line belongs to the field before. */
 function beginning(
   text: string,
   before: Field | null,

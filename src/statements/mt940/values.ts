@@ -52,7 +52,7 @@ function dateOf(year: number, monthAndDay: string): ReadDate | null {
   return { date: `${year}-${monthAndDay.slice(0, 2)}-${dayText}`, exact: day <= last };
 }
 
-/** What messages say about amounts that cannot be read. */
+/** The messages for amounts that cannot be read. */
 export const ALLOWED_AMOUNT = 'an amount such as 1234,56 or 1234, is allowed';
 
 /**
@@ -72,7 +72,7 @@ export interface ReadBalance {
   balance: Balance | null;
   /** ISO 4217; null if it is missing. */
   currency: string | null;
-  /** What is wrong with it. */
+  /** Its error. */
   warning: string | null;
 }
 

@@ -10,7 +10,7 @@ const MAX_TAG = 1024;
 /** An attribute is skipped. `<OFX xmlns="…">` has one. */
 const TAG = /<(\/?)(?:[A-Za-z]\w{0,19}:)?([A-Za-z][\w.-]{0,63})(?:\s[^<>]*?)?(\/?)>/y;
 
-/** What begins with `start` and is not a tag. Up to `end` it is skipped, or it is text without entities. */
+/** Markup that begins with `start` and is not a tag. Up to `end` it is skipped, or it is text without entities. */
 interface Section {
   start: string;
   end: string;
@@ -52,7 +52,7 @@ export function createTokenizer() {
   /** Each of these reads on, and returns false if the text that has come is used up, or does not suffice. */
   const readSection = ({ end, isText }: Section): boolean => {
     const found = buffer.indexOf(end, at);
-    // What may be the beginning of the end is kept.
+    // The possible beginning of the end is kept.
     const kept = isAtEnd ? 0 : end.length - 1;
     const text = take(found === -1 ? Math.max(at, buffer.length - kept) : found);
     if (isText) addText(text);

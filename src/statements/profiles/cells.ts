@@ -85,7 +85,7 @@ export function createBalanceReader(profile: Profile) {
   };
 }
 
-/** What stands after a label: the rest of its cell and the cells after it; null if the row does not have the label. */
+/** The value after a label: the rest of its cell and the cells after it; null if the row does not have the label. */
 function besideLabel(cells: readonly Cell[], { label }: Label): Cell[] | null {
   const labels = typeof label === 'string' ? [label] : label;
   for (const [at, cell] of cells.entries()) {
@@ -108,7 +108,7 @@ const hasLabel = (text: string, label: string): boolean =>
 
 export type Movement = Pick<Entry, 'dc' | 'amount'>;
 
-/** What is wrong with a row. */
+/** The error of a row. */
 export interface Fault {
   path: string;
   message: string;

@@ -6,7 +6,7 @@ import type { Column, Profile } from './profile.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
 import { createAmountReader, createDateReader } from './values.ts';
 
-/** What a row of the table says. */
+/** The content of a row of the table. */
 export type Reading =
   | { kind: 'entry'; entry: Entry; warning: string | null }
   | { kind: 'fault'; fault: Fault }
@@ -190,7 +190,7 @@ export function createStatementWriter() {
       releaseEntry();
       events.push({ type: 'end', line, closing });
     },
-    /** What is certain. */
+    /** The certain part. */
     flush(): StatementEvent[] {
       const flushed = events;
       events = [];

@@ -5,7 +5,7 @@ import { type Cell, quote, type Row, textOf } from './row.ts';
 
 /** A file read as a table. */
 export interface ReadTable {
-  /** What separates its columns; null: the columns of a sheet. */
+  /** The separator of its columns; null: the columns of a sheet. */
   delimiter: string | null;
   rows: readonly Row[];
 }

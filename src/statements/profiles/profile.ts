@@ -91,7 +91,7 @@ export const ProfileFile = v.strictObject({
     v.array(v.picklist(DATE_FORMATS, `must be one of ${DATE_FORMATS.join(', ')}`), 'must be a list'),
     v.nonEmpty('must have at least one format'),
   ),
-  /** What stands in place of the date of a pending movement. */
+  /** The text in place of the date of a pending movement. */
   pendingDates: v.optional(v.array(v.string('must be a text'), 'must be a list of texts')),
   heading: v.optional(Texts),
   skipRows: v.optional(rows(100)),

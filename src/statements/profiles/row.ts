@@ -23,7 +23,7 @@ export function textOf(cell: Cell | undefined): string {
   return typeof cell === 'string' ? squeeze(cell) : plainNumber(cell.number);
 }
 
-/** What was found, for a message. It is cut, because a cell can hold a whole file. */
+/** The text that was found, for a message. It is cut, because a cell can hold a whole file. */
 export function quote(cell: Cell | undefined): string {
   const text = textOf(cell);
   return `"${text.length > 40 ? `${text.slice(0, 40)}…` : text}"`;

@@ -104,7 +104,7 @@ export function createTableReader(profile: Profile): TableReader {
         return writer.flushAll();
       }
       if (breakOff !== undefined) {
-        // What was cut off may be more than the trailer.
+        // More than the trailer may have been cut off.
         for (const row of last) readRow(row, table);
         writer.warn(line, `the file breaks off after line ${line}: ${breakOff}`);
       } else {

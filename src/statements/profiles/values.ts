@@ -6,7 +6,7 @@ import { type Cell, textOf } from './row.ts';
 /** How a profile writes amounts. */
 export interface AmountFormat {
   decimalSign: ',' | '.';
-  /** What may stand before or after an amount, such as "TL". */
+  /** Texts that may stand before or after an amount, such as "TL". */
   currencyTexts: readonly string[];
 }
 

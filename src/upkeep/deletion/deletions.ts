@@ -26,7 +26,7 @@ interface DeletionRow {
   movements_deleted: string;
 }
 
-/** What is being deleted is read in the order in which it was requested. There are few of them. */
+/** Deletions are read in the order in which they were requested. There are few of them. */
 const DELETIONS = `
   SELECT customer_id, account_id, requested_at, movements, movements_deleted FROM deletions
   ORDER BY requested_at, customer_id, account_id`;

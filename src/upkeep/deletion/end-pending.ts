@@ -19,7 +19,7 @@ const PAGE = 200;
 /** How often a lease is asked for, while a delivery run keeps it. After that, the deletion goes on later. */
 const MOST_REFUSALS = 200;
 
-/** What a page has found, and where the next one begins; null: there is none. */
+/** The findings of a page, and where the next one begins; null: there is none. */
 interface Page {
   pending: Delivery[];
   next: string | null;

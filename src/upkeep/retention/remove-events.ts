@@ -20,7 +20,7 @@ const READ = `
 /** Redeliveries and new replays lock these rows too. */
 const LOCK = 'SELECT id FROM webhooks WHERE id IN (?) ORDER BY id FOR UPDATE';
 
-/** What a replay has still to reach stays, and there is seldom one. Index: replays_open. */
+/** Events that a replay has still to reach stay, and there is seldom one. Index: replays_open. */
 const REPLAYING = `
   SELECT 1 FROM replays FORCE INDEX (replays_open) WHERE webhook_id IN (?) AND finished_at IS NULL LIMIT 1`;
 

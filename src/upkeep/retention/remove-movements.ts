@@ -33,7 +33,7 @@ const REFUSE_BEFORE = `
   UPDATE import_locks SET removals = removals + 1, removed_before = ?
   WHERE customer_id = ? AND (removed_before IS NULL OR removed_before < ?)`;
 
-/** What is old: the movements of a customer up to an id, if they were also issued before a day (YYYY-MM-DD). */
+/** Old movements: those of a customer up to an id, if they were also issued before a day (YYYY-MM-DD). */
 interface OldMovements {
   customerId: string;
   through: bigint;
@@ -90,7 +90,7 @@ async function lastRemovable(sql: Sql, customerId: string, through: bigint): Pro
 const STORED = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WHERE id IN (?)';
 const DELETE = 'DELETE FROM transactions WHERE id IN (?)';
 
-/** What became of movements that were to be deleted. */
+/** The outcome for movements that were to be deleted. */
 export interface MovementDeletion {
   deleted: number;
   /** All of them up to this id are gone. */

@@ -121,7 +121,7 @@ const OLDEST_DELIVERY = `
   SELECT transaction_id AS id FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id = ?
   ORDER BY webhook_id, transaction_id LIMIT 1`;
 
-/** What a webhook matched up to this id is not needed any more: the movements are sent, and their deliveries were removed. */
+/** The matches of a webhook up to this id are not needed any more: the movements are sent, and their deliveries were removed. */
 async function lastUnfiltered(
   database: DataSource,
   { id, sent_through }: WebhookPage,

@@ -86,7 +86,7 @@ describe.each(Object.entries(CALLS))('by-hand.md, %s', (program, call) => {
     return (await page.project.run(program, [...call, JSON.stringify(given)], env)).trim();
   };
 
-  it('tells genuine notifications from others', async ({ skip }) => {
+  it('each example tells genuine notifications from others', async ({ skip }) => {
     const missing = await findMissing('by-hand.md', () => page.project.run(program, ['--version']));
     skip(missing !== null, missing ?? '');
     expect(await check({})).toBe('true');

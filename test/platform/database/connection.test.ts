@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 
 const { database, url } = useDatabase();
 
-it('runs the migrations once, however many start at the same time', async () => {
+it('the migrations run once, however many processes start at the same time', async () => {
   await database.query('DROP TABLE migrations');
   const tables = await database.query<{ name: string }[]>(
     'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()',
@@ -34,7 +34,7 @@ it('states charset and collation on every table', async () => {
   expect(new Set(tables.map(({ collation }) => collation))).toEqual(new Set(['utf8mb4_unicode_ci']));
 });
 
-it('works in UTC, strictly, and reads commits, whatever the server’s defaults', async () => {
+it('the connection to MySQL works in UTC, strictly, and reads commits, whatever the server’s defaults', async () => {
   const [session] = await database.query<object[]>(
     'SELECT @@session.time_zone AS zone, @@session.sql_mode AS mode',
   );
@@ -49,7 +49,7 @@ it('works in UTC, strictly, and reads commits, whatever the server’s defaults'
   expect(new Set(isolation.map(({ Value }) => Value))).toEqual(new Set(['READ-COMMITTED']));
 });
 
-it('counts as affected what was inserted or changed, not what was found', async () => {
+it('the connection to MySQL counts as affected what was inserted or changed, not what was found', async () => {
   const session = database.createQueryRunner();
   try {
     await session.query('CREATE TEMPORARY TABLE counted (id INT PRIMARY KEY, n INT)');
@@ -62,7 +62,7 @@ it('counts as affected what was inserted or changed, not what was found', async 
   }
 });
 
-it('lets a statement that hangs fail as if the server were unreachable', async () => {
+it('the connection to MySQL lets a statement that hangs fail as if the server were unreachable', async () => {
   const impatient = await createDataSource(url, { poolSize: 1, statementTimeout: 200 }).initialize();
   const error = await impatient.query('SELECT SLEEP(2)').then(
     () => null,
@@ -72,7 +72,7 @@ it('lets a statement that hangs fail as if the server were unreachable', async (
   await impatient.destroy();
 });
 
-it('sends long bytes as they are, and fails likewise when these hang before they are executed', async () => {
+it('the connection to MySQL sends long bytes as they are, and fails likewise when these hang before they are executed', async () => {
   const impatient = await createDataSource(url, { poolSize: 1, statementTimeout: 200 }).initialize();
   const bytes = randomBytes(100_000);
   await impatient.query('CREATE TABLE sent (bytes MEDIUMBLOB NOT NULL)');
@@ -102,7 +102,7 @@ it('sends long bytes as they are, and fails likewise when these hang before they
   await impatient.destroy();
 });
 
-it('takes a server whose queue of connections is full, since it was stopped, to be unreachable', async () => {
+it('the connection to MySQL takes a server whose queue of connections is full, since it was stopped, to be unreachable', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-stopped-'));
   const socketPath = join(directory, 'mysql.sock');
   const server = `require('node:net').createServer().listen({ path: ${JSON.stringify(socketPath)}, backlog: 1 }, () => console.log('up'))`;

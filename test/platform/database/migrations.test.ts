@@ -11,7 +11,7 @@ const tables = async () =>
     .map(({ name }) => name)
     .filter((it) => it !== 'migrations');
 
-it('makes all tables once, and can be undone', async () => {
+it('the migrations make all tables once, and can be undone', async () => {
   expect(await migrate(database)).toEqual(['InitialSchema1763700000000']);
   const made = await tables();
   expect(made).toEqual(expect.arrayContaining(['transactions', 'webhook_cursors', 'deliveries', 'replays']));
@@ -23,7 +23,7 @@ it('makes all tables once, and can be undone', async () => {
   expect((await tables()).toSorted()).toEqual(made.toSorted());
 });
 
-it('names the migrations of a newer version', async () => {
+it('the service names the migrations of a newer version', async () => {
   await migrate(database);
   expect(await findNewerMigrations(database)).toEqual([]);
   await database.query(

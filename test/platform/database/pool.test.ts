@@ -2,7 +2,7 @@ import { expect, inject, it, onTestFinished } from 'vitest';
 import { onConnection, onPoolWait, readPoolUse } from '../../../src/platform/database/connection.ts';
 import { createDataSource } from '../../../src/platform/database/data-source.ts';
 
-it('shows busy and idle connections, and who waits for one', async () => {
+it('a report of the pool shows busy and idle connections, and who waits for one', async () => {
   const database = createDataSource(inject('databaseUrl'), { poolSize: 1 });
   await database.initialize();
   onTestFinished(async () => {

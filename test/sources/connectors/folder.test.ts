@@ -195,7 +195,7 @@ describe('marking a file', () => {
   });
 });
 
-it('takes a file once although two connectors look at the same time', async () => {
+it('a folder source takes a file once although two connectors look at the same time', async () => {
   const { inbox, connect } = await newRoot();
   for (let i = 0; i < 50; i += 1) await writeQuietly(join(inbox, `${i}.sta`), String(i));
   const taken = await Promise.all([connect(), connect(), connect()].map(async (it) => namesOf(it)));
@@ -203,7 +203,7 @@ it('takes a file once although two connectors look at the same time', async () =
   expect(await readdir(join(inbox, 'processing'))).toHaveLength(50);
 });
 
-it('keeps a file that has another name elsewhere', async () => {
+it('a folder source keeps a file that has another name elsewhere', async () => {
   const { root, inbox, connect } = await newRoot();
   await writeQuietly(join(root, 'elsewhere'), 'x');
   await link(join(root, 'elsewhere'), join(inbox, 'one.sta'));

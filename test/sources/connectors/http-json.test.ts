@@ -33,7 +33,7 @@ describe.each([
   { how: 'link' as const, settings: {} },
   { how: 'cursor' as const, settings: { json: CURSOR } },
 ])('a JSON source with pages by $how', ({ how, settings }) => {
-  it('offers each page as NDJSON, and continues at the last page in the next run', async () => {
+  it('a JSON source offers each page as NDJSON, and continues at the last page in the next run', async () => {
     const api = await startApi({ pageSize: 2, how });
     api.log.push(...[1, 2, 3, 4, 5].map(movement));
     const run = (since: string | null) =>
@@ -54,7 +54,7 @@ describe.each([
     expect(later[0]?.version).not.toBe(pages.at(-1)?.version);
   });
 
-  it('begins at the first page each time, if the settings say so', async () => {
+  it('a JSON source begins at the first page each time, if the settings say so', async () => {
     const api = await startApi({ pageSize: 2, how });
     api.log.push(movement(1), movement(2), movement(3));
     const connector = connect({ url: api.url, format: 'json', start: 'first_page', ...settings });

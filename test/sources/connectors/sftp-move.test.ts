@@ -125,7 +125,7 @@ describe.skipIf(!hasPasswords).each(['password', 'prompt'] as const)(
   (signIn) => {
     const bank = useSftpSource(useOpenSsh({ signIn }));
 
-    it('gets it', async () => {
+    it('the folder of files that were collected gets a file', async () => {
       await writeFile(join(bank.folder, 'a.sta'), 'movements');
       const connector = bank.connect({}, { credentials: { password: PASSWORD } });
       expect(await collect(connector)).toMatchObject([{ text: 'movements' }]);

@@ -65,7 +65,7 @@ it.each<[string, string[], bigint[]]>([
     ],
     [],
   ],
-])('is read: %s', async (name, expected, differences) => {
+])('a BAI2 file is read: %s', async (name, expected, differences) => {
   const text = textOf(name);
   expect(looksLikeBai2(text.slice(0, 4096))).toBe(true);
   for (const ends of ['\n', '\r\n', '\r']) {
@@ -75,7 +75,7 @@ it.each<[string, string[], bigint[]]>([
   }
 });
 
-it('keeps references and texts', async () => {
+it('a BAI2 file keeps its references and texts', async () => {
   const entries = [
     ...entriesOf(await readEvents(parseBai2, textOf('two-accounts.bai'))),
     ...entriesOf(await readEvents(parseBai2, textOf('one-line.bai'))),

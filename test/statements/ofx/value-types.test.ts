@@ -95,6 +95,6 @@ it.each([
   ['&amp;lt;', '&lt;'],
   ['&#0;&#1114112;', ''],
   ['&#xD800;', '\ufffd'],
-])('decodes entities once: %s', (text, decoded) => {
+])('an OFX reader decodes entities once: %s', (text, decoded) => {
   expect(decodeEntities(text)).toBe(decoded);
 });

@@ -53,7 +53,7 @@ it('from the request on, nothing is stored or sent, although the key is still ca
   expect(webhooks.map(({ status }) => status)).toEqual(['deleted', 'deleted']);
 });
 
-it('goes on where it was, in several processes, and ends once', async () => {
+it('a deletion goes on where it was, in several processes, and ends once', async () => {
   const { customerId, store } = await createFull(service);
   await store(900);
   await requestCustomerDeletion(service.runtime.database, customerId, async () => {});

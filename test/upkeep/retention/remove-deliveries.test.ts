@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { actFor } from '../../../src/api/within-process.ts';
 import { createReplay } from '../../../src/deliveries/create-replay.ts';
 import { expandReplay } from '../../../src/deliveries/expand-replay.ts';
 import { redeliver } from '../../../src/deliveries/redelivery.ts';
@@ -193,7 +194,8 @@ describe('of old deliveries', () => {
 
 describe('retention', () => {
   it('in several processes, while deliveries are requested again, counts and loses nothing', async () => {
-    const { webhook, store } = await createSubscriber(service);
+    const { customerId, webhook, store } = await createSubscriber(service);
+    const caller = actFor(customerId, { source: 'console', name: 'ayse' });
     const ids = await store(1_200);
     await record(
       webhook,
@@ -202,7 +204,7 @@ describe('retention', () => {
     const again = ids.filter((_, at) => at % 7 === 3);
     const requests = async () => {
       for (const transactionId of again) {
-        await redeliver(service.runtime.database, { webhookId: webhook.id, transactionId }, async () => {});
+        await redeliver(service.runtime, caller, { webhookId: webhook.id, transactionId });
       }
     };
     const results = await Promise.all([removeAt(service), removeAt(service), requests()]);

@@ -1,10 +1,6 @@
 import * as v from 'valibot';
-import { recordChange } from '../../../customers/audit.ts';
-import { formatDeliveryId } from '../../../deliveries/delivery-id.ts';
 import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
-import { findDelivery } from '../../../deliveries/find-delivery.ts';
-import { notSendable, redeliver } from '../../../deliveries/redelivery.ts';
-import { wakeChangedWebhook } from '../../../deliveries/wake.ts';
+import { redeliver } from '../../../deliveries/redelivery.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { createRoute } from '../../route.ts';
 import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
@@ -28,17 +24,7 @@ export const redeliverRoute = (runtime: Runtime) =>
       problems: ['webhook-disabled', 'webhook-deleted', 'account-deleting'],
     },
     async (c) => {
-      const { database } = runtime;
-      const caller = c.get('caller');
-      const key = readDeliveryKey(c);
-      // A caller that may not see the delivery must not wait for its locks either.
-      await findDelivery(database, caller, key);
-      const sendable = await redeliver(database, key, (sql) =>
-        recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` }),
-      );
-      if (sendable !== 'accepted') throw notSendable(sendable);
-      const delivery = await findDelivery(database, caller, key);
-      await wakeChangedWebhook(runtime, key.webhookId);
+      const delivery = await redeliver(runtime, c.get('caller'), readDeliveryKey(c));
       return c.json({ delivery: viewDelivery(delivery) }, 202);
     },
   );

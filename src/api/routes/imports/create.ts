@@ -1,24 +1,21 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { wakeWebhooks } from '../../../deliveries/wake.ts';
-import { createAccountCheck } from '../../../imports/account-check.ts';
+import { type Accepted, createAcceptance, readAccepted } from '../../../imports/accept.ts';
 import { createDryRuns } from '../../../imports/dry-run-answer.ts';
 import { DryRunView } from '../../../imports/dry-run-view.ts';
 import { ImportView, viewImport } from '../../../imports/find-import.ts';
-import { createGroupCommit, MAX_GROUP_MOVEMENTS } from '../../../imports/group-commit.ts';
 import { Movement } from '../../../imports/movement.ts';
 import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../imports/parts.ts';
 import { isFormatName } from '../../../imports/rows.ts';
-import { stageImport, type Upload } from '../../../imports/stage.ts';
-import { check, invalidIssues } from '../../../platform/problems/problem.ts';
-import { queueImports } from '../../../platform/queues/queues.ts';
+import type { Upload } from '../../../imports/stage.ts';
+import { check, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { mediaType, parseJson, readBytes, readQuery, requireMediaType, streamBytes } from '../../input.ts';
-import { readIdempotencyKey } from '../../middleware/idempotency.ts';
+import { unknownKey } from '../../middleware/authentication.ts';
+import { keyReused, readIdempotencyKey, requestInProgress } from '../../middleware/idempotency.ts';
 import { createRoute } from '../../route.ts';
-import { type Accepted, requireAccepted } from './accept.ts';
 import {
   DryRunParameter,
   MULTIPART_TYPE,
@@ -42,15 +39,13 @@ const query = (format: 'json' | 'ndjson') =>
     dry_run: DryRunParameter,
   });
 
-/** What is sent, and how it is to be read. */
+/** The format of the body, and how it is to be read. */
 type Sent = Pick<Upload, 'format' | 'statement'> & { isDryRun: boolean };
 
 /** POST /v1/imports. @param formats of statement files. */
 export const createImportRoute = (runtime: Runtime, formats: StatementFormats) => {
-  const { database, queues, log, metrics } = runtime;
-  const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
-  const storeInGroup = createGroupCommit({ database, wake, log, metrics: metrics.imports });
-  const accounts = createAccountCheck(database);
+  const { database } = runtime;
+  const acceptance = createAcceptance(runtime);
   const answerDryRun = createDryRuns(database, formats);
 
   /** @throws {Problem} when the type or a parameter is wrong. */
@@ -72,7 +67,7 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
     // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
     await c.get('requireKey')();
     const { transactions } = check(Movements, parseJson(bytes));
-    const { issues, removals } = await accounts.check(c.get('caller'), transactions);
+    const { issues, removals } = await acceptance.check(c.get('caller'), transactions);
     if (issues.length > 0) throw invalidIssues(issues);
     return { bytes, movements: transactions, removals };
   }
@@ -101,20 +96,12 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
     const { format, statement } = sent;
     const traceparent = c.get('span')?.traceparent;
     const upload = { customerId, apiKeyId, format, idempotencyKey, traceparent };
-    if (format !== 'json') {
-      const how = statement === undefined ? {} : { statement };
-      return streamBody(c, sent, (body) =>
-        stageImport(database, { ...upload, ...how, received: null, body }),
-      );
+    if (format === 'json') {
+      const { bytes, ...checked } = await readMovements(c);
+      return acceptance.acceptMovements(upload, { ...checked, body: [bytes] });
     }
-    const { bytes, movements, removals } = await readMovements(c);
-    const received = movements.length;
-    const whole = { ...upload, received, body: [bytes] };
-    const stored =
-      received > MAX_GROUP_MOVEMENTS ? null : await storeInGroup({ ...whole, movements, removals });
-    // It may be out of date, because an account is being deleted.
-    if (stored === null) accounts.forget(customerId);
-    return stored ?? (await stageImport(database, whole));
+    const how = statement === undefined ? {} : { statement };
+    return streamBody(c, sent, (body) => acceptance.acceptBody({ ...upload, ...how, received: null, body }));
   }
 
   async function runDry(c: Context<ApiEnv>, sent: Sent): Promise<v.InferOutput<typeof DryRunView>> {
@@ -172,17 +159,32 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
         return c.json(answer, 200);
       }
       const accepted = await accept(c, sent, idempotencyKey);
-      if (accepted.outcome === 'staged') {
-        // Redis may be unreachable. The import is in MySQL, and the reconciler queues it within 10 s.
-        const { importId } = accepted;
-        await queueImports(queues, [importId]).catch((err: unknown) =>
-          log.warn({ err, importId }, 'import not queued yet'),
-        );
-      }
-      const found = await requireAccepted(database, c.get('caller'), accepted);
+      const found = await readAccepted(runtime, c.get('caller'), requireAccepted(accepted));
       c.get('span')?.set({ 'ledgerbell.import.id': Number(found.id) });
       c.header('Location', `/v1/imports/${found.id}`);
       return c.json({ import: viewImport(found) }, 202);
     },
   );
 };
+
+/** @throws {Problem} when the upload was not accepted. */
+function requireAccepted(accepted: Accepted): Extract<Accepted, { importId: string }> {
+  switch (accepted.outcome) {
+    case 'stored':
+    case 'staged':
+    case 'replayed':
+      return accepted;
+    case 'api key deleted':
+      throw unknownKey();
+    case 'dropped':
+      throw new Problem(
+        'upload-interrupted',
+        'The upload was interrupted, and nothing of it was stored. Send it again.',
+        { headers: { 'Retry-After': '1' } },
+      );
+    case 'in progress':
+      throw requestInProgress();
+    case 'key reused':
+      throw keyReused();
+  }
+}

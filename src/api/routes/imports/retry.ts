@@ -1,16 +1,13 @@
 import * as v from 'valibot';
-import { recordChange } from '../../../customers/audit.ts';
-import { findImport, ImportView, viewImport } from '../../../imports/find-import.ts';
-import { type ImportRetry, retryFailedImport } from '../../../imports/retry-failed.ts';
-import { Problem } from '../../../platform/problems/problem.ts';
-import { queueImports } from '../../../platform/queues/queues.ts';
+import { ImportView, viewImport } from '../../../imports/find-import.ts';
+import { retryImport } from '../../../imports/retry-failed.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 /** POST /v1/imports/:id/retry */
-export const retryImportRoute = ({ database, queues, log }: Runtime) =>
+export const retryImportRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Imports',
@@ -28,36 +25,7 @@ export const retryImportRoute = ({ database, queues, log }: Runtime) =>
       problems: ['import-not-failed', 'import-not-retryable'],
     },
     async (c) => {
-      const caller = c.get('caller');
-      const { id } = await findImport(database, caller, readId(c, 'import'));
-      const retried = await retryFailedImport(database, id, (sql) =>
-        recordChange(sql, caller, { action: 'retry', subject: `import ${id}` }),
-      );
-      requireQueued(retried);
-      // Redis may be unreachable. The reconciler then queues the import within 10 s.
-      await queueImports(queues, [id]).catch((err: unknown) =>
-        log.warn({ err, importId: id }, 'import not queued yet'),
-      );
-      return c.json({ import: viewImport(await findImport(database, caller, id)) }, 202);
+      const retried = await retryImport(runtime, c.get('caller'), readId(c, 'import'));
+      return c.json({ import: viewImport(retried) }, 202);
     },
   );
-
-/** @throws {Problem} 409, unless the import is queued. */
-function requireQueued(retry: ImportRetry): void {
-  switch (retry.outcome) {
-    case 'queued':
-      return;
-    case 'not failed':
-      throw new Problem(
-        'import-not-failed',
-        `Only a failed import can be retried, and the status of this one is ${retry.status}.`,
-      );
-    case 'api key deleted':
-      throw new Problem(
-        'import-not-retryable',
-        'The API key that sent this import was deleted. Send the file again with another key.',
-      );
-    case 'body deleted':
-      throw new Problem('import-not-retryable', 'The body of this import was deleted. Send the file again.');
-  }
-}

@@ -15,7 +15,7 @@ import type { ApiEnv } from '../../environment.ts';
 import { readQuery } from '../../input.ts';
 import type { Parameter } from '../../openapi/openapi.ts';
 
-/** What comes with a statement file: its format, and how it is to be read. */
+/** The parameters of a statement file: its format, and how it is to be read. */
 
 /** Content types of statement files. The content decides which format it is, whatever the type. */
 export const STATEMENT_TYPES = [
@@ -132,7 +132,7 @@ interface Form {
   parser: BusboyInstance;
   /** Its content has begun. Pending if there is no such field. */
   file: Promise<Readable>;
-  /** What is wrong with the form, as far as it has been read. */
+  /** The error of the form, as far as it has been read. */
   fault(): Problem | null;
 }
 

@@ -1,12 +1,9 @@
 import * as v from 'valibot';
-import { recordChange } from '../../../customers/audit.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
-import { SEALED } from '../../../platform/database/secret-box.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { findSource } from '../../../sources/find-source.ts';
-import { insertSource, wakeSource } from '../../../sources/save-source.ts';
-import { createSourceChecks, NewSource } from '../../../sources/source-input.ts';
+import { NewSource } from '../../../sources/source-input.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
+import { createSource } from '../../../sources/sources.ts';
 import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
@@ -28,34 +25,9 @@ export const createSourceRoute = (runtime: Runtime, guard: AddressGuard) =>
       problems: ['limited-api-key'],
     },
     async (c) => {
-      const { database, secrets } = runtime;
       const caller = c.get('caller');
       requireWholeKey(caller, 'Create sources with a key for all accounts.');
-      const body = await readJson(c, NewSource);
-      const checks = createSourceChecks(runtime, guard, caller);
-      await checks.requireAccount(body.account_id);
-      const credentials = checks.requireCredentials(body.kind, body.credentials);
-      const settings = await checks.requireSettings({ ...body, id: '0' });
-      const id = await insertSource(database, {
-        columns: {
-          customer_id: caller.customerId,
-          title: body.title,
-          kind: body.kind,
-          settings,
-          schedule: JSON.stringify(body.schedule),
-          account_id: body.account_id,
-          format: body.format,
-          profile: body.profile,
-          create_accounts: body.create_accounts,
-        },
-        schedule: body.schedule,
-        seal: (sourceId) =>
-          credentials === null ? null : secrets.seal(credentials, SEALED.sourceCredentials(sourceId)),
-        record: (sql, sourceId) =>
-          recordChange(sql, caller, { action: 'create', subject: `source ${sourceId}`, detail: body.kind }),
-      });
-      const source = await findSource(database, caller, id);
-      await wakeSource(runtime, source);
+      const source = await createSource(runtime, guard, caller, await readJson(c, NewSource));
       return c.json({ source: viewSource(runtime, source) });
     },
   );

@@ -1,16 +1,12 @@
 import * as v from 'valibot';
-import { recordChange } from '../../../customers/audit.ts';
-import { notFound } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { findSource } from '../../../sources/find-source.ts';
-import { deleteSource } from '../../../sources/save-source.ts';
-import { unscheduleSource } from '../../../sources/source-jobs.ts';
+import { deleteSource } from '../../../sources/sources.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** DELETE /v1/sources/:id */
-export const deleteSourceRoute = ({ database, queues, log }: Runtime) =>
+export const deleteSourceRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Sources',
@@ -25,15 +21,7 @@ export const deleteSourceRoute = ({ database, queues, log }: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Delete sources with a key for all accounts.');
-      const { id } = await findSource(database, caller, readId(c, 'source'));
-      const deleted = await deleteSource(database, id, (sql) =>
-        recordChange(sql, caller, { action: 'delete', subject: `source ${id}` }),
-      );
-      if (!deleted) throw notFound('source');
-      // Redis may be unreachable. The next job of its scheduler then removes it.
-      await unscheduleSource(queues, id).catch((err: unknown) =>
-        log.warn({ err, sourceId: id }, 'source not unscheduled yet'),
-      );
+      await deleteSource(runtime, caller, readId(c, 'source'));
       return c.json({ status: 'success' });
     },
   );

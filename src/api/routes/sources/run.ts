@@ -1,12 +1,8 @@
 import * as v from 'valibot';
-import { recordChange } from '../../../customers/audit.ts';
-import { inTransaction } from '../../../platform/database/transaction.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { IdView } from '../../../platform/validation.ts';
-import { findSource } from '../../../sources/find-source.ts';
-import { requestRun } from '../../../sources/save-source.ts';
-import { queueSources } from '../../../sources/source-jobs.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
+import { runSource } from '../../../sources/sources.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
@@ -36,19 +32,8 @@ export const runSourceRoute = (runtime: Runtime) =>
       },
     },
     async (c) => {
-      const { database, queues, log } = runtime;
-      const caller = c.get('caller');
-      const source = await findSource(database, caller, readId(c, 'source'));
-      const previous = await inTransaction(database, async (sql) => {
-        const newest = await requestRun(sql, source.id);
-        await recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` });
-        return newest;
-      });
-      // Redis may be unreachable. The reconciler then queues the source within 10 s.
-      await queueSources(queues, [source.id]).catch((err: unknown) =>
-        log.warn({ err, sourceId: source.id }, 'source not queued yet'),
-      );
-      const previousRun = previous === null ? null : Number(previous);
-      return c.json({ source: viewSource(runtime, source), previous_run_id: previousRun }, 202);
+      const { source, previousRun } = await runSource(runtime, c.get('caller'), readId(c, 'source'));
+      const previous = previousRun === null ? null : Number(previousRun);
+      return c.json({ source: viewSource(runtime, source), previous_run_id: previous }, 202);
     },
   );

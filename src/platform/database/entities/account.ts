@@ -44,7 +44,7 @@ export class Account {
   @Column({ name: 'last_update', type: 'datetime', precision: 6, nullable: true })
   lastUpdate!: Date | null;
 
-  /** What is wrong with its source. */
+  /** The error of its source. */
   @Column({ type: 'varchar', length: 500, nullable: true })
   error!: string | null;
 

@@ -30,7 +30,7 @@ export const WEBHOOK_TABLES = [
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
 
-  // What a webhook matches among the movements with an id above from_id, up to the from_id of the next row. event NULL: nothing.
+  // The filter of a webhook among the movements with an id above from_id, up to the from_id of the next row. event NULL: nothing.
   // Rows are added while the customer's row in import_locks is locked, so that the boundary is exact.
   `CREATE TABLE webhook_filters (
     webhook_id BIGINT UNSIGNED NOT NULL,
@@ -152,7 +152,7 @@ export const WEBHOOK_TABLES = [
 
 /** Operational events. */
 export const EVENT_TABLES = [
-  // What has happened that somebody should know of, such as a webhook that was disabled. customer_id NULL: it concerns the operator
+  // Events that somebody should know of, such as a webhook that was disabled. customer_id NULL: it concerns the operator
   // alone. webhook_id: the webhook that it is about, which is not sent it. occasion: equal for events that must exist only once; NULL
   // where the transaction that reports the event sees to that. dispatched_at NULL: its deliveries have not been made yet.
   //
@@ -174,7 +174,7 @@ export const EVENT_TABLES = [
   ) ${TABLE} AUTO_INCREMENT = 4503599627370496`,
 ];
 
-/** What operators look at: the processes that run, and who has changed what. */
+/** For operators: the processes that run, and who has changed what. */
 export const OPERATION_TABLES = [
   // One row per process, renewed every 5 s and removed when the process stops. roles: separated by commas. cpu_percent is of one
   // core, loop_delay_ms the 99th percentile of the event loop's delay since the last heartbeat.

@@ -1,0 +1,86 @@
+import type { Caller } from '../customers/caller.ts';
+import { wakeWebhooks } from '../deliveries/wake.ts';
+import { queueImports } from '../platform/queues/queues.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import { type CheckedMovements, createAccountCheck } from './account-check.ts';
+import { findImport, type ImportRow } from './find-import.ts';
+import { createGroupCommit, type GroupImport, MAX_GROUP_MOVEMENTS } from './group-commit.ts';
+import type { Movement } from './movement.ts';
+import { type EarlierUpload, type Staged, stageImport, type Upload } from './stage.ts';
+
+/** Accepts imports. A few movements are stored at once, by group commit. Everything else is staged and queued for an importer. */
+
+/** The outcome of an upload: stored, staged, known from an earlier request, or not accepted. */
+export type Accepted = ({ outcome: 'stored' } & GroupImport) | EarlierUpload | Staged;
+
+export interface ImportAcceptance {
+  /** Finds what is wrong with the accounts and times of movements. */
+  check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
+  /** Accepts movements that were checked, with the body that they came in. */
+  acceptMovements(
+    upload: Omit<Upload, 'received' | 'body'>,
+    checked: { body: readonly Uint8Array[]; movements: readonly Movement[]; removals: number },
+  ): Promise<Accepted>;
+  /** Accepts a body while it arrives. */
+  acceptBody(upload: Upload): Promise<Accepted>;
+}
+
+export function createAcceptance(runtime: Runtime): ImportAcceptance {
+  const { database, queues, log, metrics } = runtime;
+  const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
+  const storeInGroup = createGroupCommit({ database, wake, log, metrics: metrics.imports });
+  const accounts = createAccountCheck(database);
+
+  async function acceptBody(upload: Upload): Promise<Accepted> {
+    const staged = await stageImport(database, upload);
+    if (staged.outcome !== 'staged') return staged;
+    const { importId } = staged;
+    // Redis may be unreachable. The import is in MySQL, and the reconciler queues it within 10 s.
+    await queueImports(queues, [importId]).catch((err: unknown) =>
+      log.warn({ err, importId }, 'import not queued yet'),
+    );
+    return staged;
+  }
+
+  return {
+    check: (caller, movements) => accounts.check(caller, movements),
+    acceptBody,
+    async acceptMovements(upload, { body, movements, removals }) {
+      const whole = { ...upload, received: movements.length, body };
+      const stored =
+        movements.length > MAX_GROUP_MOVEMENTS ? null : await storeInGroup({ ...whole, movements, removals });
+      if (stored !== null) return stored;
+      // They may be out of date, because an account is being deleted.
+      accounts.forget(upload.customerId);
+      return acceptBody(whole);
+    },
+  };
+}
+
+/** Reads the row of an accepted import. That of one that is stored already is known. */
+export function readAccepted(
+  { database }: Pick<Runtime, 'database'>,
+  caller: Caller,
+  accepted: Extract<Accepted, { importId: string }>,
+): Promise<ImportRow> {
+  if (accepted.outcome !== 'stored') return findImport(database, caller, accepted.importId);
+  const { importId, received, inserted, duplicates, deliveries, storedAt } = accepted;
+  return Promise.resolve({
+    id: importId,
+    source_id: null,
+    status: 'done',
+    format: 'json',
+    detected_format: null,
+    received,
+    inserted,
+    duplicates,
+    rejected: 0,
+    deliveries,
+    statements: 0,
+    warnings: 0,
+    received_at: storedAt,
+    started_at: storedAt,
+    finished_at: storedAt,
+    error: null,
+  });
+}
