@@ -8,11 +8,11 @@ export type Wanted = { atLeast: number } | { atMost: number };
 
 /** One number of one round, and what it is compared with. */
 export interface Measured {
-  /** What was measured, the same in every round: 'deliveries, 2 webhooks'. */
+  /** The name of the measurement, the same in every round: 'deliveries, 2 webhooks'. */
   name: string;
   unit: string;
   value: number;
-  /** What it is compared with, measured in the same round. */
+  /** The baseline, measured in the same round. */
   baseline?: { name: string; value: number };
   wanted?: Wanted;
 }

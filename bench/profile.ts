@@ -12,7 +12,7 @@ interface CpuProfile {
 export interface Summary {
   /** Seconds in which the process was not idle. */
   busy: number;
-  /** What it did in these seconds, as fractions of 1, the largest first. */
+  /** Its work in these seconds, as fractions of 1, the largest first. */
   parts: { name: string; share: number }[];
 }
 

@@ -8,7 +8,7 @@ import { renderMarkdown, renderTerminal } from './table.ts';
 const RESULTS = 'bench/results';
 const PICTURE = 'docs/performance.svg';
 const PAGE = 'docs/performance-details.md';
-/** What the page shows above its table. */
+/** The text above the table of the page. */
 const PICTURED = [
   '![Each wanted ratio as a bar, with a mark where it should be](performance.svg)',
   '',

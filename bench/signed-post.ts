@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 import { createSigner } from '../src/deliveries/posting/signature.ts';
 import { VERSION } from '../src/platform/version.ts';
 
-/** What baselines post: the same bodies, to the same paths of the same receiver, with the same headers as the service. */
+/** The POSTs of the baselines: the same bodies, to the same paths of the same receiver, with the same headers as the service. */
 export interface SignedPosts {
   origin: string;
   /** The paths of the receiver, each with the secret it verifies with. */

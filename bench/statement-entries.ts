@@ -1,6 +1,6 @@
 import { formatAmount } from '../src/statements/values.ts';
 
-/** What the entries of a rendered statement say. They are the same in each format, as far as the format can say it. */
+/** The content of a rendered statement's entries. They are the same in each format, as far as the format can say it. */
 export interface BenchEntry {
   /** YYYY-MM-DD */
   date: string;

@@ -12,7 +12,7 @@ import { until } from './support/until.ts';
 
 const { start, newDirectory } = useServiceProcesses();
 
-/** What runs with its working directory there: servers, and what makes their data directories. */
+/** Programs that run with their working directory there: servers, and what makes their data directories. */
 async function processesIn(directory: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

@@ -41,7 +41,7 @@ let accountId: string;
 
 /** Every answer that was an error, with what it was an answer to. */
 const errors: { request: string; answer: string }[] = [];
-/** What processes and commands wrote, apart from what they are there to show once. */
+/** The output of processes and commands, apart from secrets that they are there to show once. */
 const said: string[] = [];
 
 async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -238,7 +238,7 @@ it('the service shows no secret, and nothing of what movements say, wherever som
     }
     if (said.some((text) => text.includes(needle))) leaks.push(`${name} in what a process wrote`);
   }
-  // What the servers themselves write down, and all of Redis, from its files.
+  // The files of the servers themselves, and all of Redis, from its files.
   for (const name of ['mysql.log', 'redis.log']) {
     copyFileSync(join(directory, 'data', name), join(directory, 'logs', name));
   }

@@ -24,7 +24,7 @@ const SHAPES: Record<'smoke' | 'normal', Shape> = {
 };
 
 /**
- * What a webhook with a large backlog and 50 webhooks that get single movements cost each other. Measures how long a single
+ * The cost that a webhook with a large backlog and 50 webhooks that get single movements are to each other. Measures how long a single
  * movement waits from its 202 to its receipt, and how fast the backlog is sent. Baseline: each of the two alone.
  */
 export const backlog: Figure = {

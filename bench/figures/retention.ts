@@ -11,7 +11,7 @@ const DAY = 24 * 60 * 60 * 1_000;
 
 /** Of two years of movements, a round removes a fifth of a year. The warm-up and five rounds remove more than a year. */
 const DAYS_PER_ROUND = 73;
-/** What retention-process.ts keeps. */
+/** The settings of retention-process.ts. */
 const DAYS_KEPT = 90;
 
 /** Movements of two years. Each was delivered to all webhooks of its customer. */
@@ -73,7 +73,7 @@ async function fill(installation: Installation, movements: number, webhooks: num
 
 interface Removal {
   remover: Process;
-  /** What is older than this is removed. */
+  /** Older rows are removed. */
   before: Date;
   webhooks: number;
   /** Single movements to send at least. */

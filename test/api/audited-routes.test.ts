@@ -38,7 +38,7 @@ beforeAll(async () => {
   await failNewestImport();
 });
 
-/** What is deleted with an account is deleted before it. */
+/** Things that are deleted with an account are deleted before it. */
 const orderOf = ({ method, path }: Operation): number =>
   method !== 'DELETE' ? 0 : path.startsWith('/v1/accounts/') ? 2 : 1;
 

@@ -106,7 +106,7 @@ describe('a deleted API key', () => {
 
   it('stops working within a second in another one', async () => {
     const { other, use } = await usedKey();
-    // What another process does.
+    // As another process does.
     const deleted = performance.now();
     await here.runtime.database.query('DELETE FROM api_keys WHERE id = ?', [other.id]);
     let lastAccepted = deleted;

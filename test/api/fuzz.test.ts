@@ -56,7 +56,7 @@ async function createFailedImports(): Promise<World> {
   return failed;
 }
 
-/** What holds for every answer, whatever was asked. */
+/** Holds for every answer, whatever was asked. */
 function expectDecentAnswer(answer: Answer, method: string): void {
   const { status, headers, body } = answer;
   const told = JSON.stringify({ headers: [...headers], body });

@@ -71,7 +71,7 @@ it('a listing holds no more than a page for each client that reads slowly, and s
   for (let i = 0; i < AHEAD; i += 1) expect(await readPage()).toHaveLength(page);
   const held = residentBytes() - before;
   for (const reader of readers) reader.destroy();
-  // What was asked for is 800 pages. The rest is room for what the garbage collector has not taken yet.
+  // 800 pages were asked for. The rest is room for what the garbage collector has not taken yet.
   expect(held / MIB).toBeLessThan((2 * READERS * page) / MIB + 80);
 });
 

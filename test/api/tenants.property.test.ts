@@ -102,7 +102,7 @@ function targetsOf(operation: Operation, actor: Actor): string[] {
   return ids.map((id) => fill(operation, () => id));
 }
 
-/** What a key can read: each listing, and objects of each kind. */
+/** Everything that a key can read: each listing, and objects of each kind. */
 async function readEverything(actor: Actor): Promise<unknown[]> {
   const requests = operations
     .filter(({ method }) => method === 'GET')

@@ -3,7 +3,7 @@ import type { NewCustomer } from '../../src/customers/customers.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 
-// What they must not see or change of each other is in tenants.property.test.ts; here is what they may do alike.
+// tenants.property.test.ts checks that they see and change nothing of each other. Here they do the same things.
 const service = useService({ roles: ['api', 'importer'] });
 
 describe('two customers', () => {

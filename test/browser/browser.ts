@@ -8,7 +8,7 @@ import { installPackages } from '../../src/platform/embedded/apt.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 
-/** What a browser does of itself (updates, QUIC) is off: a request that is seen is one that a page made. */
+/** Requests that a browser makes of itself (updates, QUIC) are off: a request that is seen is one that a page made. */
 const ARGUMENTS = [
   '--headless',
   '--no-sandbox',

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe-core finds on a page and calls serious or critical. */
+/** Findings of axe-core on a page that it calls serious or critical. */
 async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   return page.evaluate(`axe.run().then(({ violations }) => violations

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 interface Button {
   id: () => string;
-  /** What is recorded; null: nothing is stored. */
+  /** The action that is recorded; null: nothing is stored. */
   action: string | null;
   form?: Record<string, string>;
 }

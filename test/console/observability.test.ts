@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 
-/** What can be checked of the profile `observability` without a Docker engine. */
+/** Checks of the profile `observability` that need no Docker engine. */
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => parse(readFileSync(join(ROOT, path), 'utf8'), { merge: true });

@@ -106,7 +106,7 @@ describe('accounts', () => {
     expect((await change(other, { iban: IBAN })).body.detail).toBe(
       `iban is that of account ${id}, in the same currency.`,
     );
-    // What it has already, and one IBAN for two currencies, are no conflict.
+    // Its own values, and one IBAN for two currencies, are no conflict.
     expect((await change(id, { iban: IBAN, title: 'Aynı' })).status).toBe(200);
     expect((await change(euro, { iban: IBAN })).status).toBe(200);
   });

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { reservePort } from '../support/reserved-port.ts';
 
-/** What an endpoint notes, in the order in which it happened. */
+/** The notes of an endpoint, in the order in which it happened. */
 export interface Event {
   kind: 'came' | 'answered';
   id: string;

@@ -197,7 +197,7 @@ describe('a run', () => {
       recorded.map((transactionId) => ({ transactionId, status: 'delivered' })),
       { sentThrough: ids[4] ?? '' },
     );
-    // What a killed process leaves behind, once its lease has expired.
+    // The state after a killed process, once its lease has expired.
     await leaseAll(service, [webhook.id]);
     await setCursor(service, webhook.id, 'lease_until = NOW(6) - INTERVAL 1 SECOND');
     await runner.runJob(webhook.id);

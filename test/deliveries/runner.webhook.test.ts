@@ -28,7 +28,7 @@ describe('a webhook', () => {
     const runner = runners.create();
     const { webhook, store, key } = await subscriber('/poison');
     await store(1);
-    // What a process that is killed in each of its runs leaves behind.
+    // The state after a process that is killed in each of its runs.
     for (let i = 0; i < 10; i += 1) {
       await leaseAll(service, [webhook.id]);
       await setCursor(service, webhook.id, "lease_until = '2000-01-01'");

@@ -5,7 +5,7 @@ import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { deliveriesOf, subscribe } from '../support/webhooks.ts';
 
-// What is asked for over the API, sent by delivery runs; deliveries.test.ts has the rest.
+// Redeliveries over the API, sent by delivery runs; deliveries.test.ts has the rest.
 const service = useService({ roles: ['api', 'importer', 'delivery'] });
 const receiver = useReceiver();
 

@@ -37,7 +37,7 @@ export interface PlannedFault {
   seconds: number;
 }
 
-/** What a fault affects. Two faults never have the same subject at the same time. */
+/** The subject of a fault. Two faults never have the same subject at the same time. */
 export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>): string[] {
   if (kind === 'mysql and redis outage') return ['redis', 'mysql'];
   if (kind.startsWith('redis')) return ['redis'];

@@ -12,7 +12,7 @@ export interface Receipt {
   at: number;
   /** `normal`, or how the receiver misbehaved. */
   mode: string;
-  /** What was wrong with its signature or hash; empty if it is genuine. */
+  /** The error of its signature or hash; empty if it is genuine. */
   problem: string;
   /** When a complete answer with status 200 had been passed to the network; null if never. */
   answeredAt: number | null;

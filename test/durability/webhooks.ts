@@ -8,7 +8,7 @@ export interface ChaosWebhook {
   port: number;
   secret: string;
   ordered: boolean;
-  /** What it matches. */
+  /** The movements that it matches. */
   event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
   accountId: string | null;
 }

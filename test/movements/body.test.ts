@@ -22,7 +22,7 @@ const movement = (text: string | null): ListedTransaction => ({
   account,
 });
 
-/** What a client reads: ids are integers, and only `name` may be null. */
+/** The type of a listed movement: ids are integers, and only `name` may be null. */
 const shown = (text: string | null) => ({
   ...movement(text),
   id: 9007199254740991,

@@ -3,7 +3,7 @@ export interface ServerPackage {
   /** Which of the product's two servers it replaces. */
   role: 'mysql' | 'redis';
   product: 'MySQL' | 'MariaDB' | 'Redis' | 'Valkey';
-  /** What its version begins with. */
+  /** The beginning of its version. */
   version: string;
   suite: string;
   packages: readonly string[];

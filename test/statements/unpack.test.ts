@@ -114,7 +114,7 @@ it('what is left of a file of a zip is not kept when its reader stops early', as
     collectGarbage();
     return process.memoryUsage().arrayBuffers;
   };
-  // What the zip was made of is freed in the next pass of the event loop.
+  // The content of the zip is freed in the next pass of the event loop.
   used();
   await nextPass();
   const before = used();

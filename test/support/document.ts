@@ -28,7 +28,7 @@ interface Contract {
 /** The paths that the document is about. */
 const DOCUMENTED = /^\/(v1|healthz|readyz)(\/|$)/;
 
-/** What a path below /v1 that has no such operation may answer. */
+/** The answers of a path below /v1 that has no such operation. */
 const OF_OTHER_PATHS = [400, 401, 404, 405, 408, 409, 413, 422, 429, 431, 500, 503];
 
 /** By origin. null: a server without a document, such as the operators' listener. */

@@ -1,6 +1,6 @@
 import type { TestService } from './service.ts';
 
-/** What `/metrics` of a process says. */
+/** The samples of a process's `/metrics`. */
 export interface Exposition {
   text: string;
   /** The value of each sample, by its name and labels as they stand in the text. */

@@ -5,7 +5,7 @@ import { until } from './until.ts';
 
 export interface ServiceProcess {
   child: ChildProcess;
-  /** What it has written to stdout and stderr so far. */
+  /** Its output to stdout and stderr so far. */
   readonly said: string;
   /** The URL of its API. Waits until the process prints it. */
   url(): Promise<string>;

@@ -51,7 +51,7 @@ const MATCH = `
   ) m ON m.webhook_id = b.webhook_id
   SET b.matched_through = m.last, b.matched_count = b.matched_count + m.movements`;
 
-/** What a delivery run has recorded of one delivery. */
+/** The recorded state of one delivery. */
 export interface Recorded {
   transactionId: string;
   status: 'pending' | 'delivered' | 'failed';

@@ -11,7 +11,7 @@ import { deliveriesOf, webhook } from './webhooks.ts';
 /** A SOURCES_DIR of which nothing is read or written. */
 export const NO_SOURCES = join(tmpdir(), 'ledgerbell-no-sources');
 
-/** What to create for a customer. */
+/** The things to create for a customer. */
 export interface WorldPlan {
   /** Part of all its texts. */
   mark: string;

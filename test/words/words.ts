@@ -4,7 +4,7 @@ export interface RetiredWord {
   /** Matched without regard to case, in text whose camelCase identifiers were split into words. */
   pattern: RegExp;
   instead: string;
-  /** What may still contain the word, with the reason. A match that begins within such a text is allowed. */
+  /** Texts that may still contain the word, with the reason. A match that begins within such a text is allowed. */
   except?: readonly { text: RegExp; reason: string }[];
 }
 

@@ -155,7 +155,7 @@ export interface StoredMovement {
 /** Entries of the index that are looked at. While an import is stored, other imports of the customer may be stored too. */
 const LOOKED_AT = 5_000;
 
-/** An inline import is stored after the moment that its row names. */
+/** A small import is stored after the moment that its row names. */
 const STORED_WITHIN_SECONDS = 60;
 
 /** Index: transactions_readed, from the beginning of the import to its end, because no index has the imports of movements. */

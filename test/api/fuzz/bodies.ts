@@ -6,11 +6,11 @@ import type { WireRequest } from './exchange.ts';
 import { change, changeAt, toNode, toText } from './json-text.ts';
 import { hostileNode, hostileText, MARKER, valuesOf } from './values.ts';
 
-/** What a request carries. */
+/** The parts of a request. */
 export interface Content {
   headers: [name: string, value: string][];
   body: WireRequest['body'];
-  /** What must not be accepted, and why; null when the document leaves it open. */
+  /** The reason why it must not be accepted; null when the document leaves it open. */
   flaw: string | null;
 }
 

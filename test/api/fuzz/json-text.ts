@@ -64,7 +64,7 @@ function count(node: Node): number {
 const nested = (depth: number, [open, close]: readonly [string, string]) =>
   literal(`${open.repeat(depth)}1${close.repeat(depth)}`);
 
-/** What a client may do to a value: `hostile` gives it others to put in its place or beside it. */
+/** Changes that a client may make to a value: `hostile` gives it others to put in its place or beside it. */
 export const change = (hostile: fc.Arbitrary<Node>): fc.Arbitrary<Change> =>
   fc.oneof(
     { weight: 6, arbitrary: hostile.map((other) => () => other) },

@@ -7,7 +7,7 @@ import { hostileSegment, hostileText, MARKER, samples } from './values.ts';
 
 export interface FuzzedRequest {
   wire: WireRequest;
-  /** What must not be accepted, and why; null when the document leaves it open. */
+  /** The reason why it must not be accepted; null when the document leaves it open. */
   flaw: string | null;
 }
 

@@ -1,6 +1,6 @@
 import type { Answer } from '../../support/service.ts';
 
-/** What may differ between two answers that tell the same: the request's own id, the moment, and what is left of a limit. */
+/** Parts that may differ between two answers that tell the same: the request's own id, the moment, and what is left of a limit. */
 const VOLATILE = /^(x-request-id|date|ratelimit|content-length)/;
 
 export const told = ({ status, headers, body }: Answer) => {

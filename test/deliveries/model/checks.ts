@@ -27,7 +27,7 @@ export interface Checks {
   recorded(run: ObservedRun, record: RunRecord, wroteHealth: boolean): void;
   /** Whether nothing is pending. */
   isDone(): boolean;
-  /** What must hold when nothing more happens. */
+  /** Checks the end, when nothing more happens. */
   atEnd(): void;
   /** POSTs so far. */
   posts(): number;
@@ -39,10 +39,10 @@ interface Known {
 }
 
 export function createChecks(timeline: Timeline, tables: Tables, delays: readonly number[]): Checks {
-  /** What has to be delivered, in the order of the ids. */
+  /** Movements that have to be delivered, in the order of the ids. */
   const expected: { id: number }[] = [];
   const expectedIds = new Set<number>();
-  /** What was recorded for each delivery. */
+  /** The recorded result of each delivery. */
   const known = new Map<number, Known>();
   const posts = new Map<number, Post[]>();
   const againAt = new Map<number, number>();

@@ -5,7 +5,7 @@ import { wakeWebhook } from './waking.ts';
 import { note, type World } from './world.ts';
 import { findEnded, makePendingAgain } from './writes.ts';
 
-/** What the api and the importer do. Each function is one transaction, followed by a wake-up. */
+/** The transactions of the api and the importer. Each function is one transaction, followed by a wake-up. */
 
 export const FILTERS: readonly Filter[] = [
   ALL,
@@ -49,7 +49,7 @@ export function importMovements(world: World, count: number): void {
   wakeWebhook(world, false);
 }
 
-/** What the api changes about a webhook. `redirects`: another endpoint. */
+/** A change of a webhook. `redirects`: another endpoint. */
 export type Change = Partial<Omit<WebhookRow, 'revision'>> & { redirects?: boolean };
 
 /** updateWebhook of store.ts. */

@@ -4,7 +4,7 @@ import { between, type Random } from './random.ts';
 /** How the endpoint is answering. */
 export type Mood = 'healthy' | 'flaky' | 'bodies' | 'down' | 'throttling' | 'hanging' | 'slow' | 'gone';
 
-/** What the endpoint does with a POST: its answer, and after how many milliseconds it comes. */
+/** The endpoint's treatment of a POST: its answer, and after how many milliseconds it comes. */
 export interface Response {
   answer: Answer;
   delay: number;

@@ -19,7 +19,7 @@ export interface Post {
   abort: () => void;
 }
 
-/** What the checks know about a delivery run that has its lease: what went into its state machine, and what came out. */
+/** A delivery run that has its lease, as the checks see it: by what went into its state machine, and what came out. */
 export interface ObservedRun {
   readonly name: string;
   readonly process: Process;

@@ -11,7 +11,7 @@ import type { SealedSettings } from '../../../src/deliveries/settings.ts';
 import type { LogFilter, WebhookState } from '../../../src/deliveries/webhook-state.ts';
 import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
 
-/** What a delivery run reads. Each function is one statement, so it sees one moment. */
+/** The reads of a delivery run. Each function is one statement, so it sees one moment. */
 
 const LEASE = 12_000;
 
@@ -95,7 +95,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
 });
 
 /**
- * What movement-log.ts reads.
+ * The read of movement-log.ts.
  * @param page movements read at a time; 300 in the product.
  * @param cached the moment of an earlier read that the process has cached, if it is used.
  */
@@ -128,7 +128,7 @@ export function readLog(
   };
 }
 
-/** What retries.ts reads. */
+/** The read of retries.ts. */
 export function readRetries(
   tables: Tables,
   now: number,

@@ -3,7 +3,7 @@ import type { AttemptResult, RunCommand, RunEvent } from '../../../src/deliverie
 import type { ObservedRun, Post } from './observed-run.ts';
 import { violation } from './violation.ts';
 
-/** What one run may do, whatever its tables contain. */
+/** The rules for one run, whatever its tables contain. */
 export interface RunCheck {
   /** Deliveries that the run has finished and not recorded yet. */
   ended: Set<number>;
@@ -38,15 +38,15 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
   let failuresInRow = 0;
   let openUntil: number | null = null;
   let lastSend = Number.NEGATIVE_INFINITY;
-  /** What may have more for the run, and has not been read since. A read that began before the lease does not count. */
+  /** The sources that may have more for the run, and have not been read since. A read that began before the lease does not count. */
   const mustRead = new Set<'log' | 'retries' | 'replay'>();
   let atRelease: string | null = null;
   let hasFirstRead = run.start.hasBacklog;
-  /** What the run has recorded as due again, and what is being recorded. */
+  /** Deliveries that the run has recorded as due again, and those that are being recorded. */
   const dueAgain = new Map<number, number>();
   let recording: readonly AttemptResult[] = [];
 
-  /** What the run overlooks when it has nothing to do now; null: nothing. */
+  /** Anything that the run overlooks when it has nothing to do now; null: nothing. */
   function overlooked(now: number): string | null {
     if (mustRead.size > 0) return `has not looked at ${[...mustRead]}`;
     for (const [id, at] of dueAgain)

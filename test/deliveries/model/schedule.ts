@@ -5,7 +5,7 @@ import { MOODS, type Mood } from './endpoint.ts';
 import type { WebhookRow } from './tables.ts';
 import type { Faults, Tuning } from './world.ts';
 
-/** What happens to the world, and how many milliseconds pass after it. */
+/** An event in the world, and how many milliseconds pass after it. */
 export type Step = (
   | { do: 'import'; count: number }
   | { do: 'change'; change: Change }

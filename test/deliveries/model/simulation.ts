@@ -201,13 +201,13 @@ export async function simulate(schedule: Schedule, trace: string[] | null = null
     return wait;
   }
 
-  /** What is due now must not wait for a job that was delayed for something else. */
+  /** A delivery that is due now must not wait for a job that was delayed for something else. */
   function checkPromptness(): void {
     const until = world.queue.delayedUntil();
     if (until === null || until < timeline.now + SLOWEST_LOOK || world.needsReconciler || world.wakeUps > 0)
       return;
     if (processes.some((it) => it.alive && it.jobs.size > 0)) return;
-    // What waits for a circuit that has been reset is left to the reconciler, which runs every 10 s.
+    // A webhook that waits for a circuit that has been reset is left to the reconciler, which runs every 10 s.
     if (tables.cursor.healthRevision > 0) return;
     const { state } = readWebhook(tables, timeline.now);
     if (waitBeforeSending(state) === 0)

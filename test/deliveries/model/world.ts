@@ -24,7 +24,7 @@ export interface Faults {
 
 export const NO_FAULTS: Faults = { read: 0, record: 0, redis: 0, publish: 0, wake: 0, slow: 0 };
 
-/** What is the same for all runs of one world. */
+/** The settings of all runs of one world. */
 export interface Tuning {
   /** Rows read at a time, in place of the product's 300, 200 and 100. */
   page: number;

@@ -4,7 +4,7 @@ import type { AttemptResult } from '../../../src/deliveries/run/types.ts';
 import { isLeaseFree } from './reads.ts';
 import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 
-/** What a delivery run writes. Each function is one transaction. */
+/** The writes of a delivery run. Each function is one transaction. */
 
 const LEASE = 12_000;
 
@@ -31,7 +31,7 @@ export function renewLease({ cursor }: Tables, now: number, { token }: Lease): b
   return true;
 }
 
-/** What recordResults did. `written before`: only the answer had been lost. `lost`: the lease is, and nothing was written. */
+/** The outcome of recordResults. `written before`: only the answer had been lost. `lost`: the lease is, and nothing was written. */
 export type Recorded = 'lost' | 'written before' | 'written';
 
 /** recordResults of record-results.ts. */

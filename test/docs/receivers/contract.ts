@@ -8,7 +8,7 @@ import { createProject, type Environment, type Project, type Started } from './p
 
 type Encoding = 'json' | 'form';
 
-/** What a page promises of its receiver. */
+/** The promises of a page for its receiver. */
 interface Receiver {
   page: string;
   /** With both, the page's program is run as it is, and with the changes for form encoding. */
@@ -60,7 +60,7 @@ function checkReceiver(
   };
   const send = async (request: PostRequest) => {
     const status = await post(request);
-    // What the program wrote tells why.
+    // Its output tells why.
     if (typeof status !== 'number' || status >= 500) throw new Error(`${status}: ${receiver.said}`);
     return status;
   };

@@ -24,7 +24,7 @@ for (const page of ['express.md', 'hono.md', 'fastify.md']) {
   });
 }
 
-/** What Next.js does with a route handler, as far as a handler can tell. */
+/** Calls a route handler as Next.js does, as far as a handler can tell. */
 const SERVER = `
 import { serve } from '@hono/node-server';
 import { POST } from './app/webhooks/route.ts';

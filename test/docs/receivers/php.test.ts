@@ -2,7 +2,7 @@ import { cp } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describeReceiver } from './contract.ts';
 
-/** What a Laravel app has besides the files of the page. */
+/** The files of a Laravel app besides those of the page. */
 const APP = fileURLToPath(new URL('laravel/', import.meta.url));
 
 /** `artisan serve` starts the same server. */

@@ -33,7 +33,7 @@ export type Environment = Readonly<Record<string, string>>;
 export interface Started {
   /** `http://127.0.0.1:4000` */
   origin: string;
-  /** What it has written to stdout and stderr so far. */
+  /** Its output to stdout and stderr so far. */
   readonly said: string;
 }
 

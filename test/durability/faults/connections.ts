@@ -8,7 +8,7 @@ const WAITING = `
   SELECT trx_mysql_thread_id AS id FROM information_schema.innodb_trx
   WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id <> CONNECTION_ID()`;
 
-/** What to lock: rows that the product's transactions touch late, so that locking them stops the transactions half-way. */
+/** The rows to lock: rows that the product's transactions touch late, so that locking them stops the transactions half-way. */
 export type Hold = 'import' | 'delivery';
 
 /** A chunk has already stored its movements when it updates the accounts. */

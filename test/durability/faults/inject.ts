@@ -17,7 +17,7 @@ export interface InjectedFault extends PlannedFault {
   /** Milliseconds since 1970, from the start of the fault until everything was running again. */
   start: number;
   end: number;
-  /** What it affected, if that can be counted. */
+  /** The number of affected things, if they can be counted. */
   note: string;
 }
 

@@ -7,7 +7,7 @@ export interface Entry {
   dc: 'Debit' | 'Credit';
   /** In hundredths. */
   amount: number;
-  /** What the bank calls it; empty if it does not call it anything. */
+  /** The bank's name for it; empty if it has none. */
   reference: string;
   description: string;
 }
@@ -22,7 +22,7 @@ export interface Statement {
   entries: readonly Entry[];
 }
 
-/** What the account has after these entries, in hundredths. */
+/** The balance after these entries, in hundredths. */
 export const balanceAfter = (opening: number, entries: readonly Entry[]): number =>
   entries.reduce((balance, { dc, amount }) => balance + (dc === 'Credit' ? amount : -amount), opening);
 

@@ -21,7 +21,7 @@ let redis: Redis;
 let queues: Queues;
 let worker: Worker;
 const runs: string[] = [];
-/** What a run does before it ends. */
+/** The work of a run before it ends. */
 let during: (webhookId: string) => Promise<void> = async () => {};
 
 beforeAll(async () => {

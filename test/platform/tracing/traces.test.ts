@@ -180,7 +180,7 @@ describe('a trace', () => {
       () => receiver.at('/unsampled').length > 0 && receiver.at('/unsampled'),
     );
     expect(post?.headers.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
-    // What comes later is sent, and nothing of this trace before it.
+    // Later spans are sent, and nothing of this trace before them.
     const { key: later } = await newCustomer();
     const count = collector.spans.length;
     await service.call('GET', '/v1/accounts', { key: later });

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Connector, OfferedFile } from '../../../src/sources/connector.ts';
 
-/** What a run of a source gets from its connector. */
+/** The files that a run of a source gets from its connector. */
 export interface Collected {
   name: string;
   version: string;

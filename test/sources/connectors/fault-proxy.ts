@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /**
- * What happens to each connection once the server has sent so many bytes: its end arrives, it is reset, or nothing arrives any more.
+ * The fate of each connection once the server has sent so many bytes: its end arrives, it is reset, or nothing arrives any more.
  */
 export interface Fault {
   kind: 'end' | 'reset' | 'stall';

@@ -34,7 +34,7 @@ export interface OpenSsh {
   /** The key that it lets in, and one that it does not. */
   readonly key: string;
   readonly otherKey: string;
-  /** What the server has logged. */
+  /** The log of the server. */
   log(): string;
 }
 

@@ -10,7 +10,7 @@ import {
   SftpSettings,
 } from '../../../src/sources/connectors/settings.ts';
 
-/** What is wrong with an input, as "path: message". */
+/** The errors of an input, as "path: message". */
 function issues(schema: v.GenericSchema<unknown, unknown>, input: unknown): string[] {
   const { issues: found = [] } = v.safeParse(schema, input, { abortPipeEarly: true });
   return found.map(toValidationIssue).map(({ path, message }) => `${path}: ${message}`);

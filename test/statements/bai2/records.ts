@@ -5,7 +5,7 @@ import { readEvents } from '../statement-events.ts';
 export const FILE = '01,BANKEX,ACME,260302,0600,1,,,2/\n';
 export const GROUP = '02,ACME,BANKEX,1,260301,,USD,2/\n';
 export const ACCOUNT = '03,17,,,,,/\n';
-/** What the account is described as. */
+/** The description of the account. */
 export const STATEMENT = 'statement 17 USD';
 /** Trailers without numbers compare nothing. */
 export const END = '49,,/\n98,,,/\n99,,,/\n';

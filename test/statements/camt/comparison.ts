@@ -20,7 +20,7 @@ interface ComparedEntry {
   getTransactionDetails: (Detail | string)[];
 }
 
-/** What both sides say of an entry. */
+/** The fields of an entry that both sides know. */
 export interface Compared {
   date: string;
   amount: bigint;

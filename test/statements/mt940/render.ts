@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What a random movement says, and how its entry is written. */
+/** A random movement, and how its entry is written. */
 export interface Movement {
   cents: bigint;
   mark: 'C' | 'D' | 'RC' | 'RD';

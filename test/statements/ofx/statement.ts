@@ -13,5 +13,5 @@ export const inStatement = (list: string, more = ''): string =>
 export const withFields = (fields: string): string =>
   inStatement(`<STMTTRN><TRNTYPE>XFER<DTPOSTED>20260301<TRNAMT>-12.34<FITID>A1${fields}</STMTTRN>`);
 
-/** What the statement is described as. */
+/** The description of the statement. */
 export const STATEMENT = 'statement 17-4 TRY';

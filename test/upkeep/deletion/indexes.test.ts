@@ -24,7 +24,7 @@ beforeAll(async () => {
   await addCrowd(service.runtime.database);
 });
 
-/** What is being deleted is read as a whole, in the order in which it was requested. */
+/** Deletions are read as a whole, in the order in which they were requested. */
 const SMALL = ['deletions'];
 
 /** Without the statement by which delivery runs read the state of a webhook, too: it is not about deletions. */

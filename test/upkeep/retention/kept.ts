@@ -3,7 +3,7 @@ import { removeOld } from '../../../src/upkeep/retention/retention.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import type { TestService } from '../../support/service.ts';
 
-/** What support/stored.ts writes was stored, and attempted, more than 90 days before. */
+/** Rows that support/stored.ts writes were stored, and attempted, more than 90 days before. */
 export const NOW = new Date('2026-06-01T00:00:00Z');
 /** Less than 90 days before. */
 export const YOUNG = '2026-05-01 12:00:00';

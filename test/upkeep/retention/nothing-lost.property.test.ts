@@ -18,7 +18,7 @@ const SEED = 20_261_122;
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 
-/** What was recorded of a movement, and whether the movement, and its last attempt, are old. */
+/** The recorded state of a movement, and whether the movement, and its last attempt, are old. */
 const history = fc.record({
   status: fc.constantFrom('delivered' as const, 'delivered' as const, 'failed' as const, 'pending' as const),
   attemptedLately: fc.boolean(),

@@ -12,7 +12,7 @@ import { createSubscriber, NOWHERE, type Subscriber } from '../../support/subscr
 import { deliveriesOf } from '../../support/webhooks.ts';
 import { countRows, FOREVER, NOW, removeAt, YOUNG } from './kept.ts';
 
-// What delivery runs leave behind is written by SQL.
+// The rows of delivery runs are written by SQL.
 const service = useService({ roles: ['api'] });
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
@@ -204,7 +204,10 @@ describe('retention', () => {
     const again = ids.filter((_, at) => at % 7 === 3);
     const requests = async () => {
       for (const transactionId of again) {
-        await redeliver(service.runtime, caller, { webhookId: webhook.id, transactionId });
+        // A delivery that was removed before is not found.
+        await redeliver(service.runtime, caller, { webhookId: webhook.id, transactionId }).catch((error) =>
+          expect(error).toMatchObject({ problem: 'not-found' }),
+        );
       }
     };
     const results = await Promise.all([removeAt(service), removeAt(service), requests()]);
@@ -214,7 +217,7 @@ describe('retention', () => {
       'SELECT delivered_count FROM webhook_cursors WHERE webhook_id = ?',
       webhook.id,
     );
-    // What became pending is not counted as delivered, and what was removed still is.
+    // Deliveries that became pending are not counted as delivered, and removed ones still are.
     expect(Number(cursor?.delivered_count)).toBe(ids.length - rows.length);
     expect(results[0].deliveries + results[1].deliveries).toBe(ids.length - rows.length);
     const retries = await query('SELECT 1 FROM retries WHERE webhook_id = ?', webhook.id);

@@ -206,7 +206,7 @@ describe('the listing, while movements are removed', () => {
     const before = left.filter((id) => BigInt(id) <= BigInt(segments?.last_id ?? 0));
     expect(Number(segments?.movements)).toBe(before.length);
     expect(await countMovements(database, { customerId, accountId: null })).toBe(left.length);
-    // What was removed without a segment is not waited for: the next whole segment is made of what comes.
+    // Movements that were removed without a segment are not waited for: the next whole segment is made of what comes.
     await store(SIZE);
     await query(counted, 6 * 13 + ids.length + SIZE, customerId);
     await makeSegments(database, { size: SIZE });
