@@ -8,11 +8,11 @@ import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } 
 /**
  * The state machine of a delivery run: it decides what to send next, what to record and when to end. It has no I/O.
  *
- *     sending ⇄ idle        Everything is sent and recorded, or something has come.
- *     sending, idle → ending    One of the reasons of RunEnd. Nothing more is sent.
- *     ending → releasing    The last POST has been answered. The last record, which gives the lease back, is under way.
- *     releasing → over      That record is committed.
- *     ending → over         The lease is lost: nothing can be recorded.
+ *     sending ⇄ idle           Everything is sent and recorded, or something has come.
+ *     sending, idle → ending   For a reason of RunEnd. Nothing more is sent.
+ *     ending → releasing       The POSTs in flight are answered. The last record, which gives the lease back, is under way.
+ *     releasing → over         That record is committed.
+ *     ending → over            The lease is lost: nothing can be recorded.
  */
 type Phase =
   /** Reads, sends and records. */

@@ -1,41 +1,10 @@
 import type { DataSource } from 'typeorm';
-import { findAccount } from '../../customers/accounts.ts';
-import { recordChange } from '../../customers/audit.ts';
-import type { Caller } from '../../customers/caller.ts';
 import { lockImports } from '../../deliveries/filters.ts';
-import { wakeWebhooks } from '../../deliveries/wake.ts';
-import type { Account } from '../../platform/database/entities/account.ts';
 import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
-import { notFound } from '../../platform/problems/problem.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import { stopSources, stopWebhooks } from './stop-sending.ts';
 
 /** account_id of the deletion of a customer. */
 export const WHOLE_CUSTOMER = '0';
-
-/**
- * Accepts that an account is deleted, records it, and wakes its webhooks, so that their runs end.
- * @returns the account, which is being deleted.
- * @throws {Problem} 404.
- */
-export async function acceptAccountDeletion(
-  runtime: Runtime,
-  caller: Caller,
-  accountId: string,
-): Promise<Account> {
-  const { database, log } = runtime;
-  const { customerId } = caller;
-  const account = await findAccount(database, caller, accountId);
-  const running = await requestAccountDeletion(database, { customerId, accountId }, (sql) =>
-    recordChange(sql, caller, { action: 'delete', subject: `account ${accountId}` }),
-  );
-  if (running === null) throw notFound('account');
-  await wakeWebhooks(runtime, running, { reread: true }).catch((err: unknown) =>
-    log.warn({ err, accountId }, 'delivery runs not told of the deletion yet'),
-  );
-  account.status = 'deleting';
-  return account;
-}
 
 /**
  * Requests that an account is deleted with everything that belongs to it.

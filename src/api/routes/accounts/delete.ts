@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { acceptAccountDeletion } from '../../../upkeep/deletion/request-deletion.ts';
+import { acceptAccountDeletion } from '../../../upkeep/deletion/accept-deletion.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
