@@ -1,7 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { countRunning, readProcesses } from '../console/heartbeat.ts';
 import {
-  type ConsoleSource,
   countSourcesInTrouble,
   findSourcesInTrouble,
   type SourcesInTrouble,
@@ -19,6 +18,7 @@ import { countOf } from '../platform/counts.ts';
 import { isConnectionError } from '../platform/database/transaction.ts';
 import { findRunning } from '../platform/embedded/running-servers.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
+import type { SourceSummary } from '../sources/find-source.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletion/deletions.ts';
 import { withInstallation } from './open-service.ts';
 import type { CommandContext } from './output.ts';
@@ -38,7 +38,7 @@ interface Work {
   webhooks: WebhookNeedingAttention[];
   imports: UnfinishedImport[];
   /** The first of the sources in trouble, and how many there are. */
-  sources: ConsoleSource[];
+  sources: SourceSummary[];
   sourcesInTrouble: SourcesInTrouble;
   deletions: Deletion[];
 }

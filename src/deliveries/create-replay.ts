@@ -1,8 +1,12 @@
 import type { DataSource } from 'typeorm';
+import { recordChange } from '../customers/audit.ts';
+import type { Caller } from '../customers/caller.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import type { Runtime } from '../platform/runtime.ts';
 import { REPLAYABLE, type Replayable } from './delivery-view.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
-import { lockSendable, type Sendable } from './redelivery.ts';
+import { lockSendable, notSendable } from './redelivery.ts';
+import { wakeChangedWebhook } from './wake.ts';
 
 /**
  * Deliveries are counted up to `counted`. Beyond it, a replay reports only that there are more. `entries`: how many are read for the
@@ -72,32 +76,33 @@ export interface Replay {
 }
 
 /**
- * Accepts a replay. It is one row, however many deliveries it covers, and the webhook's delivery runs work through it. The caller
- * wakes the webhook.
- * @param record runs in the same transaction, if the replay is accepted.
- * @returns 'disabled' or 'deleted' for a webhook that sends nothing.
+ * Accepts a replay that a caller asks for, and wakes the webhook.
+ * @throws {Problem} 409 for a webhook that sends nothing.
  */
-export function createReplay(
-  database: DataSource,
+export async function requestReplay(
+  runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
+  caller: Caller,
   request: ReplayRequest,
-  record?: (sql: Sql, replay: Replay) => Promise<void>,
-): Promise<Replay | Exclude<Sendable, 'accepted'>> {
-  return inTransaction(database, async (sql) => {
-    const replay = await storeReplay(sql, request);
-    if (typeof replay !== 'string') await record?.(sql, replay);
-    return replay;
+): Promise<Replay> {
+  const { id } = request.webhook;
+  const replay = await inTransaction(runtime.database, async (sql) => {
+    const stored = await storeReplay(sql, request);
+    const detail = `${stored.statuses.join(' and ')}, stored since ${request.since} UTC`;
+    await recordChange(sql, caller, { action: 'replay', subject: `webhook ${id}`, detail });
+    return stored;
   });
+  if (replay.matched !== 0) await wakeChangedWebhook(runtime, id);
+  return replay;
 }
 
-/** `createReplay` in the caller's transaction. */
-export async function storeReplay(
-  sql: Sql,
-  request: ReplayRequest,
-): Promise<Replay | Exclude<Sendable, 'accepted'>> {
-  const measured = await measure(sql, request, ACCEPTED);
-  if (typeof measured === 'string') return measured;
+/**
+ * Stores a replay. It is one row, however many deliveries it covers, and the webhook's delivery runs work through it.
+ * @param sql a transaction.
+ * @throws {Problem} 409 for a webhook that sends nothing.
+ */
+export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Replay> {
+  const { statuses, range, matched } = await measure(sql, request, ACCEPTED);
   const { webhook, accountIds = 'all' } = request;
-  const { statuses, range, matched } = measured;
   const [clock] = await sql.query<{ now: Date }[]>(NOW);
   const createdAt = clock?.now ?? new Date();
   const { insertId } = await sql.query<WriteResult>(INSERT, [
@@ -116,15 +121,13 @@ export async function storeReplay(
 /**
  * Counts what a replay would send again, and stores nothing. It counts further than `createReplay`: null means more than 100,000,
  * or more than can be counted quickly.
- * @returns 'disabled' or 'deleted' for a webhook that sends nothing.
+ * @throws {Problem} 409 for a webhook that sends nothing.
  */
 export async function countReplay(
   database: DataSource,
   request: ReplayRequest,
-): Promise<Pick<Replay, 'webhookId' | 'statuses' | 'matched'> | Exclude<Sendable, 'accepted'>> {
-  const measured = await inTransaction(database, (sql) => measure(sql, request, DRY_RUN));
-  if (typeof measured === 'string') return measured;
-  const { statuses, matched } = measured;
+): Promise<Pick<Replay, 'webhookId' | 'statuses' | 'matched'>> {
+  const { statuses, matched } = await inTransaction(database, (sql) => measure(sql, request, DRY_RUN));
   return { webhookId: request.webhook.id, statuses, matched };
 }
 
@@ -133,12 +136,10 @@ async function measure(
   sql: Sql,
   { webhook, since, until, statuses: asked = ['failed'], accountIds = 'all' }: ReplayRequest,
   limits: CountLimits,
-): Promise<
-  { statuses: Replayable[]; range: IdRange; matched: number | null } | Exclude<Sendable, 'accepted'>
-> {
+): Promise<{ statuses: Replayable[]; range: IdRange; matched: number | null }> {
   const statuses = REPLAYABLE.filter((status) => asked.includes(status));
   const sendable = await lockSendable(sql, webhook.id);
-  if (sendable !== 'accepted') return sendable;
+  if (sendable !== 'accepted') throw notSendable(sendable);
   const contents = { customerId: webhook.customerId, ofEvents: webhook.event === 'OPERATIONAL' };
   const range = await findRange(sql, contents, since, until);
   const matched = await countMatched(sql, webhook.id, { ...range, statuses, accountIds }, limits);

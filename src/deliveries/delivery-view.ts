@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatDeliveryId } from './delivery-id.ts';
-import { isEventId } from './events/operational-event.ts';
 
 /** The statuses that a listing can be limited to. */
 export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
@@ -39,29 +38,22 @@ export const DeliveryView = v.object({
   last_error: v.nullable(v.string()),
 });
 
-export const AttemptView = v.object({
-  number: Count,
-  outcome: v.picklist(['delivered', 'failed', 'throttled', 'gone', 'refused']),
-  status_code: v.nullable(Count),
-  started_at: Timestamp,
-  duration_ms: Count,
-  error: v.nullable(v.string()),
-  response: v.nullable(v.string()),
-});
-
 /** The table of operational events with the columns that a delivery needs of a movement, in place of `transactions t`. */
 export const EVENTS_AS_MOVEMENTS = `(
   SELECT id, customer_id, NULL AS account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
 
 /**
- * The columns that `viewDelivery` needs, of `transactions t`, `deliveries d` and `retries r`. A delivery that was never attempted
- * has no row in the last two.
+ * The columns that `viewDelivery` needs, of `webhooks w`, `transactions t`, `deliveries d` and `retries r`. A delivery that was never
+ * attempted has no row in the last two.
  */
-export const DELIVERY_COLUMNS = `t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
+export const DELIVERY_COLUMNS = `w.event = 'OPERATIONAL' AS is_event, t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
   d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
 
 export interface DeliveryRow {
   webhook_id: string;
+  /** 1: the delivery of an operational event. 0: of a movement. */
+  is_event: number | string;
+  /** The id of the movement or the event. */
   transaction_id: string;
   created_at: Date;
   /** null, like the columns that follow: never attempted. */
@@ -82,7 +74,7 @@ export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
   const status = statusOf(row);
   const cancelled = status === 'pending' && webhookStatus === 'deleted';
   const pending = status === 'pending' && !cancelled;
-  const isEvent = isEventId(row.transaction_id);
+  const isEvent = Number(row.is_event) === 1;
   return {
     id: formatDeliveryId({ webhookId: row.webhook_id, transactionId: row.transaction_id }),
     webhook_id: Number(row.webhook_id),
@@ -105,23 +97,3 @@ function lastError({ outcome, error, status_code }: DeliveryRow): string | null 
   if (outcome === null || outcome === 'delivered') return null;
   return error ?? (status_code === null ? null : `answered ${status_code}`);
 }
-
-export interface AttemptRow {
-  number: number;
-  outcome: string;
-  status_code: number | null;
-  started_at: Date;
-  duration_ms: number;
-  error: string | null;
-  response: string | null;
-}
-
-export const viewAttempt = ({ started_at, ...row }: AttemptRow) => ({
-  number: row.number,
-  outcome: row.outcome,
-  status_code: row.status_code,
-  started_at: started_at.toISOString(),
-  duration_ms: row.duration_ms,
-  error: row.error,
-  response: row.response,
-});

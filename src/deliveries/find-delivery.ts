@@ -2,8 +2,7 @@ import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
 import type { DeliveryKey } from './delivery-id.ts';
-import { type AttemptRow, DELIVERY_COLUMNS, type DeliveryRow, EVENTS_AS_MOVEMENTS } from './delivery-view.ts';
-import { isEventId } from './events/operational-event.ts';
+import { DELIVERY_COLUMNS, type DeliveryRow, EVENTS_AS_MOVEMENTS } from './delivery-view.ts';
 import { matchesFilter, readFiltersAt } from './filters.ts';
 
 export interface FoundDelivery extends DeliveryRow {
@@ -20,7 +19,7 @@ const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.
 
 const MOVEMENT = 'transactions t ON t.id = ? AND t.customer_id = w.customer_id';
 /** The operator is sent the events of all customers. Whether there is a delivery, its rows say. */
-const EVENT = `${EVENTS_AS_MOVEMENTS} ON t.id = ?`;
+const OPERATIONAL_EVENT = `${EVENTS_AS_MOVEMENTS} ON t.id = ?`;
 
 /** Indexes: the primary keys, a row of each. */
 const FIND = (content: string) => `
@@ -38,13 +37,22 @@ const FIND = (content: string) => `
  */
 export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
   const { webhookId, transactionId } = key;
-  const content = isEventId(transactionId) ? EVENT : MOVEMENT;
+  const content = (await isOfEvents(sql, webhookId)) ? OPERATIONAL_EVENT : MOVEMENT;
   const values = [transactionId, webhookId, caller.customerId];
   const [found] = await sql.query<FoundDelivery[]>(FIND(content), values);
   if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
   const [delivery] = await withoutUnmatched(sql, transactionId, [found]);
   if (delivery === undefined) throw notFound('delivery');
   return delivery;
+}
+
+/** Index: the primary key. */
+const EVENT_OF = 'SELECT event FROM webhooks WHERE id = ?';
+
+/** Whether a webhook is sent operational events. One that does not exist is sent none. */
+async function isOfEvents(sql: Sql, webhookId: string): Promise<boolean> {
+  const [webhook] = await sql.query<{ event: string }[]>(EVENT_OF, [webhookId]);
+  return webhook?.event === 'OPERATIONAL';
 }
 
 const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Caller): boolean =>
@@ -57,7 +65,7 @@ const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Calle
 /** Indexes: webhooks_customer, and the primary keys of the others. */
 const FIND_OF_MOVEMENT = `
   SELECT ${FOUND_COLUMNS} FROM transactions t
-  JOIN webhooks w ON w.customer_id = t.customer_id
+  JOIN webhooks w ON w.customer_id = t.customer_id AND w.event <> 'OPERATIONAL'
   JOIN webhook_cursors c ON c.webhook_id = w.id
   LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
   LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
@@ -98,26 +106,4 @@ async function withoutUnmatched(
     const filter = undecided.includes(row) ? filters.get(row.webhook_id) : undefined;
     return filter !== undefined && account_id !== null && matchesFilter(filter, { account_id, dc });
   });
-}
-
-const ATTEMPT_COLUMNS = (it: string) =>
-  `${it}.outcome, ${it}.status_code, ${it}.started_at, ${it}.duration_ms, ${it}.error, ${it}.response`;
-
-/** Indexes: the primary keys. */
-const ATTEMPTS = `
-  SELECT a.number, ${ATTEMPT_COLUMNS('a')} FROM attempts a WHERE a.webhook_id = ? AND a.transaction_id = ?
-  ORDER BY a.number`;
-
-const LAST_ATTEMPT = `
-  SELECT d.attempts AS number, ${ATTEMPT_COLUMNS('d')} FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = ?`;
-
-/** Reads the attempts of a delivery in their order. The last one is in `deliveries`, and also in `attempts` once it has failed. */
-export async function readAttempts(
-  sql: Sql,
-  { webhookId, transactionId }: DeliveryKey,
-): Promise<AttemptRow[]> {
-  const [last] = await sql.query<AttemptRow[]>(LAST_ATTEMPT, [webhookId, transactionId]);
-  const attempts = await sql.query<AttemptRow[]>(ATTEMPTS, [webhookId, transactionId]);
-  if (last === undefined || attempts.some(({ number }) => number === last.number)) return attempts;
-  return [...attempts, last].sort((a, b) => a.number - b.number);
 }

@@ -7,7 +7,6 @@ import {
   type ListedStatus,
   statusOf,
 } from './delivery-view.ts';
-import { isEventId } from './events/operational-event.ts';
 import { MOST_RANGES, matchesFilter, readFilterRanges } from './filters.ts';
 
 export interface DeliveryPage {
@@ -44,7 +43,7 @@ export async function readPage(
   const page = ids.slice(0, range.perPage);
   const last = page.at(-1);
   const next = ids.length > range.perPage && last !== undefined ? last : floor > 0n ? floor : null;
-  const rows = await readRows(sql, range.webhookId, page.map(String));
+  const rows = await readRows(sql, range, page.map(String));
   return {
     rows: rows.filter((row) => status === null || statusOf(row) === status),
     next: next === null ? null : String(next),
@@ -53,16 +52,18 @@ export async function readPage(
 
 /** Indexes: the primary keys. */
 const ROWS = (content: string) => `
-  SELECT ? AS webhook_id, ${DELIVERY_COLUMNS} FROM ${content}
-  LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = t.id
-  LEFT JOIN retries r ON r.webhook_id = ? AND r.transaction_id = t.id
-  WHERE t.id IN (?) ORDER BY t.id DESC`;
+  SELECT w.id AS webhook_id, ${DELIVERY_COLUMNS} FROM webhooks w JOIN ${content}
+  LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
+  LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
+  WHERE w.id = ? AND t.id IN (?) ORDER BY t.id DESC`;
 
-async function readRows(sql: Sql, webhookId: string, ids: readonly string[]): Promise<DeliveryRow[]> {
-  const [first] = ids;
-  if (first === undefined) return [];
-  const content = isEventId(first) ? EVENTS_AS_MOVEMENTS : 'transactions t';
-  return sql.query<DeliveryRow[]>(ROWS(content), [webhookId, webhookId, webhookId, ids]);
+async function readRows(
+  sql: Sql,
+  { webhookId, ofEvents = false }: DeliveryRange,
+  ids: readonly string[],
+): Promise<DeliveryRow[]> {
+  if (ids.length === 0) return [];
+  return sql.query<DeliveryRow[]>(ROWS(ofEvents ? EVENTS_AS_MOVEMENTS : 'transactions t'), [webhookId, ids]);
 }
 
 interface Entry {
@@ -272,6 +273,27 @@ const NEWEST_EVENT_BEFORE = `
 export interface Contents {
   customerId: string;
   ofEvents: boolean;
+}
+
+/** Bounds of a listing of deliveries. */
+export interface DeliveryBounds {
+  /** Both inclusive, for the moment at which the movement was stored. In UTC, as MySQL writes it. */
+  since?: string | undefined;
+  until?: string | undefined;
+  /** Only movements below this id. */
+  before: string;
+}
+
+/** The ids that bounds allow: after < id < before. */
+export async function findIdBounds(
+  sql: Sql,
+  contents: Contents,
+  { since, until, before }: DeliveryBounds,
+): Promise<{ after: string; before: string }> {
+  const after = since === undefined ? '0' : await newestBefore(sql, contents, since, { inclusive: false });
+  if (until === undefined) return { after, before };
+  const last = BigInt(await newestBefore(sql, contents, until, { inclusive: true })) + 1n;
+  return { after, before: last < BigInt(before) ? String(last) : before };
 }
 
 /**

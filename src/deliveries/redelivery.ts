@@ -13,9 +13,9 @@ const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ?
 
 /** Not those of an account that is being deleted. Index of this statement and the following ones: the primary keys. */
 const READ_ENDED = `
-  SELECT d.transaction_id, d.status FROM deliveries d
-  LEFT JOIN transactions t ON t.id = d.transaction_id LEFT JOIN accounts a ON a.id = t.account_id
-  WHERE d.webhook_id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
+  SELECT d.transaction_id, d.status FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id
+  LEFT JOIN transactions t ON t.id = d.transaction_id AND w.event <> 'OPERATIONAL' LEFT JOIN accounts a ON a.id = t.account_id
+  WHERE w.id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
     AND (a.status IS NULL OR a.status <> 'deleting')`;
 
 /** Changes nothing for a failed attempt, which already has its row. */
@@ -92,7 +92,8 @@ export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendabl
 
 /** Indexes: the primary keys. */
 const IS_DELETING = `
-  SELECT 1 FROM transactions t JOIN accounts a ON a.id = t.account_id WHERE t.id = ? AND a.status = 'deleting'`;
+  SELECT 1 FROM webhooks w JOIN transactions t JOIN accounts a ON a.id = t.account_id
+  WHERE w.id = ? AND w.event <> 'OPERATIONAL' AND t.id = ? AND a.status = 'deleting'`;
 
 /**
  * Requests that a delivery is sent again, and wakes its webhook. A delivered or failed one becomes pending, one that waits for its next
@@ -111,7 +112,7 @@ export async function redeliver(
   await inTransaction(database, async (sql) => {
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') throw notSendable(sendable);
-    const deleting = await sql.query<unknown[]>(IS_DELETING, [transactionId]);
+    const deleting = await sql.query<unknown[]>(IS_DELETING, [webhookId, transactionId]);
     if (deleting.length > 0) throw notSendable('account deleting');
     await lockCursor(sql, webhookId);
     const changed = await makePendingAgain(sql, webhookId, [transactionId]);

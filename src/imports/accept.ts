@@ -3,8 +3,9 @@ import { wakeWebhooks } from '../deliveries/wake.ts';
 import { queueImports } from '../platform/queues/queues.ts';
 import type { Runtime } from '../platform/runtime.ts';
 import { type CheckedMovements, createAccountCheck } from './account-check.ts';
-import { findImport, type ImportRow } from './find-import.ts';
+import { findImport } from './find-imports.ts';
 import { createGroupCommit, type GroupImport, MAX_GROUP_MOVEMENTS } from './group-commit.ts';
+import type { ViewedImport } from './import-view.ts';
 import type { Movement } from './movement.ts';
 import { type EarlierUpload, type Staged, stageImport, type Upload } from './stage.ts';
 
@@ -62,7 +63,7 @@ export function readAccepted(
   { database }: Pick<Runtime, 'database'>,
   caller: Caller,
   accepted: Extract<Accepted, { importId: string }>,
-): Promise<ImportRow> {
+): Promise<ViewedImport> {
   if (accepted.outcome !== 'stored') return findImport(database, caller, accepted.importId);
   const { importId, received, inserted, duplicates, deliveries, storedAt } = accepted;
   return Promise.resolve({

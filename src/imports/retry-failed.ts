@@ -4,7 +4,7 @@ import { inTransaction, type Sql, type WriteResult } from '../platform/database/
 import { Problem } from '../platform/problems/problem.ts';
 import { queueImports } from '../platform/queues/queues.ts';
 import type { Runtime } from '../platform/runtime.ts';
-import { findImport, type ImportRow } from './find-import.ts';
+import { findImport, type ImportRow } from './find-imports.ts';
 
 /**
  * Which accounts the import's rows may have depends on the API key that sent it. Deleting a key takes the same lock, so a key that

@@ -2,53 +2,123 @@ import type { Caller } from '../customers/caller.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
 
-/** A row of `sources`, as the API needs it. */
-export interface SourceRow {
+/** Finds sources and their runs, for the API and for the console. */
+
+/** How a source stands, with the name of its customer. */
+export interface SourceSummary {
   id: string;
   customer_id: string;
+  customer: string;
   title: string;
   kind: string;
+  status: 'active' | 'paused' | 'deleted';
+  run_id: string | null;
+  last_run_at: Date | null;
+  next_run_at: Date | null;
+  consecutive_failures: number;
+  error: string | null;
+}
+
+export const SUMMARY_COLUMNS = `
+  s.id, s.customer_id, u.name AS customer, s.title, s.kind, s.status, s.run_id, s.last_run_at, s.next_run_at,
+  s.consecutive_failures, s.error`;
+
+export interface SourceRow extends SourceSummary {
   settings: string;
+  /** Sealed. */
   credentials: string | null;
   schedule: string;
   account_id: string | null;
   format: string;
   profile: string | null;
   create_accounts: number;
-  status: 'active' | 'paused' | 'deleted';
-  run_id: string | null;
-  next_run_at: Date | null;
-  last_run_at: Date | null;
-  consecutive_failures: number;
-  error: string | null;
   created_at: Date;
 }
 
-/** A key limited to accounts sees the sources of its accounts, and not those for all. */
-const VISIBLE = `
-  SELECT id, customer_id, title, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, status, run_id,
-    next_run_at, last_run_at, consecutive_failures, error, created_at
-  FROM sources WHERE customer_id = ? AND status <> 'deleted' AND (? OR account_id IN (?))`;
+/** The ids are found first, so that the joins cost a page and no more. Indexes of the joins: the primary keys. */
+const ROWS = (ids: string) => `
+  SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.create_accounts, s.created_at
+  FROM (${ids}) f JOIN sources s ON s.id = f.id JOIN customers u ON u.id = s.customer_id ORDER BY s.id`;
 
-const visibleTo = ({ customerId, accountIds }: Caller) => [
+/** A key limited to accounts sees the sources of its accounts, and not those for all. */
+const VISIBLE = "customer_id = ? AND status <> 'deleted' AND (? OR account_id IN (?))";
+
+const visibleTo = ({ customerId, accountIds }: SourceViewer) => [
   customerId,
   accountIds === 'all',
   // `IN ()` is not valid SQL, and `IN (NULL)` matches nothing.
   accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds,
 ];
 
-/** Reads sources, the oldest first. Index: sources_page. */
-export function findSources(
-  sql: Sql,
-  caller: Caller,
-  { after, limit }: { after: string; limit: number },
-): Promise<SourceRow[]> {
-  return sql.query(`${VISIBLE} AND id > ? ORDER BY id LIMIT ?`, [...visibleTo(caller), after, limit]);
+/** Each way to find sources above an id, with its index. */
+const FIND = {
+  all: `SELECT id FROM sources FORCE INDEX (PRIMARY) WHERE status <> 'deleted' AND id > ? ORDER BY id LIMIT ?`,
+  paused: `SELECT id FROM sources FORCE INDEX (sources_status) WHERE status = 'paused' AND id > ? ORDER BY id LIMIT ?`,
+  customer: `
+    SELECT id FROM sources FORCE INDEX (sources_page)
+    WHERE ${VISIBLE} AND id > ? ORDER BY id LIMIT ?`,
+  // Those that are for the account alone, and those whose files had movements of it.
+  account: `
+    SELECT id FROM (
+      SELECT id FROM sources FORCE INDEX (sources_account) WHERE account_id = ? AND status <> 'deleted'
+      UNION SELECT a.source_id FROM source_accounts a FORCE INDEX (source_accounts_account) JOIN sources d ON d.id = a.source_id
+      WHERE a.account_id = ? AND d.status <> 'deleted') f
+    WHERE id > ? ORDER BY id LIMIT ?`,
+} as const;
+
+/** Who looks at the sources of a customer. */
+type SourceViewer = Pick<Caller, 'customerId' | 'accountIds'>;
+
+export interface SourceFilters {
+  /** null: the sources of all customers, for operators. */
+  viewer: SourceViewer | null;
+  status?: 'active' | 'paused' | undefined;
+  /** For operators. */
+  accountId?: string | undefined;
+  after: string;
 }
 
-/** Reads a source. @throws {Problem} 404 when the caller cannot see it. */
-export async function findSource(sql: Sql, caller: Caller, id: string): Promise<SourceRow> {
-  const [found] = await sql.query<SourceRow[]>(`${VISIBLE} AND id = ?`, [...visibleTo(caller), id]);
+/**
+ * Lists sources, the oldest first. One filter decides the index, and the others leave rows out, so that a page may be shorter than
+ * `limit`.
+ * @returns `next`: the id after which the next page begins; null: this is the last one.
+ */
+export async function listSources(
+  sql: Sql,
+  { viewer, status, accountId, after }: SourceFilters,
+  limit: number,
+): Promise<{ rows: SourceRow[]; next: string | null }> {
+  const [find, values] =
+    accountId !== undefined
+      ? [FIND.account, [accountId, accountId]]
+      : viewer !== null
+        ? [FIND.customer, visibleTo(viewer)]
+        : [status === 'paused' ? FIND.paused : FIND.all, []];
+  const found = await sql.query<SourceRow[]>(ROWS(find), [...values, after, limit + 1]);
+  const page = found.slice(0, limit);
+  return {
+    rows: page.filter(
+      (it) =>
+        (status === undefined || it.status === status) &&
+        (viewer === null || it.customer_id === viewer.customerId),
+    ),
+    next: found.length > limit ? (page.at(-1)?.id ?? null) : null,
+  };
+}
+
+/** Index: the primary key. */
+const ONE = 'SELECT id FROM sources WHERE id = ?';
+
+/**
+ * Reads a source.
+ * @param viewer null: an operator, who sees deleted ones too.
+ * @throws {Problem} 404 when it does not exist, or the viewer may not see it.
+ */
+export async function findSource(sql: Sql, viewer: SourceViewer | null, id: string): Promise<SourceRow> {
+  const [found] =
+    viewer === null
+      ? await sql.query<SourceRow[]>(ROWS(ONE), [id])
+      : await sql.query<SourceRow[]>(ROWS(`${ONE} AND ${VISIBLE}`), [id, ...visibleTo(viewer)]);
   if (found === undefined) throw notFound('source');
   return found;
 }
@@ -66,17 +136,41 @@ export interface RunRow {
 /** Imports that are shown of each run. */
 export const MAX_RUN_IMPORTS = 100;
 
-/** Index: source_runs_page. */
-const RUNS = `
-  SELECT id, status, started_at, finished_at, files, error FROM source_runs
-  WHERE source_id = ? AND id < ? ORDER BY id DESC LIMIT ?`;
+export const RUN_STATUSES = ['running', 'done', 'failed'] as const;
 
-/** Reads the runs of a source, newest first. */
-export const findRuns = (
+export interface RunFilters {
+  status?: (typeof RUN_STATUSES)[number] | undefined;
+  /** UTC, as MySQL has it. */
+  since?: string | undefined;
+  until?: string | undefined;
+  /** Only runs below this id. */
+  before: string;
+}
+
+/** Index: source_runs_page. At most 1,000 runs of a source are kept, so filters may leave out what they like. */
+const RUNS = (conditions: readonly string[]) => `
+  SELECT id, status, started_at, finished_at, files, error FROM source_runs FORCE INDEX (source_runs_page)
+  WHERE ${['source_id = ?', ...conditions, 'id < ?'].join(' AND ')} ORDER BY id DESC LIMIT ?`;
+
+/** Lists runs of a source that began within a span of time, newest first. */
+export function listRuns(
   sql: Sql,
   sourceId: string,
-  { before, limit }: { before: string; limit: number },
-): Promise<RunRow[]> => sql.query(RUNS, [sourceId, before, limit]);
+  { status, since, until, before }: RunFilters,
+  limit: number,
+): Promise<RunRow[]> {
+  const given = [
+    ['status = ?', status] as const,
+    ['started_at >= ?', since] as const,
+    ['started_at <= ?', until] as const,
+  ].filter(([, value]) => value !== undefined);
+  return sql.query(RUNS(given.map(([condition]) => condition)), [
+    sourceId,
+    ...given.map(([, value]) => value),
+    before,
+    limit,
+  ]);
+}
 
 /** Index: source_files_run. */
 const IMPORTS = `

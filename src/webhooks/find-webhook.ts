@@ -5,22 +5,26 @@ import { Webhook } from '../platform/database/entities/webhook.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
 
+const LIVE = { status: Not('deleted' as const) };
+
 /** A caller sees its customer's webhooks. A key limited to accounts sees those of its accounts, and not those for all. */
 const visible = ({ customerId, accountIds }: Caller) => ({
   customerId,
-  status: Not('deleted' as const),
+  ...LIVE,
   ...(accountIds === 'all' ? {} : { accountId: In([...accountIds]) }),
 });
 
-/** Index: webhooks_customer. */
+/** Reads webhooks, the oldest first. @param viewer null: an operator, who sees those of all customers. Index: webhooks_customer, or the primary key. */
 export function findWebhooks(
-  database: DataSource,
-  caller: Caller,
+  database: Pick<DataSource, 'getRepository'>,
+  viewer: Caller | null,
   { after, limit }: { after: string; limit: number },
 ): Promise<Webhook[]> {
-  return database
-    .getRepository(Webhook)
-    .find({ where: { ...visible(caller), id: MoreThan(after) }, order: { id: 'ASC' }, take: limit });
+  return database.getRepository(Webhook).find({
+    where: { ...(viewer === null ? LIVE : visible(viewer)), id: MoreThan(after) },
+    order: { id: 'ASC' },
+    take: limit,
+  });
 }
 
 /** @throws {Problem} 404. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ProcessSeen } from '../../src/console/heartbeat.ts';
 import { findAlerts, headlineOf } from '../../src/console/now/alerts.ts';
 import type { Now, Work } from '../../src/console/now/now-reader.ts';
-import type { ConsoleSource } from '../../src/console/sources/source-rows.ts';
 import type { WebhookRow } from '../../src/console/webhooks/webhook-rows.ts';
+import type { SourceSummary } from '../../src/sources/find-source.ts';
 import { NO_WORK } from '../support/no-work.ts';
 
 const AT = new Date('2026-03-01T03:00:00Z');
@@ -43,14 +43,14 @@ const failing = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow => ({
   ...fields,
 });
 
-const source = (id: string, fields: Partial<ConsoleSource> = {}): ConsoleSource => ({
+const source = (id: string, fields: Partial<SourceSummary> = {}): SourceSummary => ({
   id,
   customer_id: '1',
   customer: 'Acme',
   title: 'Ekstre',
   kind: 'sftp',
   status: 'active',
-  is_running: 0,
+  run_id: null,
   last_run_at: minutesAgo(5),
   next_run_at: null,
   consecutive_failures: 3,

@@ -1,3 +1,4 @@
+import type { QueryRunner } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { actFor } from '../../src/api/within-process.ts';
 import { readAudit } from '../../src/console/audit/audit-page.tsx';
@@ -7,21 +8,15 @@ import {
   readNewestAttempts,
   readRecentAttempts,
 } from '../../src/console/deliveries/delivery-rows.ts';
-import {
-  firstImportAt,
-  listImports,
-  readImport,
-  readIssues,
-  readStored,
-} from '../../src/console/imports/import-rows.ts';
-import { readAttemptsOf, readMovement, search } from '../../src/console/trace/trace-rows.ts';
-import {
-  findWebhookIds,
-  readWebhookRows,
-  readWebhooksInTrouble,
-} from '../../src/console/webhooks/webhook-rows.ts';
+import { readStored } from '../../src/console/imports/import-rows.ts';
+import { readMovement, search } from '../../src/console/trace/trace-rows.ts';
+import { readWebhookRows, readWebhooksInTrouble } from '../../src/console/webhooks/webhook-rows.ts';
+import { readAttempts } from '../../src/deliveries/attempts.ts';
 import { readWaitingWebhooks } from '../../src/deliveries/reconcile.ts';
+import { findImport, firstImportAt, listImports } from '../../src/imports/find-imports.ts';
+import { readIssues } from '../../src/imports/import-view.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
+import { findWebhooks } from '../../src/webhooks/find-webhook.ts';
 import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
@@ -113,14 +108,10 @@ const callerOf = (customerId: string) => actFor(customerId, { source: 'console',
 const ANY = {
   accountId: null,
   status: null,
-  since: null,
-  until: null,
   before: '999999999999999999',
 } as const;
 const NO_FILTER = {
-  status: null,
-  customerId: null,
-  accountId: null,
+  viewer: null,
   before: '999999999999999999',
   from: '1',
 } as const;
@@ -141,10 +132,11 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ['webhooks in trouble', (sql) => readWebhooksInTrouble(sql, 50), FEW],
   ['webhooks that wait', (sql) => readWaitingWebhooks(sql, { failing: false }), FEW],
   ['failing webhooks that wait', (sql) => readWaitingWebhooks(sql, { failing: true }), FEW],
-  ['all webhooks', (sql) => findWebhookIds(sql, { customerId: null, after: '0', limit: 50 }), FEW],
+  ['all webhooks', (sql) => findWebhooks((sql as QueryRunner).manager, null, { after: '0', limit: 50 }), FEW],
   [
     'the webhooks of a customer',
-    (sql) => findWebhookIds(sql, { customerId: subscriber.customerId, after: '0', limit: 50 }),
+    (sql) =>
+      findWebhooks((sql as QueryRunner).manager, callerOf(subscriber.customerId), { after: '0', limit: 50 }),
     FEW,
   ],
   ['the state of webhooks', (sql) => readWebhookRows(sql, subscriber.webhookIds), FEW],
@@ -163,7 +155,8 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ],
   [
     'imports of a customer',
-    async (sql) => (await listImports(sql, { ...NO_FILTER, customerId: subscriber.customerId }, 50)).rows,
+    async (sql) =>
+      (await listImports(sql, { ...NO_FILTER, viewer: callerOf(subscriber.customerId) }, 50)).rows,
     FEW,
   ],
   [
@@ -172,18 +165,22 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
     SOME,
   ],
   ['imports since a moment', async (sql) => [await firstImportAt(sql, '2026-01-01 02:00:00')], FEW],
-  ['an import', async (sql) => [await readImport(sql, firstImport)], FEW],
+  ['an import', async (sql) => [await findImport(sql, null, firstImport)], FEW],
   ['the issues of an import', (sql) => readIssues(sql, firstImport, 200), FEW],
   [
     'what an import stored',
     async (sql) => {
-      const it = await readImport(sql, firstImport);
-      return it === undefined ? [] : readStored(sql, it, 20);
+      const it = await findImport(sql, null, firstImport);
+      return readStored(sql, it, 20);
     },
     FEW,
   ],
   ['a movement', async (sql) => [await readMovement(sql, newest)], FEW],
-  ['the attempts of a movement', (sql) => readAttemptsOf(sql, firstMovement(), subscriber.webhookIds), FEW],
+  [
+    'the attempts of a movement',
+    (sql) => readAttempts(sql, { webhookIds: subscriber.webhookIds, transactionIds: [firstMovement()] }),
+    FEW,
+  ],
   ['a search for an id', (sql) => search(sql, newest), FEW],
   ['a search for a unique_id', (sql) => search(sql, 'm4711'), FEW],
   ['a search for a name', (sql) => search(sql, 'Müş'), FEW],

@@ -1,14 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { actFor } from '../../src/api/within-process.ts';
 import {
   countSourcesInTrouble,
   findSourcesInTrouble,
-  listRuns,
-  listSources,
   readFailingSince,
-  readSource,
   readWrongFiles,
 } from '../../src/console/sources/source-rows.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
+import { findSource, listRuns, listSources } from '../../src/sources/find-source.ts';
 import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
@@ -58,8 +57,9 @@ async function insertSourceHistory({ customerId, accountId }: Subscriber): Promi
   return id;
 }
 
-const NO_SOURCE_FILTER = { status: null, customerId: null, accountId: null, after: '0' } as const;
-const ANY_RUN = { status: null, since: null, until: null, before: '999999999999999999' } as const;
+const viewerOf = (customerId: string) => actFor(customerId, { source: 'console', name: 'test' });
+const NO_SOURCE_FILTER = { viewer: null, after: '0' } as const;
+const ANY_RUN = { before: '999999999999999999' } as const;
 
 const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>][] = [
   ['sources', async (sql) => (await listSources(sql, NO_SOURCE_FILTER, 50)).rows],
@@ -70,7 +70,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>][] = [
   [
     'the sources of a customer',
     async (sql) =>
-      (await listSources(sql, { ...NO_SOURCE_FILTER, customerId: subscriber.customerId }, 50)).rows,
+      (await listSources(sql, { ...NO_SOURCE_FILTER, viewer: viewerOf(subscriber.customerId) }, 50)).rows,
   ],
   [
     'the sources of an account',
@@ -79,7 +79,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>][] = [
   ],
   ['sources in trouble', (sql) => findSourcesInTrouble(sql, 50)],
   ['the number of sources in trouble', async (sql) => [await countSourcesInTrouble(sql)]],
-  ['a source', async (sql) => [await readSource(sql, newestSource)]],
+  ['a source', async (sql) => [await findSource(sql, null, newestSource)]],
   ['the runs of a source', (sql) => listRuns(sql, newestSource, ANY_RUN, 50)],
   [
     'runs of a source until a moment',

@@ -1,6 +1,5 @@
 import type { DataSource } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createReplay } from '../../src/deliveries/create-replay.ts';
 import { expandReplay } from '../../src/deliveries/expand-replay.ts';
 import type { Filter } from '../../src/deliveries/filters.ts';
 import { renewLeases, takeLeases } from '../../src/deliveries/lease.ts';
@@ -12,6 +11,7 @@ import { readStates } from '../../src/deliveries/webhook-state.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
 import { watchOwnReads, watchReads } from '../support/reads.ts';
 import { recordOf, success } from '../support/records.ts';
+import { createReplay } from '../support/replays.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
 

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createReplay, type Replay, storeReplay } from '../../src/deliveries/create-replay.ts';
+import { type Replay, storeReplay } from '../../src/deliveries/create-replay.ts';
 import type { Replayable } from '../../src/deliveries/delivery-view.ts';
 import { createAccount } from '../support/movements.ts';
 import { watchReads } from '../support/reads.ts';
+import { createReplay } from '../support/replays.ts';
 import { useService } from '../support/service.ts';
 import { type Recorded, recordDeliveries, storeMovements } from '../support/stored.ts';
 import { subscribe } from '../support/webhooks.ts';
@@ -32,8 +33,7 @@ async function createWebhook() {
   };
 }
 
-const rowOf = async (replay: Replay | string) => {
-  if (typeof replay === 'string') throw new Error(`refused: ${replay}`);
+const rowOf = async (replay: Replay) => {
   const [row] = await service.runtime.database.query<Record<string, unknown>[]>(
     'SELECT position, until_id, statuses, account_ids, replayed, created_at, finished_at FROM replays WHERE id = ?',
     [replay.id],
@@ -63,7 +63,7 @@ describe('a replay', () => {
       statuses: 'failed',
       account_ids: null,
       replayed: '0',
-      created_at: typeof replay === 'string' ? null : replay.createdAt,
+      created_at: replay.createdAt,
       finished_at: null,
     });
     const open = await createReplay(database, { webhook, since: LONG_AGO });
@@ -110,15 +110,16 @@ describe('a replay', () => {
 
   it.each([
     ['paused', null],
-    ['disabled', 'disabled'],
-    ['deleted', 'deleted'],
-  ])('of a webhook that is %s is refused as %j', async (status, refusal) => {
+    ['disabled', 'webhook-disabled'],
+    ['deleted', 'webhook-deleted'],
+  ])('of a webhook that is %s is refused with the problem %j', async (status, refusal) => {
     const { database } = service.runtime;
     const { webhook, store, record } = await createWebhook();
     await record(await store([{}]), () => 'failed');
     await database.query('UPDATE webhooks SET status = ? WHERE id = ?', [status, webhook.id]);
-    const replay = await createReplay(database, { webhook, since: LONG_AGO });
-    expect(typeof replay === 'string' ? replay : null).toBe(refusal);
+    const request = createReplay(database, { webhook, since: LONG_AGO });
+    if (refusal === null) await request;
+    else await expect(request).rejects.toMatchObject({ problem: refusal });
     const rows = await database.query<unknown[]>('SELECT id FROM replays WHERE webhook_id = ?', [webhook.id]);
     expect(rows.length).toBe(refusal === null ? 1 : 0);
   });

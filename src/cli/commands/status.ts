@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { ConsoleSource } from '../../console/sources/source-rows.ts';
 import type { UnfinishedImport, WebhookNeedingAttention } from '../../console/totals.ts';
 import { formatCount } from '../../platform/counts.ts';
 import { formatMoment, type ZoneOffset } from '../../platform/moment.ts';
+import type { SourceSummary } from '../../sources/find-source.ts';
 import type { Deletion } from '../../upkeep/deletion/deletions.ts';
 import { NegativeAnswer } from '../failure.ts';
 import type { CommandContext } from '../output.ts';
@@ -60,7 +60,7 @@ const viewImport = (it: UnfinishedImport) => ({
   error: it.error,
 });
 
-const viewSource = (it: ConsoleSource) => ({
+const viewSource = (it: SourceSummary) => ({
   id: Number(it.id),
   title: it.title,
   customer: it.customer,
@@ -126,7 +126,7 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
     ['received', ({ received_at }) => time(received_at)],
     ['error', ({ error }) => error],
   ];
-  const sources: readonly Column<ConsoleSource>[] = [
+  const sources: readonly Column<SourceSummary>[] = [
     ['source', ({ id }) => id, 'right'],
     ['title', ({ title }) => title],
     ['customer', ({ customer }) => customer],

@@ -57,7 +57,7 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
     const { deliveries, next } = await listAcross(
       database,
       webhooks,
-      { ...filters, since: since ?? null, until: until ?? null, before: before ?? BEYOND_NEWEST },
+      { ...filters, since, until, before: before ?? BEYOND_NEWEST },
       { perPage: PER_PAGE, callerOf: (customerId) => actFor(customerId, operatorOf(c, runtime)) },
     );
     const query = c.req.query();

@@ -1,9 +1,10 @@
 import { type Context, Hono } from 'hono';
 import type { ApiEnv } from '../../api/environment.ts';
 import { readDeliveryKey } from '../../api/routes/deliveries/delivery-id.ts';
+import { type AttemptRow, readAttempts } from '../../deliveries/attempts.ts';
 import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
 import { viewDelivery } from '../../deliveries/delivery-view.ts';
-import { type FoundDelivery, findDelivery, readAttempts } from '../../deliveries/find-delivery.ts';
+import { type FoundDelivery, findDelivery } from '../../deliveries/find-delivery.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { Facts, Moment, Notice, Table, WebhookLink } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
@@ -12,7 +13,6 @@ import { type ConsoleContext, callApiFor, callerFor, findOwner, requireAnswer } 
 import { attemptColumns } from '../page/timeline.tsx';
 import { readWebhookRows, type WebhookRow } from '../webhooks/webhook-rows.ts';
 import { DeliveryStatus } from './deliveries-page.tsx';
-import type { AttemptRow } from './delivery-rows.ts';
 import { rebuildRequest, type SentRequest } from './sent-request.ts';
 
 interface Found {
@@ -29,14 +29,13 @@ export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       const found = await requireDelivery(c, context.runtime);
       const { key, delivery } = found;
       const [attempts, sent] = await Promise.all([
-        readAttempts(database, key),
+        readAttempts(database, { webhookIds: [key.webhookId], transactionIds: [key.transactionId] }),
         rebuildRequest(database, secrets, key, delivery.started_at ?? new Date()),
       ]);
-      const rows = attempts.map((it) => ({ ...it, transaction_id: key.transactionId }));
       return sendPage(
         c,
         { title: `Delivery ${formatDeliveryId(key)}`, section: 'Deliveries' },
-        <DeliveryPage found={found} attempts={rows} sent={sent} done={c.req.query('done')} />,
+        <DeliveryPage found={found} attempts={attempts} sent={sent} done={c.req.query('done')} />,
       );
     })
     .get('/:id/redeliver', async (c) => {

@@ -1,20 +1,16 @@
 import type { Caller } from '../../customers/caller.ts';
+import { type AttemptRow, byTime, readAttempts } from '../../deliveries/attempts.ts';
 import { type DeliveryRow, type ListedStatus, statusOf } from '../../deliveries/delivery-view.ts';
-import { type Contents, newestBefore, readPage } from '../../deliveries/list-deliveries.ts';
+import { type DeliveryBounds, findIdBounds, readPage } from '../../deliveries/list-deliveries.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import type { WebhookRow } from '../webhooks/webhook-rows.ts';
 
 /** Lists deliveries of one or several webhooks, newest movement first. */
 
-export interface DeliveryFilters {
+export interface DeliveryFilters extends DeliveryBounds {
   /** Null: all. */
   accountId: string | null;
   status: ListedStatus | null;
-  /** Both inclusive, in UTC as MySQL writes it, for the moment at which the movement was stored. Null: no bound. */
-  since: string | null;
-  until: string | null;
-  /** Only movements below this id. */
-  before: string;
 }
 
 export interface ListedDelivery {
@@ -78,7 +74,7 @@ export async function listAcross(
       const customerId = webhook.customer_id;
       const caller = callerOf(customerId);
       const ofEvents = webhook.event === 'OPERATIONAL';
-      const range = await boundsOf(sql, { customerId, ofEvents }, { since, until, before });
+      const range = await findIdBounds(sql, { customerId, ofEvents }, { since, until, before });
       const page = await readPage(
         sql,
         accountId === null ? caller : { ...caller, accountIds: [accountId] },
@@ -89,17 +85,6 @@ export async function listAcross(
     }),
   );
   return merge(pages, perPage);
-}
-
-async function boundsOf(
-  sql: Sql,
-  contents: Contents,
-  { since, until, before }: Pick<DeliveryFilters, 'since' | 'until' | 'before'>,
-): Promise<{ after: string; before: string }> {
-  const after = since === null ? '0' : await newestBefore(sql, contents, since, { inclusive: false });
-  if (until === null) return { after, before };
-  const last = BigInt(await newestBefore(sql, contents, until, { inclusive: true })) + 1n;
-  return { after, before: last < BigInt(before) ? String(last) : before };
 }
 
 interface Page {
@@ -134,18 +119,6 @@ export function shownStatus({ webhook, row }: ListedDelivery): ListedStatus | 'c
 
 /** Reads the newest attempts of one webhook, whatever became of their deliveries. */
 
-export interface AttemptRow {
-  transaction_id: string;
-  number: number;
-  outcome: string;
-  status_code: number | null;
-  started_at: Date;
-  duration_ms: number;
-  error: string | null;
-  /** The first 300 characters. */
-  response: string | null;
-}
-
 /** Index: the primary key, read backwards. */
 const NEWEST_DELIVERIES = `
   SELECT transaction_id AS id FROM deliveries FORCE INDEX (PRIMARY)
@@ -156,16 +129,6 @@ const NEXT_RETRIES = `
   SELECT transaction_id AS id FROM retries FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY webhook_id, due_at LIMIT ?`;
 
-const COLUMNS = 'outcome, status_code, started_at, duration_ms, error, LEFT(response, 300) AS response';
-
-/** Index of both: the primary key. */
-const LAST_ATTEMPTS = `
-  SELECT transaction_id, attempts AS number, ${COLUMNS} FROM deliveries
-  WHERE webhook_id = ? AND transaction_id IN (?)`;
-
-const EARLIER_ATTEMPTS = `
-  SELECT transaction_id, number, ${COLUMNS} FROM attempts WHERE webhook_id = ? AND transaction_id IN (?)`;
-
 /**
  * Reads the newest attempts of a webhook, the newest first. They are looked for in its newest deliveries and in those that are tried
  * again next, because no index has the attempts in the order of time.
@@ -175,15 +138,9 @@ export async function readNewestAttempts(sql: Sql, webhookId: string, limit: num
     sql.query<{ id: string }[]>(NEWEST_DELIVERIES, [webhookId, limit]),
     sql.query<{ id: string }[]>(NEXT_RETRIES, [webhookId, limit]),
   ]);
-  const ids = [...new Set([...newest, ...retried].map(({ id }) => id))];
-  if (ids.length === 0) return [];
-  const [last, earlier] = await Promise.all([
-    sql.query<AttemptRow[]>(LAST_ATTEMPTS, [webhookId, ids]),
-    sql.query<AttemptRow[]>(EARLIER_ATTEMPTS, [webhookId, ids]),
-  ]);
-  // A failed last attempt is in both tables.
-  const known = new Map([...earlier, ...last].map((it) => [`${it.transaction_id} ${it.number}`, it]));
-  return [...known.values()].sort((a, b) => b.started_at.getTime() - a.started_at.getTime()).slice(0, limit);
+  const transactionIds = [...new Set([...newest, ...retried].map(({ id }) => id))];
+  const attempts = await readAttempts(sql, { webhookIds: [webhookId], transactionIds });
+  return attempts.sort(byTime).reverse().slice(0, limit);
 }
 
 /** The newest attempts of webhooks, from which the console takes latencies and success rates. */

@@ -1,5 +1,4 @@
 import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
-import { isEventId } from '../../deliveries/events/operational-event.ts';
 import { MOVEMENT_COLUMNS } from '../../deliveries/movement-columns.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../deliveries/posting/notification.ts';
 import { openSettings } from '../../deliveries/settings.ts';
@@ -48,12 +47,11 @@ export async function rebuildRequest(
   key: DeliveryKey,
   sentAt: Date,
 ): Promise<SentRequest | null> {
-  const content = isEventId(key.transactionId) ? EVENT : MOVEMENT;
-  const [[sent], [state]] = await Promise.all([
-    sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]),
-    readStates(sql, [key.webhookId]),
-  ]);
-  if (sent === undefined || state == null) return null;
+  const [state] = await readStates(sql, [key.webhookId]);
+  if (state == null) return null;
+  const content = state.settings.event === 'OPERATIONAL' ? EVENT : MOVEMENT;
+  const [sent] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]);
+  if (sent === undefined) return null;
   const settings = openSettings(state.settings, secrets);
   const timestamp = Math.floor(sentAt.getTime() / 1_000);
   const { origin, path, headers, body } = settings.request(sent, formatDeliveryId(key), timestamp);

@@ -1,8 +1,9 @@
 import { type Context, Hono } from 'hono';
 import type { ApiEnv } from '../../api/environment.ts';
 import { readId } from '../../api/input.ts';
+import { findImport, type ImportRow } from '../../imports/find-imports.ts';
+import { type ImportIssue, readIssues } from '../../imports/import-view.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
-import { notFound } from '../../platform/problems/problem.ts';
 import { DASHBOARD_PATH } from '../dashboard.ts';
 import {
   type Column,
@@ -18,14 +19,7 @@ import {
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, requireAnswer } from '../page/operator.ts';
-import {
-  type ImportIssue,
-  type ImportListRow,
-  readImport,
-  readIssues,
-  readStored,
-  type StoredMovement,
-} from './import-rows.ts';
+import { readStored, type StoredMovement } from './import-rows.ts';
 import { ImportStatusTag } from './imports-page.tsx';
 
 const MOST_ISSUES = 200;
@@ -68,11 +62,8 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 };
 
 /** @throws {Problem} 404. */
-async function requireImport(sql: Sql, c: Context<ApiEnv>): Promise<ImportListRow> {
-  const row = await readImport(sql, readId(c, 'import'));
-  if (row === undefined) throw notFound('import');
-  return row;
-}
+const requireImport = (sql: Sql, c: Context<ApiEnv>): Promise<ImportRow> =>
+  findImport(sql, null, readId(c, 'import'));
 
 function ImportPage({
   it,
@@ -80,7 +71,7 @@ function ImportPage({
   movements,
   done,
 }: {
-  it: ImportListRow;
+  it: ImportRow;
   issues: readonly ImportIssue[];
   movements: readonly StoredMovement[];
   done: string | undefined;
@@ -123,7 +114,10 @@ function ImportPage({
           ['Rejected rows', formatCount(it.rejected)],
           ['Warnings', formatCount(it.warnings)],
           ['Deliveries caused', formatCount(it.deliveries)],
-          ['Format', it.profile === null ? it.format : `${it.format}, profile ${it.profile}`],
+          [
+            'Format',
+            `${it.detected_format ?? it.format}${it.profile === null ? '' : `, profile ${it.profile}`}`,
+          ],
           ['Statements', formatCount(it.statements)],
           [
             'Sent with',

@@ -2,24 +2,26 @@ import { Hono } from 'hono';
 import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
 import { BEYOND_NEWEST } from '../../api/paging.ts';
+import {
+  firstImportAt,
+  IMPORT_STATUSES,
+  type ImportRow,
+  type ImportStatus,
+  listImports,
+} from '../../imports/find-imports.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { Id } from '../../platform/validation.ts';
 import { Choice, type Column, Field, formatCount, Moment, More, Table, Tag } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
+import { callerFor } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
-import {
-  firstImportAt,
-  IMPORT_STATUSES,
-  type ImportListRow,
-  type ImportStatus,
-  listImports,
-} from './import-rows.ts';
 
 const PER_PAGE = 50;
 
 /** GET /ops/imports: the imports of all customers, newest first. */
-export const importsPage = ({ database, config }: Pick<Runtime, 'database' | 'config'>): Hono<ApiEnv> => {
+export const importsPage = (runtime: Runtime): Hono<ApiEnv> => {
+  const { database, config } = runtime;
   const moment = v.optional(MomentText(config.zone));
   const Query = v.object({
     id: v.optional(Id),
@@ -37,9 +39,9 @@ export const importsPage = ({ database, config }: Pick<Runtime, 'database' | 'co
     const { rows, next } = await listImports(
       database,
       {
-        status: status ?? null,
-        customerId: customer ?? null,
-        accountId: account ?? null,
+        viewer: customer === undefined ? null : callerFor(c, runtime, customer),
+        status,
+        accountId: account,
         before: before !== undefined && BigInt(before) < BigInt(end) ? before : end,
         from: since === undefined ? '1' : await firstImportAt(database, since),
       },
@@ -86,7 +88,7 @@ export const ImportStatusTag = ({ status }: { status: ImportStatus }) => (
   <Tag tone={TONES[status]}>{status}</Tag>
 );
 
-const columns = (now: Date): Column<ImportListRow>[] => [
+const columns = (now: Date): Column<ImportRow>[] => [
   {
     label: 'Import',
     cell: ({ id }) => (
@@ -101,7 +103,7 @@ const columns = (now: Date): Column<ImportListRow>[] => [
     kind: 'wide',
     cell: ({ customer_id, customer }) => <a href={`/ops/imports?customer=${customer_id}`}>{customer}</a>,
   },
-  { label: 'Format', cell: ({ format }) => format },
+  { label: 'Format', cell: ({ detected_format, format }) => detected_format ?? format },
   { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={now} /> },
   {
     label: 'Rows',

@@ -1,6 +1,6 @@
+import type { SourceSummary } from '../../sources/find-source.ts';
 import { countRunning } from '../heartbeat.ts';
 import { countOf, formatDuration, timesInARow } from '../page/elements.tsx';
-import type { ConsoleSource } from '../sources/source-rows.ts';
 import type { WebhookRow } from '../webhooks/webhook-rows.ts';
 import type { Now, Work } from './now-reader.ts';
 
@@ -214,7 +214,7 @@ export function headlineOf(alerts: readonly Alert[]): string {
 /** The first failing sources are named. The others are counted. */
 const NAMED_SOURCES = 3;
 
-const linkToSource = (it: ConsoleSource) => ({ text: `Source ${it.id}`, href: `/ops/sources/${it.id}` });
+const linkToSource = (it: SourceSummary) => ({ text: `Source ${it.id}`, href: `/ops/sources/${it.id}` });
 const LIST = { text: 'Sources', href: '/ops/sources' };
 
 /** Sources whose runs fail, and sources that brought a file which could not be imported. */

@@ -1,9 +1,9 @@
 import { isConnectionError, type Sql } from '../../platform/database/transaction.ts';
 import type { Runtime } from '../../platform/runtime.ts';
+import type { SourceSummary } from '../../sources/find-source.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import { type ProcessSeen, readProcesses } from '../heartbeat.ts';
 import {
-  type ConsoleSource,
   countSourcesInTrouble,
   findSourcesInTrouble,
   type SourcesInTrouble,
@@ -32,7 +32,7 @@ export interface Work {
   trouble: WebhookRow[];
   imports: UnfinishedImport[];
   /** The first of the sources in trouble, and how many there are. */
-  sources: ConsoleSource[];
+  sources: SourceSummary[];
   sourcesInTrouble: SourcesInTrouble;
 }
 

@@ -1,4 +1,4 @@
-import type { AttemptRow } from '../deliveries/delivery-rows.ts';
+import type { AttemptRow } from '../../deliveries/attempts.ts';
 import {
   type Column,
   DeliveryLink,
@@ -60,7 +60,7 @@ export function AttemptBars({ attempts }: { attempts: readonly AttemptRow[] }) {
   );
 }
 
-/** The start of what an endpoint answered. All that is kept is shown on the page of the delivery. */
+/** The answer of an endpoint, as far as it is kept. */
 export const Answer = ({ response, error }: { response: string | null; error: string | null }) => (
   <>
     {error === null ? null : <div>{error}</div>}

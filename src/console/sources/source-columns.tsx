@@ -1,6 +1,6 @@
+import type { SourceSummary } from '../../sources/find-source.ts';
 import type { SourceSchedule } from '../../sources/source-schedule.ts';
 import { type Column, formatCount, Moment, Table, Tag } from '../page/elements.tsx';
-import type { ConsoleSource } from './source-rows.ts';
 
 /** How the console describes sources in tables. */
 
@@ -15,8 +15,8 @@ export const describeSchedule = (schedule: SourceSchedule): string =>
   'cron' in schedule ? `${schedule.cron} in ${schedule.time_zone}` : `every ${schedule.every}`;
 
 /** The state of a source in one word or two, with its colour. */
-export function SourceState({ source: it }: { source: ConsoleSource }) {
-  const running = Number(it.is_running) === 1 ? ', running' : '';
+export function SourceState({ source: it }: { source: SourceSummary }) {
+  const running = it.run_id !== null ? ', running' : '';
   if (it.status === 'deleted') return <Tag tone="calm">deleted</Tag>;
   if (it.status === 'paused') return <Tag tone="calm">paused{running}</Tag>;
   if (it.consecutive_failures > 0) return <Tag tone="bad">failing{running}</Tag>;
@@ -28,7 +28,7 @@ export function SourceState({ source: it }: { source: ConsoleSource }) {
 }
 
 /** The columns of every table of sources. */
-export const sourceColumns = (now: Date): Column<ConsoleSource>[] => [
+export const sourceColumns = (now: Date): Column<SourceSummary>[] => [
   { label: 'Source', kind: 'wide', cell: ({ id, title }) => <SourceLink id={id} title={title} /> },
   {
     label: 'Customer',
@@ -47,7 +47,7 @@ export const sourceColumns = (now: Date): Column<ConsoleSource>[] => [
   { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
 ];
 
-export const SourcesInTrouble = ({ rows, now }: { rows: readonly ConsoleSource[]; now: Date }) => (
+export const SourcesInTrouble = ({ rows, now }: { rows: readonly SourceSummary[]; now: Date }) => (
   <Table
     caption="Sources in trouble"
     columns={sourceColumns(now)}

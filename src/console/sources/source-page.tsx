@@ -1,4 +1,5 @@
 import type { RunRow } from '../../sources/find-source.ts';
+import { RUN_STATUSES, type SourceSummary } from '../../sources/find-source.ts';
 import type { SourceView } from '../../sources/source-view.ts';
 import {
   Choice,
@@ -17,7 +18,7 @@ import {
 import type { Confirmation } from '../page/error-page.tsx';
 import { pathWith } from '../page/read-filters.ts';
 import { describeSchedule, SourceState } from './source-columns.tsx';
-import { type ConsoleSource, RUN_STATUSES, type WrongFile } from './source-rows.ts';
+import type { WrongFile } from './source-rows.ts';
 
 /** Imports that are named of each run. */
 const NAMED_IMPORTS = 5;
@@ -27,7 +28,7 @@ export interface RunImports extends RunRow {
 }
 
 export interface SourcePageProps {
-  source: ConsoleSource;
+  source: SourceSummary;
   /** Null for a deleted source. */
   settings: SourceView | null;
   failingSince: Date | null;
@@ -173,7 +174,7 @@ const runColumns = (now: Date): Column<RunImports>[] => [
 ];
 
 /** The meaning of a source's state, and what happens next. */
-function explain(it: ConsoleSource, failingSince: Date | null, now: Date): string {
+function explain(it: SourceSummary, failingSince: Date | null, now: Date): string {
   const error = it.error === null ? '' : ` The last error: ${it.error}`;
   switch (it.status) {
     case 'deleted':
@@ -209,7 +210,7 @@ export const SOURCE_LABELS: Readonly<Record<SourceAction, string>> = {
 };
 
 /** The actions that make sense for a source in its state, the most likely one first. */
-export function sourceActionsFor({ status }: ConsoleSource): SourceAction[] {
+export function sourceActionsFor({ status }: SourceSummary): SourceAction[] {
   switch (status) {
     case 'deleted':
       return [];
@@ -221,7 +222,7 @@ export function sourceActionsFor({ status }: ConsoleSource): SourceAction[] {
 }
 
 /** Asks whether an action is meant, and says what it does. */
-export function confirmSourceAction(action: SourceAction, it: ConsoleSource): Omit<Confirmation, 'back'> {
+export function confirmSourceAction(action: SourceAction, it: SourceSummary): Omit<Confirmation, 'back'> {
   const name = `source ${it.id} “${it.title}” of ${it.customer}`;
   switch (action) {
     case 'run':

@@ -5,25 +5,23 @@ import { readId } from '../../api/input.ts';
 import { BEYOND_NEWEST } from '../../api/paging.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { Moment } from '../../platform/moment.ts';
-import { notFound } from '../../platform/problems/problem.ts';
 import { Id } from '../../platform/validation.ts';
-import { findRunImports, findSource } from '../../sources/find-source.ts';
+import {
+  findRunImports,
+  findSource,
+  listRuns,
+  RUN_STATUSES,
+  type SourceRow,
+} from '../../sources/find-source.ts';
 import { findSourceJob } from '../../sources/source-jobs.ts';
 import { viewSource } from '../../sources/source-view.ts';
 import { DASHBOARD_PATH } from '../dashboard.ts';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
-import { type ConsoleContext, callApiFor, callerFor, requireAnswer } from '../page/operator.ts';
+import { type ConsoleContext, callApiFor, requireAnswer } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
 import { confirmSourceAction, SOURCE_ACTIONS, type SourceAction, SourcePage } from './source-page.tsx';
-import {
-  type ConsoleSource,
-  listRuns,
-  RUN_STATUSES,
-  readFailingSince,
-  readSource,
-  readWrongFiles,
-} from './source-rows.ts';
+import { readFailingSince, readWrongFiles } from './source-rows.ts';
 
 const RUNS = 50;
 const WRONG_FILES = 20;
@@ -49,12 +47,8 @@ export const sourceRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   return routes;
 };
 
-/** @throws {Problem} 404. */
-async function requireSource(sql: Sql, c: Context<ApiEnv>): Promise<ConsoleSource> {
-  const source = await readSource(sql, readId(c, 'source'));
-  if (source === undefined) throw notFound('source');
-  return source;
-}
+const requireSource = (sql: Sql, c: Context<ApiEnv>): Promise<SourceRow> =>
+  findSource(sql, null, readId(c, 'source'));
 
 /** The request to the API that does it. */
 function requestOf(action: SourceAction, id: string): { method: string; path: string; body?: object } {
@@ -80,14 +74,12 @@ async function showSource(c: Context<ApiEnv>, { runtime }: ConsoleContext) {
   });
   const { status, since, until, before } = readFilters(c, Query);
   const source = await requireSource(database, c);
-  const { id, customer_id: customerId } = source;
-  const filters = { status: status ?? null, since: since ?? null, until: until ?? null };
-  const [found, failingSince, wrongFiles, job, row] = await Promise.all([
-    listRuns(database, id, { ...filters, before: before ?? BEYOND_NEWEST }, RUNS + 1),
+  const { id } = source;
+  const [found, failingSince, wrongFiles, job] = await Promise.all([
+    listRuns(database, id, { status, since, until, before: before ?? BEYOND_NEWEST }, RUNS + 1),
     readFailingSince(database, id),
     readWrongFiles(database, id, WRONG_FILES),
     findSourceJob(queues, id),
-    source.status === 'deleted' ? null : findSource(database, callerFor(c, runtime, customerId), id),
   ]);
   const runs = found.slice(0, RUNS);
   const imports = await findRunImports(
@@ -101,7 +93,7 @@ async function showSource(c: Context<ApiEnv>, { runtime }: ConsoleContext) {
     { title: `Source ${id}`, section: 'Sources' },
     <SourcePage
       source={source}
-      settings={row === null ? null : viewSource(runtime, row)}
+      settings={source.status === 'deleted' ? null : viewSource(runtime, source)}
       failingSince={failingSince}
       runs={runs.map((run) => ({ ...run, imports: imports.get(run.id) ?? [] }))}
       older={

@@ -3,11 +3,13 @@ import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { Id } from '../../platform/validation.ts';
+import { listSources } from '../../sources/find-source.ts';
 import { Choice, Field, More, Table } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
+import { callerFor } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
 import { SourcesInTrouble, sourceColumns } from './source-columns.tsx';
-import { findSourcesInTrouble, listSources } from './source-rows.ts';
+import { findSourcesInTrouble } from './source-rows.ts';
 
 const PER_PAGE = 50;
 
@@ -20,14 +22,15 @@ const Query = v.object({
 });
 
 /** GET /ops/sources: those in trouble first, then all. */
-export const sourcesPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv> =>
+export const sourcesPage = (runtime: Runtime): Hono<ApiEnv> =>
   new Hono<ApiEnv>().get('/', async (c) => {
+    const { database } = runtime;
     const { id, customer, account, status, after } = readFilters(c, Query);
     if (id !== undefined) return c.redirect(`/ops/sources/${id}`);
     const filters = {
-      status: status ?? null,
-      customerId: customer ?? null,
-      accountId: account ?? null,
+      viewer: customer === undefined ? null : callerFor(c, runtime, customer),
+      status,
+      accountId: account,
       after: after ?? '0',
     };
     const isFirst = [customer, account, status, after].every((it) => it === undefined);

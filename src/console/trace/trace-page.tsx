@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
+import { type AttemptRow, byTime, readAttempts } from '../../deliveries/attempts.ts';
 import { viewDelivery } from '../../deliveries/delivery-view.ts';
 import { type FoundDelivery, findDeliveriesOf } from '../../deliveries/find-delivery.ts';
 import { notFound } from '../../platform/problems/problem.ts';
@@ -12,14 +13,7 @@ import { type ConsoleContext, callerFor } from '../page/operator.ts';
 import { readFilters } from '../page/read-filters.ts';
 import { attemptColumns } from '../page/timeline.tsx';
 import { readWebhookRows, type WebhookRow } from '../webhooks/webhook-rows.ts';
-import {
-  type Hit,
-  readAttemptsOf,
-  readMovement,
-  search,
-  type TracedAttempt,
-  type TracedMovement,
-} from './trace-rows.ts';
+import { type Hit, readMovement, search, type TracedMovement } from './trace-rows.ts';
 
 const Query = v.object({ q: v.optional(v.pipe(v.string(), v.maxLength(300))), movement: v.optional(Id) });
 
@@ -84,12 +78,17 @@ async function showMovement(c: Context<ApiEnv>, context: ConsoleContext, id: str
   const webhookIds = deliveries.slice(0, MOST_WEBHOOKS).map(({ webhook_id }) => webhook_id);
   const [webhooks, attempts] = await Promise.all([
     readWebhookRows(database, webhookIds),
-    readAttemptsOf(database, id, webhookIds),
+    readAttempts(database, { webhookIds, transactionIds: [id] }),
   ]);
   return sendPage(
     c,
     { title: `Movement ${id}`, section: 'Trace', query: movement.unique_id },
-    <Trace movement={movement} deliveries={deliveries} webhooks={webhooks} attempts={attempts} />,
+    <Trace
+      movement={movement}
+      deliveries={deliveries}
+      webhooks={webhooks}
+      attempts={attempts.sort(byTime)}
+    />,
   );
 }
 
@@ -102,7 +101,7 @@ function Trace({
   movement: TracedMovement;
   deliveries: readonly FoundDelivery[];
   webhooks: readonly WebhookRow[];
-  attempts: readonly TracedAttempt[];
+  attempts: readonly AttemptRow[];
 }) {
   const now = new Date();
   const titles = new Map(webhooks.map(({ id, title }) => [id, title]));
@@ -177,8 +176,8 @@ const deliveryColumns = (now: Date, titles: ReadonlyMap<string, string>): Column
   { label: 'Last error', kind: 'wide', cell: (it) => viewDelivery(it).last_error ?? '' },
 ];
 
-function tracedColumns(now: Date, titles: ReadonlyMap<string, string>): Column<TracedAttempt>[] {
-  const webhook: Column<TracedAttempt> = {
+function tracedColumns(now: Date, titles: ReadonlyMap<string, string>): Column<AttemptRow>[] {
+  const webhook: Column<AttemptRow> = {
     label: 'Webhook',
     kind: 'wide',
     cell: ({ webhook_id }) => <WebhookLink id={webhook_id} title={titles.get(webhook_id) ?? ''} />,

@@ -1,6 +1,5 @@
 import { parseDeliveryId } from '../../deliveries/delivery-id.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
-import type { AttemptRow } from '../deliveries/delivery-rows.ts';
 
 /** Reads what became of one movement. */
 
@@ -41,29 +40,6 @@ export async function readMovement(sql: Sql, id: string): Promise<TracedMovement
   return movement;
 }
 
-const COLUMNS = 'outcome, status_code, started_at, duration_ms, error, LEFT(response, 300) AS response';
-
-/** Indexes: the primary keys, an entry for each webhook and attempt. */
-const ATTEMPTS = `
-  SELECT webhook_id, transaction_id, number, ${COLUMNS} FROM attempts WHERE webhook_id IN (?) AND transaction_id = ?
-  UNION ALL
-  SELECT webhook_id, transaction_id, attempts, ${COLUMNS} FROM deliveries WHERE webhook_id IN (?) AND transaction_id = ?`;
-
-export type TracedAttempt = AttemptRow & { webhook_id: string };
-
-/** Reads every attempt to tell these webhooks of a movement, the oldest first. */
-export async function readAttemptsOf(
-  sql: Sql,
-  movementId: string,
-  webhookIds: readonly string[],
-): Promise<TracedAttempt[]> {
-  if (webhookIds.length === 0) return [];
-  const rows = await sql.query<TracedAttempt[]>(ATTEMPTS, [webhookIds, movementId, webhookIds, movementId]);
-  // A failed last attempt is in both tables.
-  const known = new Map(rows.map((it) => [`${it.webhook_id} ${it.number}`, it]));
-  return [...known.values()].sort((a, b) => a.started_at.getTime() - b.started_at.getTime());
-}
-
 /** Finds what a person means by an id, a unique_id or a customer's name. */
 
 /** Something that was found. */
@@ -88,9 +64,11 @@ const BY_ID = {
 } as const;
 
 const DELIVERY = `
-  SELECT CONCAT(w.id, '-', t.id) AS id, CONCAT(w.title, ', ', u.name) AS text
-  FROM webhooks w JOIN transactions t ON t.id = ? AND t.customer_id = w.customer_id JOIN customers u ON u.id = w.customer_id
-  WHERE w.id = ?`;
+  SELECT CONCAT(w.id, '-', COALESCE(t.id, e.id)) AS id, CONCAT(w.title, ', ', u.name) AS text
+  FROM webhooks w JOIN customers u ON u.id = w.customer_id
+    LEFT JOIN transactions t ON w.event <> 'OPERATIONAL' AND t.id = ? AND t.customer_id = w.customer_id
+    LEFT JOIN operational_events e ON w.event = 'OPERATIONAL' AND e.id = ?
+  WHERE w.id = ? AND (t.id IS NOT NULL OR e.id IS NOT NULL)`;
 
 /** One entry of transactions_unique_id for each account. */
 const BY_UNIQUE_ID = `
@@ -120,7 +98,7 @@ export async function search(sql: Sql, text: string): Promise<Hit[]> {
   const isId = /^[1-9]\d{0,17}$/.test(text);
   const kinds = ['movement', 'webhook', 'import', 'source', 'customer'] as const;
   const found = await Promise.all([
-    key === null ? [] : find('delivery', DELIVERY, [key.transactionId, key.webhookId]),
+    key === null ? [] : find('delivery', DELIVERY, [key.transactionId, key.transactionId, key.webhookId]),
     ...kinds.map((kind) => (isId ? find(kind, BY_ID[kind], [text]) : [])),
     find('movement', BY_UNIQUE_ID, [Buffer.from(text, 'utf8')]),
     isId ? [] : find('customer', BY_NAME, [`${text.replaceAll(/[\\%_]/g, '\\$&')}%`]),

@@ -1,6 +1,7 @@
+import type { AttemptRow } from '../../deliveries/attempts.ts';
 import type { WebhookState as RunState } from '../../deliveries/webhook-state.ts';
 import type { WebhookView } from '../../webhooks/webhook-view.ts';
-import { type AttemptRow, summarizeAttempts } from '../deliveries/delivery-rows.ts';
+import { summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import {
   countOf,
   Facts,

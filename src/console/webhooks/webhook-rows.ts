@@ -87,26 +87,6 @@ export async function readWebhooksInTrouble(sql: Sql, most: number): Promise<Web
   });
 }
 
-/** Index: the primary key. */
-const ALL = `SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id > ? AND status <> 'deleted' ORDER BY id LIMIT ?`;
-
-/** Index: webhooks_customer. */
-const OF_CUSTOMER = `
-  SELECT id FROM webhooks FORCE INDEX (webhooks_customer)
-  WHERE customer_id = ? AND status <> 'deleted' AND id > ? ORDER BY id LIMIT ?`;
-
-/** Ids of webhooks, the oldest first. @param customerId null: of all customers. */
-export async function findWebhookIds(
-  sql: Sql,
-  { customerId, after, limit }: { customerId: string | null; after: string; limit: number },
-): Promise<string[]> {
-  const rows =
-    customerId === null
-      ? await sql.query<{ id: string }[]>(ALL, [after, limit])
-      : await sql.query<{ id: string }[]>(OF_CUSTOMER, [customerId, after, limit]);
-  return rows.map(({ id }) => id);
-}
-
 /** The explanation of a webhook's state on its page, and what happens next. */
 
 /** @param run null: what is being sent now is not known. */

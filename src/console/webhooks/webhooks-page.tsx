@@ -4,12 +4,14 @@ import type { ApiEnv } from '../../api/environment.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { Id } from '../../platform/validation.ts';
+import { findWebhooks } from '../../webhooks/find-webhook.ts';
 import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import { Field, More, Table } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
+import { callerFor } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
 import { WebhooksInTrouble, webhookColumnsWithAttempts } from './webhook-columns.tsx';
-import { findWebhookIds, readWebhookRows, readWebhooksInTrouble } from './webhook-rows.ts';
+import { readWebhookRows, readWebhooksInTrouble } from './webhook-rows.ts';
 
 const PER_PAGE = 50;
 
@@ -19,16 +21,20 @@ const ATTEMPTS = 100;
 const Query = v.object({ customer: v.optional(Id), after: v.optional(Id) });
 
 /** GET /ops/webhooks: those in trouble first, then all. */
-export const webhooksPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv> =>
+export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
   new Hono<ApiEnv>().get('/', async (c) => {
+    const { database } = runtime;
     const { customer, after } = readFilters(c, Query);
     const now = new Date();
     const isFirst = customer === undefined && after === undefined;
     const [trouble, found] = await Promise.all([
       isFirst ? readWebhooksInTrouble(database, PER_PAGE) : [],
-      findWebhookIds(database, { customerId: customer ?? null, after: after ?? '0', limit: PER_PAGE + 1 }),
+      findWebhooks(database, customer === undefined ? null : callerFor(c, runtime, customer), {
+        after: after ?? '0',
+        limit: PER_PAGE + 1,
+      }),
     ]);
-    const ids = found.slice(0, PER_PAGE);
+    const ids = found.slice(0, PER_PAGE).map(({ id }) => id);
     const [all, recent] = await Promise.all([
       readWebhookRows(database, ids),
       summarizeRecent(database, [...new Set([...trouble.map(({ id }) => id), ...ids])]),

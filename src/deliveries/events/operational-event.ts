@@ -25,12 +25,6 @@ export interface OperationalEvent {
   data: Record<string, unknown>;
 }
 
-/** Ids from here on are those of operational events, see migrations/initial-schema/event-tables.ts. */
-const FIRST_EVENT_ID = 2n ** 52n;
-
-/** Whether the `transaction_id` of a delivery is that of an operational event. */
-export const isEventId = (transactionId: string): boolean => BigInt(transactionId) >= FIRST_EVENT_ID;
-
 /** The most events of one type for a customer in an hour, so that no fault floods its receivers. */
 export const MOST_PER_HOUR = 100;
 

@@ -18,7 +18,7 @@ const PENDING_AFTER = `
 const OLDEST_DELIVERY = `
   SELECT MIN((SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
     ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS id
-  FROM webhooks w WHERE w.customer_id = ?`;
+  FROM webhooks w WHERE w.customer_id = ? AND w.event <> 'OPERATIONAL'`;
 
 /** Index: transactions_customer_page, which has all of these columns. */
 const READ = `

@@ -32,15 +32,16 @@ interface WebhookPage {
 }
 
 /**
- * Reads one entry of an index for each of them, however many rows a webhook has. Indexes: the primary keys, and replays_open. The order of
+ * Reads one entry of an index for each of them, however many rows a webhook has. What is kept of an operational event is removed with
+ * the event. Indexes: the primary keys, and replays_open. The order of
  * the join is fixed, because MySQL would read all cursors for each page, and sort them.
  */
 const WEBHOOKS = `
   SELECT w.id, w.customer_id, w.status, c.sent_through,
-    (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
-      ORDER BY d.webhook_id, d.transaction_id LIMIT 1) AS oldest_delivery,
-    (SELECT a.transaction_id FROM attempts a FORCE INDEX (PRIMARY) WHERE a.webhook_id = w.id
-      ORDER BY a.webhook_id, a.transaction_id, a.number LIMIT 1) AS oldest_attempt,
+    IF(w.event = 'OPERATIONAL', NULL, (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
+      ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS oldest_delivery,
+    IF(w.event = 'OPERATIONAL', NULL, (SELECT a.transaction_id FROM attempts a FORCE INDEX (PRIMARY) WHERE a.webhook_id = w.id
+      ORDER BY a.webhook_id, a.transaction_id, a.number LIMIT 1)) AS oldest_attempt,
     (SELECT f.from_id FROM webhook_filters f FORCE INDEX (PRIMARY) WHERE f.webhook_id = w.id
       ORDER BY f.webhook_id, f.from_id LIMIT 1 OFFSET 1) AS second_filter,
     EXISTS (SELECT 1 FROM replays p FORCE INDEX (replays_open) WHERE p.webhook_id = w.id AND p.finished_at < ?) AS has_old_replays

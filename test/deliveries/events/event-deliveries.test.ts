@@ -77,6 +77,47 @@ describe('deliveries of events', () => {
     expect(new Set(subscription.events().map((it) => it.id))).toEqual(new Set([id]));
   });
 
+  it('are told apart from those of a movement with the same id', async () => {
+    const customer = await newCustomer('/same-id');
+    const { key, subscription } = customer;
+    const movements = await subscribe(service, key, `${receiver.url}/same-id-movements`);
+    // An id that no event has yet.
+    await service.runtime.database.query('ALTER TABLE transactions AUTO_INCREMENT = 1000');
+    await importMovements(service, key, [movement(customer.account)]);
+    await until('received', () => receiver.at('/same-id-movements').length === 1);
+    const [stored] = await service.runtime.database.query<{ id: string }[]>(
+      'SELECT MAX(id) AS id FROM transactions',
+    );
+    const id = stored?.id ?? '';
+    await service.runtime.database.query(
+      "INSERT INTO operational_events (id, customer_id, type, data) VALUES (?, ?, 'import.failed', '{}')",
+      [id, customer.id],
+    );
+    await report();
+    await subscription.next('import.failed');
+
+    const ofMovement = `${movements.id}-${id}`;
+    const ofEvent = `${subscription.id}-${id}`;
+    const show = async (path: string) => (await service.call('GET', path, { key })).body;
+    await until(
+      'recorded',
+      async () => (await show(`/v1/deliveries/${ofEvent}`)).delivery.status === 'delivered',
+    );
+    expect((await show(`/v1/deliveries/${ofEvent}`)).delivery).toMatchObject({
+      transaction_id: null,
+      event_id: Number(id),
+    });
+    expect((await show(`/v1/deliveries/${ofMovement}`)).delivery).toMatchObject({
+      transaction_id: Number(id),
+      event_id: null,
+    });
+    const { deliveries } = await show(`/v1/transactions/${id}/deliveries`);
+    expect(deliveries.map((it: { id: string }) => it.id)).toEqual([ofMovement]);
+    expect((await show(`/v1/webhooks/${subscription.id}/deliveries`)).deliveries).toMatchObject([
+      { id: ofEvent, event_id: Number(id) },
+    ]);
+  });
+
   it('are seen by their customer alone', async () => {
     const customer = await newCustomer('/alone');
     const other = await newCustomer('/other');

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { actFor } from '../../../src/api/within-process.ts';
-import { createReplay } from '../../../src/deliveries/create-replay.ts';
 import { expandReplay } from '../../../src/deliveries/expand-replay.ts';
 import { redeliver } from '../../../src/deliveries/redelivery.ts';
 import { removeOld } from '../../../src/upkeep/retention/retention.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { expectProblem } from '../../support/problem.ts';
+import { createReplay } from '../../support/replays.ts';
 import { useService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../../support/subscriber.ts';

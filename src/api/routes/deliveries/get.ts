@@ -1,6 +1,7 @@
 import * as v from 'valibot';
-import { AttemptView, DeliveryView, viewAttempt, viewDelivery } from '../../../deliveries/delivery-view.ts';
-import { findDelivery, readAttempts } from '../../../deliveries/find-delivery.ts';
+import { AttemptView, readAttempts, viewAttempt } from '../../../deliveries/attempts.ts';
+import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
+import { findDelivery } from '../../../deliveries/find-delivery.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { createRoute } from '../../route.ts';
 import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
@@ -23,7 +24,10 @@ export const getDeliveryRoute = ({ database }: Runtime) =>
     async (c) => {
       const key = readDeliveryKey(c);
       const delivery = await findDelivery(database, c.get('caller'), key);
-      const log = await readAttempts(database, key);
+      const log = await readAttempts(database, {
+        webhookIds: [key.webhookId],
+        transactionIds: [key.transactionId],
+      });
       return c.json({
         delivery: { ...viewDelivery(delivery, delivery.webhook_status), log: log.map(viewAttempt) },
       });

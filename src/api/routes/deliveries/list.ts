@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { type Caller, maySee } from '../../../customers/caller.ts';
 import { DeliveryView, LISTED_STATUSES, viewDelivery } from '../../../deliveries/delivery-view.ts';
-import { type Contents, newestBefore, readPage } from '../../../deliveries/list-deliveries.ts';
-import type { Sql } from '../../../platform/database/transaction.ts';
+import { findIdBounds, readPage } from '../../../deliveries/list-deliveries.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
@@ -24,8 +23,6 @@ const Query = (zone: ZoneOffset) =>
     until: v.optional(Moment(zone)),
     ...paging('m2', PER_PAGE),
   });
-
-type Query = v.InferOutput<ReturnType<typeof Query>>;
 
 const MOMENT_SCHEMA = { type: 'string', pattern: MOMENT } as const;
 
@@ -70,8 +67,12 @@ export const listDeliveriesRoute = ({ config, database }: Runtime) => {
       const query = readQuery(c, DeliveryQuery);
       // Events are not about accounts or movements.
       if (ofEvents && (query.account ?? query.movement) !== undefined) return c.json({ deliveries: [] });
-      const bounds = await findBounds(database, { customerId: caller.customerId, ofEvents }, query);
-      const range = { webhookId, perPage: query.per_page, ofEvents, ...bounds };
+      const { since, until, cursor: before = BEYOND_NEWEST } = query;
+      if (since !== undefined && until !== undefined && since > until)
+        throw invalid([{ path: 'since', message: 'must not be later than until' }]);
+      const contents = { customerId: caller.customerId, ofEvents };
+      const bounds = await findIdBounds(database, contents, { since, until, before });
+      const range = { webhookId, perPage: query.per_page, ofEvents, ...only(query.movement, bounds) };
       const page = await readPage(database, narrow(caller, query.account), range, query.status ?? null);
       if (page.next !== null) linkNext(c, encodeCursor(page.next, 'm2'));
       return c.json({ deliveries: page.rows.map((row) => viewDelivery(row)) });
@@ -79,26 +80,14 @@ export const listDeliveriesRoute = ({ config, database }: Runtime) => {
   );
 };
 
-/** The movements that a page is taken from. @throws {Problem} 422 where since is later than until. */
-async function findBounds(
-  sql: Sql,
-  contents: Contents,
-  { movement, since, until, cursor }: Query,
-): Promise<{ after: string; before: string }> {
-  if (since !== undefined && until !== undefined && since > until)
-    throw invalid([{ path: 'since', message: 'must not be later than until' }]);
-  const lower = [0n];
-  const upper = [BigInt(cursor ?? BEYOND_NEWEST)];
-  if (movement !== undefined) {
-    lower.push(BigInt(movement) - 1n);
-    upper.push(BigInt(movement) + 1n);
-  }
-  if (since !== undefined) lower.push(BigInt(await newestBefore(sql, contents, since, { inclusive: false })));
-  if (until !== undefined)
-    upper.push(BigInt(await newestBefore(sql, contents, until, { inclusive: true })) + 1n);
-  const after = lower.reduce((one, other) => (one > other ? one : other));
-  const before = upper.reduce((one, other) => (one < other ? one : other));
-  return { after: String(after), before: String(before) };
+/** Limits bounds to one movement, if one is asked for. */
+function only(movement: string | undefined, bounds: { after: string; before: string }) {
+  if (movement === undefined) return bounds;
+  const id = BigInt(movement);
+  const isWithin = id > BigInt(bounds.after) && id < BigInt(bounds.before);
+  return isWithin
+    ? { after: String(id - 1n), before: String(id + 1n) }
+    : { after: movement, before: movement };
 }
 
 /** As if the key were limited to the account that is asked for. An account that it may not see has no deliveries. */

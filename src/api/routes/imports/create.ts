@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { type Accepted, createAcceptance, readAccepted } from '../../../imports/accept.ts';
 import { createDryRuns } from '../../../imports/dry-run-answer.ts';
 import { DryRunView } from '../../../imports/dry-run-view.ts';
-import { ImportView, viewImport } from '../../../imports/find-import.ts';
+import { ImportView, viewImport } from '../../../imports/import-view.ts';
 import { Movement } from '../../../imports/movement.ts';
 import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../imports/parts.ts';
 import { isFormatName } from '../../../imports/rows.ts';

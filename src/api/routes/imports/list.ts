@@ -1,16 +1,11 @@
 import * as v from 'valibot';
-import {
-  findImport,
-  findImportErrors,
-  findImports,
-  ImportView,
-  viewImport,
-} from '../../../imports/find-import.ts';
+import { findImport, listImports } from '../../../imports/find-imports.ts';
+import { findImportErrors, ImportView, viewImport } from '../../../imports/import-view.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { Count } from '../../../platform/validation.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../paging.ts';
+import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;
@@ -34,8 +29,10 @@ export const listImportsRoute = ({ database }: Runtime) =>
     },
     async (c) => {
       const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, Query);
-      const found = await findImports(database, c.get('caller'), { before: cursor, limit: per_page + 1 });
-      return c.json({ imports: cutPage(c, 'i1', found, per_page).map(viewImport) });
+      const filters = { viewer: c.get('caller'), before: cursor };
+      const { rows, next } = await listImports(database, filters, per_page);
+      if (next !== null) linkNext(c, encodeCursor(next, 'i1'));
+      return c.json({ imports: rows.map(viewImport) });
     },
   );
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ImportView, viewImport } from '../../../imports/find-import.ts';
+import { ImportView, viewImport } from '../../../imports/import-view.ts';
 import { retryImport } from '../../../imports/retry-failed.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { readId } from '../../input.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { findRuns, findSource } from '../../../sources/find-source.ts';
+import { findSource, listRuns } from '../../../sources/find-source.ts';
 import { RunView, viewRuns } from '../../../sources/run-view.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
@@ -27,7 +27,7 @@ export const listSourceRunsRoute = ({ database }: Runtime) =>
     async (c) => {
       const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, Query);
       const { id } = await findSource(database, c.get('caller'), readId(c, 'source'));
-      const found = await findRuns(database, id, { before: cursor, limit: per_page + 1 });
+      const found = await listRuns(database, id, { before: cursor }, per_page + 1);
       return c.json({ runs: await viewRuns(database, cutPage(c, 'r1', found, per_page)) });
     },
   );

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { findSources } from '../../../sources/find-source.ts';
+import { listSources } from '../../../sources/find-source.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { readQuery } from '../../input.ts';
-import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
+import { encodeCursor, linkNext, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const Query = v.strictObject(paging('s1', MAX_PER_PAGE));
@@ -22,9 +22,9 @@ export const listSourcesRoute = (runtime: Runtime) =>
     },
     async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);
-      const page = { after: cursor, limit: per_page + 1 };
-      const found = await findSources(runtime.database, c.get('caller'), page);
-      const sources = cutPage(c, 's1', found, per_page);
-      return c.json({ sources: sources.map((source) => viewSource(runtime, source)) });
+      const filters = { viewer: c.get('caller'), after: cursor };
+      const { rows, next } = await listSources(runtime.database, filters, per_page);
+      if (next !== null) linkNext(c, encodeCursor(next, 's1'));
+      return c.json({ sources: rows.map((source) => viewSource(runtime, source)) });
     },
   );

@@ -1,10 +1,7 @@
 import * as v from 'valibot';
-import { recordChange } from '../../../customers/audit.ts';
-import { countReplay, createReplay } from '../../../deliveries/create-replay.ts';
+import { countReplay, requestReplay } from '../../../deliveries/create-replay.ts';
 import { REPLAYABLE } from '../../../deliveries/delivery-view.ts';
-import { notSendable } from '../../../deliveries/redelivery.ts';
 import { ReplayView, viewReplay } from '../../../deliveries/replay-view.ts';
-import { wakeChangedWebhook } from '../../../deliveries/wake.ts';
 import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
@@ -67,27 +64,12 @@ export const replayWebhookRoute = (runtime: Runtime) => {
       if (until !== undefined && since > until) {
         throw invalid([{ path: 'since', message: 'must not be later than until' }]);
       }
-      const request = {
-        webhook: { id, customerId, event },
-        since,
-        until,
-        statuses: typeof status === 'string' ? [status] : status,
-        accountIds,
-      };
-      if (dry_run === 'true') {
-        const counted = await countReplay(database, request);
-        if (typeof counted === 'string') throw notSendable(counted);
-        return c.json({ replay: viewReplay(counted) }, 202);
-      }
-      const replay = await createReplay(database, request, (sql, { statuses }) =>
-        recordChange(sql, caller, {
-          action: 'replay',
-          subject: `webhook ${id}`,
-          detail: `${statuses.join(' and ')}, stored since ${since} UTC`,
-        }),
-      );
-      if (typeof replay === 'string') throw notSendable(replay);
-      if (replay.matched !== 0) await wakeChangedWebhook(runtime, id);
+      const statuses = typeof status === 'string' ? [status] : status;
+      const request = { webhook: { id, customerId, event }, since, until, statuses, accountIds };
+      const replay =
+        dry_run === 'true'
+          ? await countReplay(database, request)
+          : await requestReplay(runtime, caller, request);
       return c.json({ replay: viewReplay(replay) }, 202);
     },
   );

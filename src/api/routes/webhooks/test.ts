@@ -1,37 +1,15 @@
 import * as v from 'valibot';
-import { postTraced } from '../../../deliveries/posting/attempt-traces.ts';
-import { type Answer, createPoster } from '../../../deliveries/posting/post.ts';
-import { buildSample } from '../../../deliveries/posting/sample.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
-import { notFound } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { Count } from '../../../platform/validation.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
+import { sendTestNotification, TestView } from '../../../webhooks/test-notification.ts';
 import { readId } from '../../input.ts';
 import { createQuota, tooManyRequests } from '../../middleware/rate-limit.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
-const TestView = v.object({
-  status_code: v.pipe(v.nullable(Count), v.description('The status that the endpoint answered with.')),
-  error: v.pipe(
-    v.nullable(v.picklist(['address not allowed', 'no answer', 'incomplete answer'])),
-    v.description(
-      'null: the answer is complete. "no answer": no connection, no TLS session, or no status within 15 seconds.',
-    ),
-  ),
-});
-
-/** Tells a subscriber what to correct, and no more: the reason of a failed connection would help to scan ports. */
-function viewTest({ status, error, refused }: Answer): v.InferOutput<typeof TestView> {
-  if (error === null) return { status_code: status, error };
-  if (refused) return { status_code: null, error: 'address not allowed' };
-  return { status_code: status, error: status === null ? 'no answer' : 'incomplete answer' };
-}
-
 /** POST /v1/webhooks/:id/test */
 export const sendTestNotificationRoute = (runtime: Runtime, guard: AddressGuard) => {
-  const { database, secrets, tracing } = runtime;
   const countTest = limitTests(runtime);
   return createRoute(
     {
@@ -50,24 +28,10 @@ export const sendTestNotificationRoute = (runtime: Runtime, guard: AddressGuard)
     },
     async (c) => {
       const caller = c.get('caller');
-      const { id, event, endpoint } = await findWebhook(database, caller, readId(c, 'webhook'));
-      countTest(caller.customerId, new URL(endpoint).host);
-      const request = await buildSample(database, secrets, { webhookId: id, event, now: new Date() });
-      if (request === null) throw notFound('webhook');
-      // A poster for this POST alone: its connection is not used again.
-      const poster = createPoster({ guard });
-      try {
-        const answer =
-          tracing === undefined
-            ? await poster.post(request)
-            : await postTraced(tracing, poster, request, {
-                parent: c.get('span')?.traceparent,
-                attributes: { 'ledgerbell.webhook.id': Number(id) },
-              });
-        return c.json({ test: viewTest(answer) }, 202);
-      } finally {
-        await poster.close();
-      }
+      const webhook = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
+      countTest(caller.customerId, new URL(webhook.endpoint).host);
+      const test = await sendTestNotification(runtime, guard, webhook, c.get('span')?.traceparent);
+      return c.json({ test }, 202);
     },
   );
 };

@@ -88,7 +88,7 @@ export const WEBHOOK_TABLES = [
   ) ${TABLE}`,
 
   // One row per delivery, written when its first attempt has ended. transaction_id, here and in the tables that follow, is the id of
-  // a movement, or that of an operational event for a webhook with the event OPERATIONAL. The columns from outcome on describe its last attempt.
+  // a movement, or that of an operational event if the event of the webhook is OPERATIONAL, which never changes. The columns from outcome on describe its last attempt.
   `CREATE TABLE deliveries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -155,9 +155,6 @@ export const EVENT_TABLES = [
   // Events that somebody should know of, such as a webhook that was disabled. customer_id NULL: it concerns the operator
   // alone. webhook_id: the webhook that it is about, which is not sent it. occasion: equal for events that must exist only once; NULL
   // where the transaction that reports the event sees to that. dispatched_at NULL: its deliveries have not been made yet.
-  //
-  // Deliveries, retries and attempts hold ids of movements and of events in the same column, so these ids start at 2^52: no movement
-  // has such an id, and as a JSON integer it is still exact.
   `CREATE TABLE operational_events (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NULL,
@@ -171,7 +168,7 @@ export const EVENT_TABLES = [
     KEY operational_events_recent (customer_id, type, created_at),
     KEY operational_events_created (created_at, id),
     KEY operational_events_undispatched (dispatched_at, id)
-  ) ${TABLE} AUTO_INCREMENT = 4503599627370496`,
+  ) ${TABLE}`,
 ];
 
 /** For operators: the processes that run, and who has changed what. */

@@ -1,0 +1,158 @@
+import type { Caller } from '../customers/caller.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import { notFound } from '../platform/problems/problem.ts';
+
+/** Finds imports, for the API and for the console. */
+
+export const IMPORT_STATUSES = ['queued', 'running', 'done', 'failed'] as const;
+export type ImportStatus = (typeof IMPORT_STATUSES)[number];
+
+/** A row of `imports`, with the names of what it refers to. */
+export interface ImportRow {
+  id: string;
+  customer_id: string;
+  customer: string;
+  /** The name of the API key; null: it was deleted, or a source has collected the import. */
+  api_key: string | null;
+  /** The source that has collected it; null: it was sent over the API. */
+  source_id: string | null;
+  status: ImportStatus;
+  /** The format that its sender named, which may be `auto`. */
+  format: string;
+  /** The format of its first statement; null: no statement is stored yet. */
+  detected_format: string | null;
+  account_id: string | null;
+  profile: string | null;
+  checkpoint: number;
+  crash_count: number;
+  received: number | null;
+  inserted: number;
+  duplicates: number;
+  rejected: number;
+  deliveries: number;
+  statements: number;
+  warnings: number;
+  error: string | null;
+  received_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+}
+
+/** The ids are found first, so that the joins cost a page and no more. Indexes of the joins: the primary keys. */
+const ROWS = (ids: string) => `
+  SELECT i.id, i.customer_id, u.name AS customer, CONCAT(k.prefix, '… ', k.title) AS api_key, i.source_id, i.status,
+    i.format, i.detected_format, i.account_id, i.profile, i.checkpoint, i.crash_count, i.received, i.inserted, i.duplicates,
+    i.rejected, i.deliveries, i.statements, i.warnings, i.error, i.received_at, i.started_at, i.finished_at
+  FROM (${ids}) f JOIN imports i ON i.id = f.id JOIN customers u ON u.id = i.customer_id
+    LEFT JOIN api_keys k ON k.id = i.api_key_id
+  ORDER BY i.id DESC`;
+
+/**
+ * An API key limited to accounts sees only its own imports: those of other keys may contain other accounts. It also sees what a source
+ * has collected for one of its accounts.
+ */
+const VISIBLE = `
+  customer_id = ? AND status <> 'receiving' AND (? OR api_key_id = ? OR (source_id IS NOT NULL AND account_id IN (?)))`;
+
+const visibleTo = ({ customerId, apiKeyId, accountIds }: ImportViewer) => [
+  customerId,
+  accountIds === 'all',
+  apiKeyId,
+  // `IN ()` is not valid SQL, and `IN (NULL)` matches nothing.
+  accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds,
+];
+
+/** Index: the primary key. */
+const ONE = "SELECT id FROM imports WHERE id = ? AND status <> 'receiving'";
+
+/** Each way to find imports below an id, with its index. */
+const FIND = {
+  all: `SELECT id FROM imports FORCE INDEX (PRIMARY) WHERE status <> 'receiving' AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?`,
+  status:
+    'SELECT id FROM imports FORCE INDEX (imports_status) WHERE status = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?',
+  customer: `
+    SELECT id FROM imports FORCE INDEX (imports_page)
+    WHERE ${VISIBLE} AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?`,
+  // Of the account's newest movements, below a movement that the bound on imports cannot give. So only these are looked at.
+  account: `
+    SELECT DISTINCT n.import_id AS id FROM (
+      SELECT import_id FROM transactions FORCE INDEX (transactions_account_page)
+      WHERE account_id = ? ORDER BY account_id DESC, id DESC LIMIT 2000) n
+    WHERE n.import_id < ? AND n.import_id >= ? ORDER BY n.import_id DESC LIMIT ?`,
+} as const;
+
+/** Who looks at the imports of a customer. */
+type ImportViewer = Pick<Caller, 'customerId' | 'apiKeyId' | 'accountIds'>;
+
+export interface ImportFilters {
+  /** null: the imports of all customers, for operators. */
+  viewer: ImportViewer | null;
+  status?: ImportStatus | undefined;
+  /** For operators. */
+  accountId?: string | undefined;
+  /** Below this id, and from this id on. */
+  before: string;
+  from?: string;
+}
+
+/**
+ * Lists imports, newest first. One filter decides the index, and the others leave rows out, so that a page may be shorter than
+ * `limit`. Of an account, the imports of its 2,000 newest movements are found.
+ */
+export async function listImports(
+  sql: Sql,
+  { viewer, status, accountId, before, from = '1' }: ImportFilters,
+  limit: number,
+): Promise<{ rows: ImportRow[]; next: string | null }> {
+  const [find, values] =
+    accountId !== undefined
+      ? [FIND.account, [accountId]]
+      : viewer !== null
+        ? [FIND.customer, visibleTo(viewer)]
+        : status !== undefined
+          ? [FIND.status, [status]]
+          : [FIND.all, []];
+  const found = await sql.query<ImportRow[]>(ROWS(find), [...values, before, from, limit + 1]);
+  const page = found.slice(0, limit);
+  return {
+    rows: page.filter(
+      (it) =>
+        (status === undefined || it.status === status) &&
+        (viewer === null || it.customer_id === viewer.customerId),
+    ),
+    next: found.length > limit ? (page.at(-1)?.id ?? null) : null,
+  };
+}
+
+/** Reads an import. @param viewer null: an operator. @throws {Problem} 404 when it does not exist, or the viewer may not see it. */
+export async function findImport(sql: Sql, viewer: ImportViewer | null, id: string): Promise<ImportRow> {
+  const [found] =
+    viewer === null
+      ? await sql.query<ImportRow[]>(ROWS(ONE), [id])
+      : await sql.query<ImportRow[]>(ROWS(`${ONE} AND ${VISIBLE}`), [id, ...visibleTo(viewer)]);
+  if (found === undefined) throw notFound('import');
+  return found;
+}
+
+/** One entry of the primary key. */
+const NEXT = 'SELECT id, received_at FROM imports FORCE INDEX (PRIMARY) WHERE id >= ? ORDER BY id LIMIT 1';
+const NEWEST = 'SELECT MAX(id) AS id FROM imports';
+
+/**
+ * The first import that was received at or after a moment, as a lower bound of ids. Ids grow with the time at which imports begin,
+ * so it is found by bisection, with an entry of the primary key for each step.
+ * @param moment in UTC, as MySQL writes it.
+ */
+export async function firstImportAt(sql: Sql, moment: string): Promise<string> {
+  const at = Date.parse(`${moment.replace(' ', 'T')}Z`);
+  const [newest] = await sql.query<{ id: string | null }[]>(NEWEST);
+  let low = 1;
+  let high = Number(newest?.id ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [row] = await sql.query<{ id: string; received_at: Date }[]>(NEXT, [middle]);
+    if (row === undefined || row.received_at.getTime() >= at) high = middle;
+    else low = Number(row.id) + 1;
+  }
+  return String(low);
+}
