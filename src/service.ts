@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { startApi } from './api/server.ts';
+import { createOneTimeAdmin } from './console/access.ts';
 import { startHeartbeat } from './console/heartbeat.ts';
 import { startOps } from './console/server.ts';
 import { startDeliveryWorker } from './deliveries/worker.ts';
@@ -184,10 +185,11 @@ async function startConfigured(
   announce: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Service> {
-  const config = readConfig(undefined, { separateRoles: chosen !== undefined });
+  const read = readConfig(undefined, { separateRoles: chosen !== undefined });
+  const config = { ...read, admin: read.admin ?? createOneTimeAdmin() };
   const roles = chosen ?? ROLES;
   const service = await startService({ config, roles, log: createLog(config.logLevel), announce, signal });
-  process.stdout.write(`${describe(roles, service).join('\n')}\n`);
+  process.stdout.write(`${describe(roles, service, config).join('\n')}\n`);
   return service;
 }
 
@@ -196,11 +198,21 @@ function explain(error: unknown, what: string): string {
   return `Ledgerbell ${what}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Lines for a person: the roles that run, and the URLs of the API and the console. */
-function describe(roles: readonly RoleName[], { url, opsUrl }: Service): string[] {
+/** Lines for a person: the roles that run, the URLs of the API and the console, and a password that was made for the console. */
+function describe(
+  roles: readonly RoleName[],
+  { url, opsUrl }: Service,
+  { admin }: Pick<Config, 'admin'>,
+): string[] {
   return [
     `Ledgerbell is running: ${roles.join(', ')}`,
     ...(url === '' ? [] : [`  API      ${url}/v1`, `  Docs     ${url}/docs`]),
     `  Console  ${opsUrl}/ops`,
+    ...(admin?.isOneTime
+      ? [
+          `           Sign in as ${admin.user} with the password ${admin.password}`,
+          '           It is for this run alone. Set ADMIN_USER and ADMIN_PASSWORD to choose your own.',
+        ]
+      : []),
   ];
 }

@@ -165,7 +165,12 @@ describe('the running service', () => {
     const url = await worker.opsUrl();
     expect(worker.said).not.toMatch(/ {2}(API|Docs) /);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    expect(await (await fetch(`${url}/ops`)).text()).toContain('maintenance');
+    const console = await fetch(`${url}/ops`, { headers: await worker.signIn() });
+    expect(await console.text()).toContain('maintenance');
+    // A proxy on this machine that adds no header looks like a browser here.
+    expect((await fetch(`${url}/ops`)).status).toBe(401);
+    expect((await fetch(`${url}/ops/queues`)).status).toBe(401);
+    expect((await fetch(`${url}/metrics`)).status).toBe(200);
     expect(await worker.end('SIGTERM')).toBe(0);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow();
   });

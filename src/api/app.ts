@@ -8,7 +8,7 @@ import { docsPages, getProblem } from './docs-pages.ts';
 import type { ApiEnv } from './environment.ts';
 import { authenticate, createCallerCache } from './middleware/authentication.ts';
 import { answerUnrouted, createBaseApp } from './middleware/base-app.ts';
-import { idempotentRequests } from './middleware/idempotency.ts';
+import { createCarryOutOnce } from './middleware/idempotency.ts';
 import { limitRate } from './middleware/rate-limit.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
 import { HEADERS, PROBLEM_SCHEMA } from './openapi/documented-problems.ts';
@@ -91,7 +91,11 @@ export function createApp(
   app.use('/v1/*', identify ?? authenticate(runtime, callers));
   if (runtime.tracing !== undefined) app.use('/v1/*', traceRequests(runtime.tracing));
   if (runtime.config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
-  app.use('/v1/*', idempotentRequests(runtime));
+  const carryOutOnce = createCarryOutOnce(runtime);
+  app.use('/v1/*', (c, next) => {
+    c.set('carryOutOnce', carryOutOnce);
+    return next();
+  });
   app.get('/v1/webhooks', ...listWebhooksRoute(runtime));
   app.post('/v1/webhooks', ...createWebhookRoute(runtime, guard));
   app.get('/v1/webhooks/:id', ...getWebhookRoute(runtime));

@@ -13,19 +13,21 @@ export const createRoute = (description: RouteDescription, handler: Handler<ApiE
 
 /** @throws {Problem} 403 when the API key lacks the route's scope, 422 for an unknown query parameter. */
 const admit = (description: RouteDescription) => {
-  const { scope, answer } = description;
+  const { scope, alsoNeeds, answer, idempotent } = description;
   const known = new Set(queryNames(description));
   return createMiddleware(async (c, next) => {
     if (scope === undefined) return next();
     requireScope(c.get('caller'), scope);
+    if (alsoNeeds !== undefined) requireScope(c.get('caller'), alsoNeeds);
     if (c.req.url.includes('?')) {
       const unknown = Object.keys(c.req.query()).find((name) => !known.has(name));
       if (unknown !== undefined)
         throw invalid([{ path: unknown.slice(0, 100), message: 'is not a known query parameter' }]);
     }
     // No cache may keep a response that holds a secret.
-    if (answer.secret) c.header('Cache-Control', 'no-store');
-    await next();
+    if (answer.secret !== undefined) c.header('Cache-Control', 'no-store');
+    if (idempotent === true) return c.get('carryOutOnce')(c, next, answer.secret);
+    return void (await next());
   });
 };
 

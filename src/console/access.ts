@@ -1,5 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { getConnInfo } from '@hono/node-server/conninfo';
+import { every, except } from 'hono/combine';
 import { createMiddleware } from '../api/environment.ts';
 import { nameClient } from '../api/middleware/guesses.ts';
 import { createQuota, tooManyRequests } from '../api/middleware/rate-limit.ts';
@@ -15,13 +16,23 @@ const GUESSES = 10;
 const WINDOW_SECONDS = 60;
 
 /**
- * Lets operators through. If ADMIN_USER and ADMIN_PASSWORD are set, it asks for them (basic auth). If not, only a browser on
- * this machine has access.
+ * Lets operators through. It asks for ADMIN_USER and ADMIN_PASSWORD (basic auth). If they are not set, only this machine has access,
+ * and only with the password that the process has made: a proxy on this machine may forward requests from anywhere. Prometheus on this
+ * machine needs none for the metrics.
  */
 export function requireOperator({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
   const { admin } = config;
-  return admin === undefined ? requireLoopback : requirePassword(admin, { redis, prefix });
+  if (admin === undefined) return requireLoopback;
+  const asksForPassword = requirePassword(admin, { redis, prefix });
+  return admin.isOneTime ? every(requireLoopback, except('/metrics', asksForPassword)) : asksForPassword;
 }
+
+/** Makes the password of a process that has none in its environment. It holds until the process ends. */
+export const createOneTimeAdmin = (): Admin => ({
+  user: 'admin',
+  password: randomBytes(16).toString('base64url'),
+  isOneTime: true,
+});
 
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
@@ -49,7 +60,10 @@ const requireLoopback = createMiddleware(async (c, next) => {
  * password is not compared during that time, so that a correct guess looks like a wrong one. As with API keys, the count is
  * shared by all processes, and a client is an IPv4 address or an IPv6 /64.
  */
-function requirePassword({ user, password }: Admin, { redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
+function requirePassword(
+  { user, password, isOneTime }: Admin,
+  { redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>,
+) {
   const expected = digest(`${user}:${password}`);
   const wrongPasswords = createQuota({
     redis,
@@ -60,7 +74,7 @@ function requirePassword({ user, password }: Admin, { redis, prefix }: Pick<Runt
   return createMiddleware(async (c, next) => {
     const header = c.req.header('authorization');
     // A browser asks its user only after a 401, so a first request without a password is no guess.
-    if (header === undefined) throw unauthenticated();
+    if (header === undefined) throw unauthenticated(isOneTime);
     const client = nameClient(c.get('clientAddress'));
     const left = wrongPasswords.look(client);
     if (left.exhausted) {
@@ -74,7 +88,7 @@ function requirePassword({ user, password }: Admin, { redis, prefix }: Pick<Runt
     // Digests are of equal length, which timingSafeEqual needs.
     if (!timingSafeEqual(digest(Buffer.from(encoded, 'base64').toString('utf8')), expected)) {
       wrongPasswords.take(client);
-      throw unauthenticated();
+      throw unauthenticated(isOneTime);
     }
     await next();
   });
@@ -82,10 +96,14 @@ function requirePassword({ user, password }: Admin, { redis, prefix }: Pick<Runt
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-const unauthenticated = () =>
-  new Problem('unauthenticated', 'Sign in with the name and password that the operator has set.', {
-    headers: { 'WWW-Authenticate': 'Basic realm="Ledgerbell operations", charset="UTF-8"' },
-  });
+const unauthenticated = (isOneTime = false) =>
+  new Problem(
+    'unauthenticated',
+    isOneTime
+      ? 'Sign in as admin with the password that this process printed when it started.'
+      : 'Sign in with the name and password that the operator has set.',
+    { headers: { 'WWW-Authenticate': 'Basic realm="Ledgerbell operations", charset="UTF-8"' } },
+  );
 
 /**
  * Refuses changes that another site's page asks the operator's browser for (CSRF). The browser would send the password along,

@@ -110,17 +110,20 @@ const ACCOUNTS = "SELECT id FROM accounts WHERE customer_id = ? AND id IN (?) AN
 
 /**
  * Creates an API key for a caller.
- * @throws {Problem} 422 with each account that is not the customer's.
+ * @param most how many keys the customer may have with this one.
+ * @throws {Problem} 422 with each account that is not the customer's; 409 when the customer has as many keys as it may have.
  */
 export async function createApiKey(
   database: DataSource,
   caller: Caller,
   { title, account, scopes }: v.InferOutput<typeof NewApiKey>,
+  most: number,
 ): Promise<{ id: string; apikey: string }> {
   const { customerId } = caller;
   if (account !== 'all') await requireOwnAccounts(database, customerId, account);
   const accountIds = account === 'all' ? account : [...new Set(account)];
   return inTransaction(database, async (sql) => {
+    await requireRoom(sql, customerId, most);
     const created = await insertApiKey(sql, { customerId, title, accountIds, scopes });
     await recordChange(sql, caller, {
       action: 'create',
@@ -129,6 +132,21 @@ export async function createApiKey(
     });
     return created;
   });
+}
+
+/** Of two keys that are created at the same moment, one waits here. */
+const LOCK_CUSTOMER = 'SELECT id FROM customers WHERE id = ? FOR UPDATE';
+/** Index: api_keys_page. */
+const COUNT = 'SELECT COUNT(*) AS number FROM api_keys WHERE customer_id = ?';
+
+async function requireRoom(sql: Sql, customerId: string, most: number): Promise<void> {
+  await sql.query(LOCK_CUSTOMER, [customerId]);
+  const [count] = await sql.query<{ number: string | number }[]>(COUNT, [customerId]);
+  if (Number(count?.number) >= most)
+    throw new Problem(
+      'api-key-limit-reached',
+      `You have ${most} API keys, which is the limit. Delete one that you no longer need, or ask the operator to raise KEYS_PER_CUSTOMER.`,
+    );
 }
 
 async function requireOwnAccounts(sql: Sql, customerId: string, accountIds: readonly string[]) {

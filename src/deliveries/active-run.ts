@@ -1,10 +1,11 @@
 import { formatDeliveryId } from './delivery-id.ts';
 import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
+import type { HostLimit } from './host-limit.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { LogRead } from './log-ranges.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
 import type { AttemptTraces } from './posting/attempt-traces.ts';
-import { NOT_SENT } from './posting/post.ts';
+import { type Answer, NOT_SENT } from './posting/post.ts';
 import type { ResultWriter } from './result-writer.ts';
 import { toNewDelivery, withoutDeleted } from './retries.ts';
 import type { createRun, Run } from './run/run.ts';
@@ -21,6 +22,7 @@ export interface RunTools
   /** `undefined`: traces are off. */
   traces?: AttemptTraces | undefined;
   fairDispatch: FairDispatch;
+  hostLimit: HostLimit;
   /** Makes the state machine of a run. */
   createMachine: typeof createRun;
   /** Called when a run starts or stops waiting for new movements. */
@@ -56,13 +58,25 @@ export interface RunOptions {
 
 /** Starts a run and its first read of the log. Nothing is sent before the run has its lease. */
 export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
-  const { movementLog, retries, webhooks, writer, poster, traces, fairDispatch, clock, random, onIdle } =
-    tools;
+  const {
+    movementLog,
+    retries,
+    webhooks,
+    writer,
+    poster,
+    traces,
+    fairDispatch,
+    hostLimit,
+    clock,
+    random,
+    onIdle,
+  } = tools;
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
   const ofEvents = state.settings.event === 'OPERATIONAL';
   const start = toRunStart(options);
+  const slots = hostLimit.open(customerId, settings.origin);
   const readLog = (after: number, highestRecordedId: number) =>
     movementLog.read({ webhookId, customerId, filters: state.filters, after, highestRecordedId });
   // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
@@ -81,6 +95,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   let sent = 0;
   let failure: { error: unknown } | null = null;
   let isLost = false;
+  let isStopped = false;
   let finish: (end: RunEnd) => void = () => {};
 
   /** Reports an event to the state machine, and carries out its commands. */
@@ -113,8 +128,8 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         return;
       case 'send':
         sent += 1;
-        if (sent <= SMALL_BACKLOG) post(command.delivery);
-        else fairDispatch.add(webhookId, () => post(command.delivery));
+        if (sent <= SMALL_BACKLOG) slots.enter(() => post(command.delivery));
+        else fairDispatch.add(webhookId, () => slots.enter(() => post(command.delivery)));
         return;
       case 'flush soon':
         writer.flushSoon(() => report({ type: 'flush due' }));
@@ -159,19 +174,20 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const id = formatDeliveryId({ webhookId, transactionId: String(delivery.transactionId) });
     const startedAt = clock.wallTime();
     const began = clock.now();
-    // The lease may have been lost while the delivery waited for fair dispatch. Then another run sends it.
-    if (isLost || began > heldUntil) {
+    const answered = (answer: Answer) => {
+      slots.leave();
+      report({ type: 'answered', delivery, answer, startedAt, durationMs: clock.now() - began });
+    };
+    // The lease may have been lost while the delivery waited. Then another run sends it.
+    if (isStopped || isLost || began > heldUntil) {
       report({ type: 'stop' });
-      report({ type: 'answered', delivery, answer: NOT_SENT, startedAt, durationMs: 0 });
+      // Not within this call: many others may wait for the slot, and all of them end like this.
+      queueMicrotask(() => answered(NOT_SENT));
       return;
     }
     const request = settings.request(movement, id, Math.floor(startedAt / 1_000));
     const answering = traces?.post(request, { webhookId, customerId, delivery }) ?? poster.post(request);
-    void answering.then((response) => {
-      const redacted = { ...response, body: settings.redact(response.body) };
-      const durationMs = clock.now() - began;
-      report({ type: 'answered', delivery, answer: redacted, startedAt, durationMs });
-    });
+    void answering.then((answer) => answered({ ...answer, body: settings.redact(answer.body) }));
   }
 
   async function record(it: RunRecord): Promise<RunEvent> {
@@ -204,7 +220,10 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
       heldUntil = at + LEASE_SECONDS * 1_000;
     },
     notify: (reread) => report({ type: 'woken', reread }),
-    stop: () => report({ type: 'stop' }),
+    stop() {
+      isStopped = true;
+      report({ type: 'stop' });
+    },
   };
   return run;
 }

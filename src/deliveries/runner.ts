@@ -2,6 +2,7 @@ import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
 import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
 import { createFairDispatch } from './fair-dispatch.ts';
+import { createHostLimit } from './host-limit.ts';
 import type { Lease } from './lease.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
 import { createResultWriter } from './result-writer.ts';
@@ -81,6 +82,7 @@ export function createRunner({
     createMachine,
     writer: createResultWriter(ports.results, clock, metrics),
     fairDispatch: createFairDispatch(clock),
+    hostLimit: createHostLimit(),
     onIdle(run, isIdle) {
       lingering.delete(run);
       if (isIdle) lingering.add(run);

@@ -41,6 +41,8 @@ export interface SealedSettings {
 
 /** The settings that a run needs in order to send for a webhook. */
 export interface Settings {
+  /** Of the endpoint. */
+  origin: string;
   ordered: boolean;
   maxInFlight: number;
   /** POSTs per second; null: no limit. */
@@ -80,6 +82,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       : (content: unknown) => describeMovement(content as NotifiedMovement, format, apiSecret);
 
   return {
+    origin: endpoint.origin,
     ordered,
     maxInFlight: ordered ? 1 : row.max_in_flight,
     rateLimit: row.rate_limit,

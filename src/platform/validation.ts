@@ -104,6 +104,12 @@ export const Title = v.pipe(
 export const IdView = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 /** How many: a whole number from 0. */
+/** A secret in the answer to the request that made it. It is not kept. */
+export const ShownOnce = v.pipe(
+  v.nullable(v.string()),
+  v.description('Shown in this answer only. null: the answer to a repeated Idempotency-Key.'),
+);
+
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** A moment in UTC, RFC 3339. */

@@ -158,6 +158,8 @@ export interface SourceChecks {
    * @returns the settings as they are stored.
    */
   requireSettings(source: { id: string; kind: string; settings: object }): Promise<string>;
+  /** Credentials that were given for one server are not sent to another, which may be the caller's own. @param settings as they are stored. */
+  requireSameServer(kind: string, before: string, after: string): void;
   /** @returns the credentials as they are sealed; null: none. */
   requireCredentials(kind: string, credentials: object | null | undefined): string | null;
 }
@@ -188,12 +190,24 @@ export function createSourceChecks(
       }
       return stored;
     },
+    requireSameServer(name, before, after) {
+      const { server } = kindOf(KINDS, name);
+      if (server(JSON.parse(before)) !== server(JSON.parse(after)))
+        throw invalid([
+          {
+            path: 'credentials',
+            message:
+              'must be sent again, because the settings name another server than the stored ones were given for',
+          },
+        ]);
+    },
     requireCredentials(kind, sent) {
       const { Credentials } = kindOf(KINDS, kind);
       const { credentials } = check(v.object({ credentials: Credentials }), {
         credentials: sent ?? undefined,
       });
-      return credentials === null || credentials === undefined ? null : JSON.stringify(credentials);
+      const isEmpty = Object.keys(credentials ?? {}).length === 0;
+      return isEmpty ? null : JSON.stringify(credentials);
     },
   };
 }

@@ -95,6 +95,8 @@ async function planChange(
   const { id, kind } = source;
   const stored =
     settings === undefined ? source.settings : await checks.requireSettings({ id, kind, settings });
+  if (credentials === undefined && source.credentials !== null)
+    checks.requireSameServer(kind, source.settings, stored);
   const text = credentials === undefined ? undefined : checks.requireCredentials(kind, credentials);
   const sealed =
     text === null || text === undefined ? null : secrets.seal(text, SEALED.sourceCredentials(id));

@@ -4,6 +4,7 @@ import { lockCursor } from '../deliveries/redelivery.ts';
 import { resetHealth } from '../deliveries/webhook-status.ts';
 import type { Webhook } from '../platform/database/entities/webhook.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { Problem } from '../platform/problems/problem.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
 export type WebhookColumns = Record<string, unknown>;
@@ -20,6 +21,8 @@ export interface NewWebhookRow {
   /** null: all. */
   accountId: string | null;
   columns: WebhookColumns;
+  /** The most webhooks that the customer may have with this one. Default: no limit. */
+  most?: number;
   /** Returns the sealed columns. They are bound to the row, whose id is known only after the INSERT. */
   seal: (webhookId: string) => { secret: string; headers: string | null };
   /** Runs in the same transaction. */
@@ -29,11 +32,13 @@ export interface NewWebhookRow {
 /**
  * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
  * @returns its id.
+ * @throws {Problem} 409 when the customer has as many as it may have.
  */
 export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> {
-  const { customerId, event, accountId, columns, seal, record } = row;
+  const { customerId, event, accountId, columns, most, seal, record } = row;
   // Imports take this lock before they lock accounts, and the row of a webhook refers to an account.
   await lockImports(sql, customerId);
+  if (most !== undefined) await requireRoom(sql, customerId, most);
   const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [
     customerId,
     event,
@@ -48,15 +53,31 @@ export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> 
   return id;
 }
 
-interface StoredWebhook {
+/** Index: webhooks_customer. */
+const COUNT = "SELECT COUNT(*) AS number FROM webhooks WHERE customer_id = ? AND status <> 'deleted'";
+
+async function requireRoom(sql: Sql, customerId: string, most: number): Promise<void> {
+  const [count] = await sql.query<{ number: string | number }[]>(COUNT, [customerId]);
+  if (Number(count?.number) >= most)
+    throw new Problem(
+      'webhook-limit-reached',
+      `You have ${most} webhooks, which is the limit. Delete one that you no longer need, or ask the operator to raise WEBHOOKS_PER_CUSTOMER.`,
+    );
+}
+
+/** A webhook before its change. */
+export interface StoredWebhook {
   event: Webhook['event'];
   account_id: string | null;
   status: 'active' | 'paused' | 'disabled';
   revision: number;
+  endpoint: string;
+  /** Sealed; null: none. */
+  headers: string | null;
 }
 
 const READ = `
-  SELECT event, account_id, status, revision FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+  SELECT event, account_id, status, revision, endpoint, headers FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
 
 /** An active delivery run ends when it sees another revision, and the settings are read again. */
 const UPDATE = (columns: readonly string[]) => `
@@ -84,13 +105,13 @@ export interface WebhookUpdate {
 export async function changeColumns(
   sql: Sql,
   { id, customerId, columns }: WebhookUpdate,
-  check: (sql: Sql) => Promise<void>,
+  check: (sql: Sql, webhook: Readonly<StoredWebhook>) => Promise<void>,
 ): Promise<boolean> {
   const names = Object.keys(columns);
   if (names.some((name) => FILTERING.includes(name))) await lockImports(sql, customerId);
   const [webhook] = await sql.query<StoredWebhook[]>(READ, [id]);
   if (webhook === undefined) return false;
-  await check(sql);
+  await check(sql, webhook);
   const changed: StoredWebhook = { ...webhook, ...columns, revision: webhook.revision + 1 };
   if (!sameFilter(filterOf(webhook), filterOf(changed)))
     await setFilter(sql, { id, customerId }, filterOf(changed));

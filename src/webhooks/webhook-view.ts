@@ -40,8 +40,10 @@ export const WebhookView = v.object({
   status: v.picklist(['active', 'paused', 'disabled']),
   status_reason: v.nullable(v.string()),
   secret: v.pipe(
-    v.optional(v.string()),
-    v.description('Shown only when the webhook is created or the secret is replaced.'),
+    v.optional(v.nullable(v.string())),
+    v.description(
+      'Shown only when the webhook is created or the secret is replaced. null: the answer to a repeated Idempotency-Key.',
+    ),
   ),
   encoding: v.picklist(ENCODINGS),
   hash_encoding: v.picklist(HASH_ENCODINGS),

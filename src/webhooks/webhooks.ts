@@ -12,7 +12,7 @@ import { inTransaction, type Sql } from '../platform/database/transaction.ts';
 import { invalid, notFound, Problem } from '../platform/problems/problem.ts';
 import type { Runtime } from '../platform/runtime.ts';
 import { findWebhook, mayHavePendingOfOtherAccounts } from './find-webhook.ts';
-import { addWebhook, changeColumns, markDeleted, replaceSecret } from './save-webhook.ts';
+import { addWebhook, changeColumns, markDeleted, replaceSecret, type StoredWebhook } from './save-webhook.ts';
 import type { NewWebhook, WebhookChange } from './webhook-input.ts';
 
 const readWebhook = (database: DataSource, id: string): Promise<Webhook> =>
@@ -21,7 +21,7 @@ const readWebhook = (database: DataSource, id: string): Promise<Webhook> =>
 /**
  * Creates a webhook.
  * @returns it, with its secret.
- * @throws {Problem} 422 or 403 for an endpoint or account that is not allowed.
+ * @throws {Problem} 422 or 403 for an endpoint or account that is not allowed; 409 when the customer has as many as it may have.
  */
 export async function createWebhook(
   { config, database, secrets }: Runtime,
@@ -41,6 +41,7 @@ export async function createWebhook(
       event,
       accountId,
       columns: { ...plain, endpoint, encoding },
+      most: config.webhooksPerCustomer,
       seal: (id) => ({
         secret: secrets.seal(secret, SEALED.webhookSecret(id)),
         headers: sealHeaders(secrets, id, headers),
@@ -75,7 +76,8 @@ export async function changeWebhook(
   const columns = await toColumns(change, { id, database, secrets, guard, caller });
   const redirects = change.endpoint !== undefined || change.headers !== undefined;
   const isChanged = await inTransaction(database, (sql) =>
-    changeColumns(sql, { id, customerId, columns }, async (own) => {
+    changeColumns(sql, { id, customerId, columns }, async (own, stored) => {
+      requireHeaders(stored, columns);
       if (redirects) await refuseForeignBacklog(own, caller, id);
       await recordChange(own, caller, {
         action: 'change',
@@ -159,6 +161,22 @@ async function toColumns(
     ...(headers === undefined ? {} : { headers: sealHeaders(secrets, id, headers) }),
     ...(status === undefined ? {} : { status, status_reason: null }),
   };
+}
+
+/**
+ * Custom headers are often credentials. Those that were given for one endpoint are not sent to another.
+ * @throws {Problem} 422.
+ */
+function requireHeaders({ endpoint, headers }: StoredWebhook, columns: Record<string, unknown>): void {
+  const isElsewhere = columns.endpoint !== undefined && columns.endpoint !== endpoint;
+  if (isElsewhere && headers !== null && columns.headers === undefined)
+    throw invalid([
+      {
+        path: 'headers',
+        message:
+          'must be sent again with a new endpoint, or {} for none: the stored ones were given for another endpoint',
+      },
+    ]);
 }
 
 /** The names of the changed fields. Values may be secrets, such as those of headers; a status is none. */

@@ -16,13 +16,13 @@ const listWebhooks = async (key: string) =>
   (await service.call('GET', '/v1/webhooks', { key })).body.webhooks as { id: number }[];
 
 describe('a POST with an Idempotency-Key', () => {
-  it('is carried out once, however often it is sent: each repetition gets the first response, its secret included', async () => {
+  it('is carried out once, however often it is sent: each repetition gets the first response, without its secret', async () => {
     const { api_key: key } = await service.customer();
     const name = randomUUID();
     const first = await post(key, '/v1/webhooks', name, webhook());
     const again = await post(key, '/v1/webhooks', name, webhook());
-    expect([again.status, again.body]).toEqual([200, first.body]);
-    expect(again.body.webhook.secret).toMatch(/^whsec_/);
+    expect(first.body.webhook.secret).toMatch(/^whsec_/);
+    expect([again.status, again.body]).toEqual([200, { webhook: { ...first.body.webhook, secret: null } }]);
     expect(again.headers.get('cache-control')).toBe('no-store');
     expect(again.headers.get('ratelimit')).toMatch(/^"default";r=\d+;t=\d+$/);
     expect(again.headers.get('x-request-id')).toMatch(/./);
@@ -30,6 +30,35 @@ describe('a POST with an Idempotency-Key', () => {
     expect((await listWebhooks(key)).length).toBe(1);
     const rows = await service.runtime.database.query<object[]>('SELECT * FROM idempotency_keys');
     expect(JSON.stringify(rows)).not.toContain(first.body.webhook.secret);
+  });
+
+  it('shows no API key and no API secret a second time', async () => {
+    const { api_key: key } = await service.customer();
+    const body = { title: 'ERP', account: 'all' };
+    const made = await post(key, '/v1/apikeys', 'new-key', body);
+    const { id } = made.body.apikey;
+    expect((await post(key, '/v1/apikeys', 'new-key', body)).body).toEqual({ apikey: { id, apikey: null } });
+    expect((await post(key, '/v1/settings/api/rotate', 'new-secret')).body.api_secret).toMatch(/./);
+    expect((await post(key, '/v1/settings/api/rotate', 'new-secret')).body).toEqual({ api_secret: null });
+  });
+
+  it('is refused without the scope of the route, although the response is stored', async () => {
+    const { api_key: key, customer } = await service.customer();
+    const { apikey: reader } = await insertApiKey(service.runtime.database, {
+      customerId: customer.id,
+      title: 'Reader',
+      accountIds: 'all',
+      scopes: ['read'],
+    });
+    for (const [path, body] of [
+      ['/v1/settings/api/rotate', undefined],
+      ['/v1/webhooks', webhook()],
+      ['/v1/accounts', { bank: 'Akbank', title: 'A', currency: 'TRY' }],
+    ] as const) {
+      const name = randomUUID();
+      expect((await post(key, path, name, body)).status).toBe(200);
+      expectProblem(await post(reader, path, name, body), 403, 'missing-scope');
+    }
   });
 
   it('is carried out once when it is sent several times at the same moment', async () => {

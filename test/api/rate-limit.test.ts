@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { startApi } from '../../src/api/server.ts';
+import { insertApiKey } from '../../src/customers/keys.ts';
 import { redisOptions } from '../../src/platform/queues/connection.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -132,4 +133,20 @@ it('the rate limit is off with RATE_LIMIT=0', async () => {
   const ask = await anotherApi({ rateLimit: 0 });
   expect(await statuses(30, () => ask(key))).toEqual(Array(30).fill(200));
   expect(await service.runtime.redis.exists(count)).toBe(0);
+});
+
+it('the rate limit also counts the requests of all keys of a customer together', async () => {
+  const { customer } = await service.customer();
+  const keys = await Promise.all(
+    Array.from({ length: 4 }, () =>
+      insertApiKey(service.runtime.database, { customerId: customer.id, title: 'x', accountIds: 'all' }),
+    ),
+  );
+  const answers: Answer[] = [];
+  for (const { apikey } of keys)
+    for (let i = 0; i < 9; i += 1) answers.push(await service.call('GET', '/v1/banks', { key: apikey }));
+  expect(answers.map(({ status }) => status)).toEqual([...Array(30).fill(200), ...Array(6).fill(429)]);
+  expectProblem(answers.at(-1) as Answer, 429, 'rate-limited');
+  const { api_key: other } = await service.customer();
+  expect((await service.call('GET', '/v1/banks', { key: other })).status).toBe(200);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createOneTimeAdmin } from '../../src/console/access.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { useService } from '../support/service.ts';
@@ -70,6 +71,28 @@ describe('the console without a password', () => {
     { Host: '10.0.0.1' },
   ])('answers 403 to what only seems to come from it: %j', async (headers) => {
     for (const path of PATHS) expectProblem(await send(open.opsUrl + path, { headers }), 403);
+  });
+});
+
+describe('the console with the password that its process has made', () => {
+  const made = useService({ roles: ['api'], config: { admin: createOneTimeAdmin() } });
+  const signIn = () => basic(`admin:${made.runtime.config.admin?.password}`);
+
+  it('answers to it on this machine alone', async () => {
+    expect((await send(`${made.opsUrl}/ops`, { headers: signIn() })).status).toBe(200);
+    const forwarded = { 'X-Forwarded-For': '127.0.0.1', ...signIn() };
+    expectProblem(await send(`${made.opsUrl}/ops`, { headers: forwarded }), 403);
+  });
+
+  it.each(PATHS.filter((path) => path !== '/metrics'))('asks for it at %s', async (path) => {
+    const answer = await send(made.opsUrl + path, {});
+    expectProblem(answer, 401);
+    expect(answer.body.detail).toMatch(/printed when it started/);
+  });
+
+  it('shows the metrics without it, on this machine alone', async () => {
+    expect((await send(`${made.opsUrl}/metrics`, {})).status).toBe(200);
+    expectProblem(await send(`${made.opsUrl}/metrics`, { headers: { Host: 'rebound.example' } }), 403);
   });
 });
 

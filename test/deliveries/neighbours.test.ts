@@ -11,7 +11,7 @@ const HANGING = 500;
 const HEALTHY = 10;
 const MOVEMENTS = 20;
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useService({ roles: ['api', 'importer'], config: { webhooksPerCustomer: HANGING } });
 const receiver = useReceiver();
 const workers = useDeliveryWorkers(service);
 

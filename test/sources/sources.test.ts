@@ -123,6 +123,25 @@ describe('PATCH /v1/sources/:id', () => {
     expectProblem(await customer.call('PATCH', `/v1/sources/${id}`, {}), 422);
   });
 
+  it('asks for the credentials again when the server changes, so that no other server gets them', async () => {
+    const customer = await newCustomer();
+    const http = (url: string) => ({ settings: { url } });
+    const { body } = await customer.call('POST', '/v1/sources', {
+      ...BODY,
+      kind: 'http',
+      ...http('http://127.0.0.1:9/statements'),
+      credentials: { bearer: 'secret' },
+    });
+    const path = `/v1/sources/${body.source.id}`;
+    expect((await customer.call('PATCH', path, http('http://127.0.0.1:9/other'))).status).toBe(200);
+    const elsewhere = http('http://127.0.0.1:10/other');
+    expect(expectProblem(await customer.call('PATCH', path, elsewhere), 422)).toEqual(['credentials']);
+    for (const credentials of [{ bearer: 'another' }, null]) {
+      expect((await customer.call('PATCH', path, { ...elsewhere, credentials })).status).toBe(200);
+    }
+    expect((await customer.call('PATCH', path, http('http://127.0.0.1:9/other'))).status).toBe(200);
+  });
+
   it('with other settings runs immediately, and collects everything there', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();

@@ -18,6 +18,7 @@ export const kindOf = (connector: Partial<Connector>): ConnectorKind => ({
   Settings: v.unknown(),
   Credentials: v.unknown(),
   isExclusive: false,
+  server: () => '',
   check: async () => null,
   create: () => ({ async *files() {}, close: async () => {}, ...connector }),
 });

@@ -11,6 +11,8 @@ export interface ServiceProcess {
   url(): Promise<string>;
   /** The URL of its operators' listener. Waits until the process prints it. */
   opsUrl(): Promise<string>;
+  /** The headers for the console, with the password that the process has made. */
+  signIn(): Promise<{ Authorization: string }>;
   /** Sends a signal and waits for the end. @returns the exit code, null when the signal itself ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
   /** Waits for the end. */
@@ -51,6 +53,10 @@ export function startServiceProcess(
     },
     url: () => findInOutput(/API\s+(http:\S+)\/v1/),
     opsUrl: () => findInOutput(/Console\s+(http:\S+)\/ops/),
+    async signIn() {
+      const password = await findInOutput(/Sign in as admin with the password (\S+)/);
+      return { Authorization: `Basic ${btoa(`admin:${password}`)}` };
+    },
     async end(signal) {
       child.kill(signal);
       return exit;

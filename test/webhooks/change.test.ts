@@ -55,6 +55,20 @@ describe('PATCH /v1/webhooks/:id', () => {
     expect(row.secret).toEqual((await rowOf(made.id)).secret);
   });
 
+  it('asks for the custom headers again with a new endpoint, so that no other endpoint gets them', async () => {
+    const { api_key: key } = await service.customer();
+    const { id } = await subscribe(service, key, 'http://127.0.0.1:9/one', {
+      headers: { 'X-Token': 'secret' },
+    });
+    expect(expectProblem(await change(key, id, { endpoint: 'http://127.0.0.1:10/one' }), 422)).toEqual([
+      'headers',
+    ]);
+    expect((await rowOf(id)).endpoint).toBe('http://127.0.0.1:9/one');
+    expect((await change(key, id, { endpoint: 'http://127.0.0.1:9/one', title: 'Same' })).status).toBe(200);
+    expect((await change(key, id, { endpoint: 'http://127.0.0.1:10/one', headers: {} })).status).toBe(200);
+    expect((await change(key, id, { endpoint: 'http://127.0.0.1:11/one' })).status).toBe(200);
+  });
+
   it.each([
     [{}, ''],
     [{ titel: 'x' }, 'titel'],

@@ -5,7 +5,7 @@ import { SEALED } from '../../platform/database/secret-box.ts';
 import type { Sql, WriteResult } from '../../platform/database/transaction.ts';
 import { invalid, Problem } from '../../platform/problems/problem.ts';
 import type { Runtime } from '../../platform/runtime.ts';
-import { type ApiEnv, createMiddleware } from '../environment.ts';
+import type { ApiEnv, CarryOutOnce } from '../environment.ts';
 import { RESOURCE_BYTES, readBytes } from '../input.ts';
 
 /** Index of all: the primary key. */
@@ -34,15 +34,15 @@ interface StoredRequest {
 }
 
 /**
- * Carries out a POST with an Idempotency-Key once: a repeated request gets the stored response. Only successes are stored, sealed,
- * since they may hold secrets. After an error the same request may be sent again.
+ * Creates what carries out a POST with an Idempotency-Key once: a repeated request gets the stored response. Only successes are stored,
+ * without their secrets, which are null in a repeated response. After an error the same request may be sent again. A route calls it
+ * when the API key's scope has been checked.
  */
-export const idempotentRequests = ({ database, secrets }: Pick<Runtime, 'database' | 'secrets'>) =>
-  createMiddleware(async (c, next) => {
-    // An import keeps its key itself, in the transaction that accepts it.
-    if (c.req.method !== 'POST' || c.req.path === '/v1/imports') return next();
+export const createCarryOutOnce =
+  ({ database, secrets }: Pick<Runtime, 'database' | 'secrets'>): CarryOutOnce =>
+  async (c, next, secret) => {
     const key = readIdempotencyKey(c);
-    if (key === null) return next();
+    if (key === null) return void (await next());
     const { customerId } = c.get('caller');
     const { pathname, search } = new URL(c.req.url);
     const body = await readBytes(c, RESOURCE_BYTES);
@@ -64,13 +64,26 @@ export const idempotentRequests = ({ database, secrets }: Pick<Runtime, 'databas
 
     await next();
     if (c.res.ok) {
-      const text = await c.res.clone().text();
+      const text = withoutSecret(await c.res.clone().text(), secret);
       const response = secrets.seal(text, SEALED.idempotentResponse(customerId, key));
       await database.query(KEEP_RESPONSE, [c.res.status, response, customerId, key]);
     } else {
       await database.query(RELEASE, [customerId, key]);
     }
-  });
+    return undefined;
+  };
+
+/** A JSON text in which the member at a path, such as `webhook.secret`, is null. */
+function withoutSecret(text: string, path: string | undefined): string {
+  if (path === undefined) return text;
+  const body = JSON.parse(text) as Record<string, unknown>;
+  const names = path.split('.');
+  const last = names.pop() ?? '';
+  let parent = body;
+  for (const name of names) parent = parent[name] as Record<string, unknown>;
+  parent[last] = null;
+  return JSON.stringify(body);
+}
 
 async function readRequest(sql: Sql, customerId: string, key: string): Promise<StoredRequest | undefined> {
   const [request] = await sql.query<StoredRequest[]>(READ, [customerId, key]);

@@ -125,25 +125,34 @@ export function createQuota({
 
 const isOver = ({ endsAt }: Window): boolean => performance.now() >= endsAt;
 
+/** All API keys of a customer together may send this many times what one may send. */
+const KEYS_AT_FULL_RATE = 3;
+
 /**
- * Limits the requests of each API key to RATE_LIMIT per second, averaged over 10 s and counted across all processes. Every
- * answer to a known key carries `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). Beyond the
- * limit it is a 429 with `Retry-After` (RFC 6585, section 4). While Redis is unreachable, each process uses its own count.
+ * Limits the requests of each API key to RATE_LIMIT per second, averaged over 10 s and counted across all processes, and those of all
+ * keys of a customer to three times as many. Every answer to a known key carries `RateLimit-Policy` and `RateLimit` of the key
+ * (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). Beyond a limit it is a 429 with `Retry-After` (RFC 6585, section 4).
+ * While Redis is unreachable, each process uses its own count.
  */
 export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
   const limit = config.rateLimit * WINDOW_SECONDS;
-  const quota = createQuota({ redis, prefix: `${prefix}:rate`, limit });
+  const ofAllKeys = limit * KEYS_AT_FULL_RATE;
+  const byKey = createQuota({ redis, prefix: `${prefix}:rate`, limit });
+  const byCustomer = createQuota({ redis, prefix: `${prefix}:customer-rate`, limit: ofAllKeys });
   const policy = `"default";q=${limit};w=${WINDOW_SECONDS}`;
   return createMiddleware(async (c, next) => {
-    const left = quota.take(c.get('caller').apiKeyId);
+    const { apiKeyId, customerId } = c.get('caller');
+    const left = byKey.take(apiKeyId);
     c.header('RateLimit-Policy', policy);
     c.header('RateLimit', `"default";r=${left.remaining};t=${left.seconds}`);
     if (left.exhausted) {
-      throw tooManyRequests(
-        'rate-limited',
-        left,
-        `This API key may send ${limit} requests in ${WINDOW_SECONDS} s, and has sent them.`,
-      );
+      const detail = `This API key may send ${limit} requests in ${WINDOW_SECONDS} s, and has sent them.`;
+      throw tooManyRequests('rate-limited', left, detail);
+    }
+    const ofCustomer = byCustomer.take(customerId);
+    if (ofCustomer.exhausted) {
+      const detail = `All your API keys together may send ${ofAllKeys} requests in ${WINDOW_SECONDS} s, and have sent them.`;
+      throw tooManyRequests('rate-limited', ofCustomer, detail);
     }
     await next();
   });

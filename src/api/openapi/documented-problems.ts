@@ -67,7 +67,7 @@ const OF_BODIES: readonly ProblemName[] = [
 /** The facts that decide about the errors of a route. */
 interface Route {
   scope?: string;
-  idempotent?: boolean;
+  idempotent?: true | 'in its own way';
   body?: object;
   path?: object;
   /** Errors of its own. */
@@ -75,10 +75,10 @@ interface Route {
 }
 
 /** The errors that a route may answer with. */
-export const namesOf = ({ scope, idempotent = false, body, path, problems = [] }: Route): ProblemName[] => [
+export const namesOf = ({ scope, idempotent, body, path, problems = [] }: Route): ProblemName[] => [
   ...OF_HTTP,
   ...(scope === undefined ? [] : OF_KEYS),
-  ...(idempotent ? OF_IDEMPOTENCY_KEYS : []),
+  ...(idempotent !== undefined ? OF_IDEMPOTENCY_KEYS : []),
   ...(body === undefined ? [] : OF_BODIES),
   ...(path === undefined ? [] : (['not-found'] as const)),
   ...problems,

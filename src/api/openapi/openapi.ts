@@ -57,14 +57,16 @@ export interface RouteDescription {
   description?: string;
   /** The scope that an API key needs; left out where no key is needed. */
   scope?: Scope;
-  /** It is a POST, and honours Idempotency-Key. */
-  idempotent?: boolean;
-  /** The answer of a success. `secret`: it holds one, and must not be cached. */
+  /** A second scope that it needs. */
+  alsoNeeds?: Scope;
+  /** It is a POST, and honours Idempotency-Key. 'in its own way': the route itself sees to that. */
+  idempotent?: true | 'in its own way';
+  /** The answer of a success. `secret`: the path of a member that holds one, such as `webhook.secret`. Such an answer must not be cached. */
   answer: {
     status?: 200 | 202;
     schema: v.GenericSchema;
     description: string;
-    secret?: boolean;
+    secret?: string;
     /** Other statuses with what they mean, and the body if it is another one. */
     statuses?: Record<number, string | { description: string; schema: v.GenericSchema }>;
     /** Headers of its own. */
@@ -89,9 +91,10 @@ export const queryNames = ({ query = {}, group }: RouteDescription): string[] =>
 
 /** Describes one route in /openapi.json. */
 export function describe(route: RouteDescription) {
-  const { answer, body, path, query, group, scope, idempotent = false } = route;
+  const { answer, body, path, query, group, scope } = route;
+  const idempotent = route.idempotent !== undefined;
   const open = scope === undefined;
-  const traits = { open, secret: idempotent || answer.secret === true };
+  const traits = { open, secret: idempotent || answer.secret !== undefined };
   const status = answer.status ?? 200;
   const ofAnswer = [
     ...headersOf(status, traits),

@@ -26,7 +26,8 @@ export interface Config {
   opsHost: string;
   /** `undefined`: the port after `port`, or any free one. */
   opsPort: number | undefined;
-  admin: { user: string; password: string } | undefined;
+  /** `isOneTime`: made by this process, since the environment has none. */
+  admin: { user: string; password: string; isOneTime?: true } | undefined;
   opsWebhook: OpsWebhook | undefined;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
   trustedProxies: string[];
@@ -34,6 +35,9 @@ export interface Config {
   notificationEncoding: 'json' | 'form';
   /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
   rateLimit: number;
+  /** The most webhooks and API keys that a customer may have. */
+  webhooksPerCustomer: number;
+  keysPerCustomer: number;
   /** A folder with profiles of CSV and XLSX files, beside those of this project. */
   profilesDir: string | undefined;
   /** The folder below which each customer has one for its folder sources, named by the customer's id. */
@@ -71,6 +75,14 @@ const acceptedBy = (parse: (text: string) => unknown) =>
   );
 
 const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text);
+const PER_CUSTOMER_RANGE = 'must be a whole number from 1 to 1000000';
+const perCustomer = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,7}$/, PER_CUSTOMER_RANGE),
+  v.transform(Number),
+  v.minValue(1, PER_CUSTOMER_RANGE),
+  v.maxValue(1_000_000, PER_CUSTOMER_RANGE),
+);
 const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
 
 const Environment = v.object({
@@ -97,7 +109,7 @@ const Environment = v.object({
   OPS_PORT: v.optional(port),
   // Basic auth cannot carry a colon in the name (RFC 7617, section 2).
   ADMIN_USER: v.optional(v.pipe(v.string(), v.excludes(':', 'must be a name without a colon'))),
-  ADMIN_PASSWORD: v.optional(v.string()),
+  ADMIN_PASSWORD: v.optional(v.pipe(v.string(), v.minLength(12, 'must be at least 12 characters long'))),
   ...OPS_WEBHOOK_VARIABLES,
   TRUSTED_PROXIES: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
@@ -111,6 +123,8 @@ const Environment = v.object({
     ),
     '1000',
   ),
+  WEBHOOKS_PER_CUSTOMER: v.optional(perCustomer, '100'),
+  KEYS_PER_CUSTOMER: v.optional(perCustomer, '100'),
   PROFILES_DIR: v.optional(v.string()),
   SOURCES_DIR: v.optional(v.string()),
   ...RETENTION_VARIABLES,
@@ -176,6 +190,8 @@ export function readConfig(
     allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
     notificationEncoding: e.NOTIFICATION_ENCODING,
     rateLimit: e.RATE_LIMIT,
+    webhooksPerCustomer: e.WEBHOOKS_PER_CUSTOMER,
+    keysPerCustomer: e.KEYS_PER_CUSTOMER,
     profilesDir: e.PROFILES_DIR,
     sourcesDir: e.SOURCES_DIR,
     retention: readRetention(e),

@@ -57,7 +57,8 @@ export const REQUEST_PROBLEMS = {
     status: 401,
     title: 'Sign-in required',
     cause: 'The page is for operators, and the name or the password is missing or wrong.',
-    remedy: 'Sign in with the ADMIN_USER and ADMIN_PASSWORD of the service.',
+    remedy:
+      'Sign in with the ADMIN_USER and ADMIN_PASSWORD of the service. Where they are not set, the service prints a password when it starts.',
     retry: NOT_UNCHANGED,
   },
   'missing-scope': {
@@ -218,6 +219,20 @@ export const STATE_PROBLEMS = {
     remedy: 'Create a new webhook, and read past movements with GET /v1/transactions.',
     retry: NOT_UNCHANGED,
   },
+  'webhook-limit-reached': {
+    status: 409,
+    title: 'Too many webhooks',
+    cause: 'The customer has as many webhooks as it may have.',
+    remedy: 'Delete a webhook that you no longer need. The operator sets the limit: WEBHOOKS_PER_CUSTOMER.',
+    retry: 'Yes, when a webhook was deleted.',
+  },
+  'api-key-limit-reached': {
+    status: 409,
+    title: 'Too many API keys',
+    cause: 'The customer has as many API keys as it may have.',
+    remedy: 'Delete a key that you no longer need. The operator sets the limit: KEYS_PER_CUSTOMER.',
+    retry: 'Yes, when a key was deleted.',
+  },
   'account-deleting': {
     status: 409,
     title: 'Account being deleted',
@@ -228,7 +243,8 @@ export const STATE_PROBLEMS = {
   'rate-limited': {
     status: 429,
     title: 'Rate limit exceeded',
-    cause: 'The API key has sent more requests than it may send in the current window.',
+    cause:
+      'The API key has sent more requests than it may send in the current window, or all keys of the customer together have.',
     remedy: 'Wait, and spread your requests. The headers RateLimit-Policy and RateLimit show what is left.',
     retry: AFTER_RETRY_AFTER,
   },

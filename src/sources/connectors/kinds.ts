@@ -6,6 +6,7 @@ import { checkHttpAddress, createHttpConnector } from './http.ts';
 import type { KindName } from './kind-names.ts';
 import { checkS3Address, createS3Connector } from './s3.ts';
 import {
+  endpointOf,
   FolderCredentials,
   FolderSettings,
   HttpCredentials,
@@ -41,6 +42,8 @@ export interface ConnectorKind {
   Credentials: v.GenericSchema;
   /** Whether a customer may have only one source with the same settings. */
   isExclusive: boolean;
+  /** The server that the credentials are sent to. Those of one server are never sent to another. */
+  server(settings: unknown): string;
   /** Whether a source may be created. @returns null, or one sentence that says why not, without input. */
   check(settings: unknown, place: SourcePlace): Promise<string | null>;
   /** Connects at the first use. */
@@ -52,14 +55,16 @@ function kind<S extends v.GenericSchema, C extends v.GenericSchema>(parts: {
   Settings: S;
   Credentials: C;
   isExclusive?: boolean;
+  server?: (settings: v.InferOutput<S>) => string;
   check?: (settings: v.InferOutput<S>, place: SourcePlace) => string | null | Promise<string | null>;
   create(source: StoredSource<v.InferOutput<S>, v.InferOutput<C>>): Connector;
 }): ConnectorKind {
-  const { Settings, Credentials, isExclusive = false, check = () => null, create } = parts;
+  const { Settings, Credentials, isExclusive = false, server = () => '', check = () => null, create } = parts;
   return {
     Settings,
     Credentials,
     isExclusive,
+    server: (settings) => server(v.parse(Settings, settings)),
     check: async (settings, place) => check(v.parse(Settings, settings), place),
     create: ({ settings, credentials, ...rest }) =>
       create({
@@ -81,18 +86,21 @@ export const KINDS = {
   sftp: kind({
     Settings: SftpSettings,
     Credentials: SftpCredentials,
+    server: ({ host, port, host_key }) => `${host}:${port} ${host_key}`,
     check: checkSftpAddress,
     create: createSftpConnector,
   }),
   http: kind({
     Settings: HttpSettings,
     Credentials: v.optional(HttpCredentials, {}),
+    server: ({ url }) => new URL(url).origin,
     check: checkHttpAddress,
     create: createHttpConnector,
   }),
   s3: kind({
     Settings: S3Settings,
     Credentials: S3Credentials,
+    server: (settings) => endpointOf(settings).origin,
     check: checkS3Address,
     create: createS3Connector,
   }),

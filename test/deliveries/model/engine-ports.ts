@@ -164,6 +164,7 @@ function createClock({ timeline, random }: World, process: Process): ClockPort {
 
 /** openSettings of settings.ts, without the secrets. The body of a POST is the delivery's id. */
 const openSettings = (row: SealedSettings): Settings => ({
+  origin: '',
   ordered: row.ordered === 1,
   maxInFlight: row.ordered === 1 ? 1 : row.max_in_flight,
   rateLimit: row.rate_limit,

@@ -35,6 +35,8 @@ describe('the configuration', () => {
       allowPrivateEndpoints: [],
       notificationEncoding: 'json',
       rateLimit: 1000,
+      webhooksPerCustomer: 100,
+      keysPerCustomer: 100,
       profilesDir: undefined,
       sourcesDir: undefined,
       retention: { deliveries: 90, attempts: 90, imports: 90, movements: null },
@@ -98,11 +100,16 @@ describe('the configuration', () => {
 
   it('takes a database with the key to its secrets, and a user with a password', () => {
     const databaseUrl = 'mysql://user:pass@host:3306/ledgerbell';
-    const env = { DATABASE_URL: databaseUrl, SECRET_KEY: KEY, ADMIN_USER: 'ops', ADMIN_PASSWORD: 'a:b' };
+    const env = {
+      DATABASE_URL: databaseUrl,
+      SECRET_KEY: KEY,
+      ADMIN_USER: 'ops',
+      ADMIN_PASSWORD: 'a:bcdefghijk',
+    };
     expect(readConfig(env)).toMatchObject({
       databaseUrl,
       secretKey: KEY,
-      admin: { user: 'ops', password: 'a:b' },
+      admin: { user: 'ops', password: 'a:bcdefghijk' },
     });
   });
 
@@ -110,6 +117,8 @@ describe('the configuration', () => {
     ['PORT', ['65536', '-1', 'http', '3000.5', ' 3000', '1e3', '0x50']],
     ['OPS_PORT', ['65536', '-1', 'http', '3000.5']],
     ['ADMIN_USER', ['MARKER:ops']],
+    ['ADMIN_PASSWORD', ['MARKER', 'MARKER-ABCD']],
+    ['WEBHOOKS_PER_CUSTOMER', ['0', '-1', 'many', '1000001']],
     ['TRUSTED_PROXIES', ['10.0.0.1', '10/8', 'loopback', '10.0.0.0/8 ::1/128']],
     [
       'DATABASE_URL',
@@ -193,7 +202,7 @@ describe('the configuration', () => {
   });
 
   it('demands both of ADMIN_USER and ADMIN_PASSWORD, or neither', () => {
-    for (const env of [{ ADMIN_USER: 'ops' }, { ADMIN_PASSWORD: 'MARKER' }]) {
+    for (const env of [{ ADMIN_USER: 'ops' }, { ADMIN_PASSWORD: 'MARKER-MARKER' }]) {
       const message = refusal(env as Record<string, string>);
       expect(message).toMatch(/ADMIN_USER.*ADMIN_PASSWORD/);
       expect(message).not.toContain('MARKER');
@@ -213,7 +222,7 @@ describe('the configuration', () => {
       expect(refusal({ OPS_HOST: host })).toMatch(
         /^ADMIN_USER and ADMIN_PASSWORD must be set when OPS_HOST /,
       );
-      const env = { OPS_HOST: host, ADMIN_USER: 'ops', ADMIN_PASSWORD: 'MARKER' };
+      const env = { OPS_HOST: host, ADMIN_USER: 'ops', ADMIN_PASSWORD: 'MARKER-MARKER' };
       expect(readConfig(env)).toMatchObject({ opsHost: host });
     }
   });
@@ -225,7 +234,7 @@ describe('the configuration', () => {
       REDIS_URL: 'redis://:MARKER@host',
       SECRET_KEY: KEY,
       ADMIN_USER: 'ops',
-      ADMIN_PASSWORD: 'MARKER',
+      ADMIN_PASSWORD: 'MARKER-MARKER',
     });
     expect(message).toMatch(/^PORT must be /);
     expect(message).not.toMatch(/MARKER|BwcH/);

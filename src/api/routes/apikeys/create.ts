@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { createApiKey, NewApiKey } from '../../../customers/keys.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { IdView } from '../../../platform/validation.ts';
+import { IdView, ShownOnce } from '../../../platform/validation.ts';
 import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** POST /v1/apikeys */
-export const createApiKeyRoute = ({ database }: Runtime) =>
+export const createApiKeyRoute = ({ config, database }: Runtime) =>
   createRoute(
     {
       tag: 'API keys',
@@ -17,16 +17,17 @@ export const createApiKeyRoute = ({ database }: Runtime) =>
         'Creates an API key for all accounts, including those that you create later, or for a list of accounts. A limited key sees only its accounts, their movements and their webhooks. The key itself is shown only in this answer.',
       body: { 'application/json': NewApiKey },
       answer: {
-        schema: v.object({ apikey: v.object({ id: IdView, apikey: v.string() }) }),
+        schema: v.object({ apikey: v.object({ id: IdView, apikey: ShownOnce }) }),
         description: 'The API key.',
-        secret: true,
+        secret: 'apikey.apikey',
       },
-      problems: ['limited-api-key'],
+      problems: ['limited-api-key', 'api-key-limit-reached'],
     },
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Create API keys with a key for all accounts.');
-      const { id, apikey } = await createApiKey(database, caller, await readJson(c, NewApiKey));
+      const body = await readJson(c, NewApiKey);
+      const { id, apikey } = await createApiKey(database, caller, body, config.keysPerCustomer);
       return c.json({ apikey: { id: Number(id), apikey } });
     },
   );

@@ -11,6 +11,7 @@ export const redeliverRoute = (runtime: Runtime) =>
     {
       tag: 'Deliveries',
       scope: 'webhooks',
+      alsoNeeds: 'read',
       idempotent: true,
       summary: 'Send a notification again',
       description:

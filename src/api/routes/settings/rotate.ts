@@ -1,7 +1,8 @@
+import * as v from 'valibot';
 import { rotateApiSecret } from '../../../customers/customers.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
+import { ShownOnce } from '../../../platform/validation.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
-import { ApiSettings } from './show.ts';
 
 /** POST /v1/settings/api/rotate */
 export const rotateApiSecretRoute = (runtime: Runtime) =>
@@ -13,7 +14,11 @@ export const rotateApiSecretRoute = (runtime: Runtime) =>
       summary: 'Replace the API secret',
       description:
         'The new secret replaces the old one immediately, without an overlap. The hash of every notification that is sent from now on, retries included, uses the new secret. The signatures of webhooks do not change.',
-      answer: { schema: ApiSettings, description: 'The new API secret.', secret: true },
+      answer: {
+        schema: v.object({ api_secret: ShownOnce }),
+        description: 'The new API secret.',
+        secret: 'api_secret',
+      },
       problems: ['limited-api-key'],
     },
     async (c) => {

@@ -3,7 +3,7 @@ import { readApiSecret } from '../../../customers/customers.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
-export const ApiSettings = v.object({ api_secret: v.string() });
+const ApiSettings = v.object({ api_secret: v.string() });
 
 /** GET /v1/settings/api */
 export const getApiSettingsRoute = (runtime: Runtime) =>
@@ -13,7 +13,7 @@ export const getApiSettingsRoute = (runtime: Runtime) =>
       scope: 'admin',
       summary: 'Get the API secret',
       description: 'The API secret is part of the hash in every notification.',
-      answer: { schema: ApiSettings, description: 'The API secret.', secret: true },
+      answer: { schema: ApiSettings, description: 'The API secret.', secret: 'api_secret' },
       problems: ['limited-api-key'],
     },
     async (c) => {

@@ -21,9 +21,9 @@ export const createWebhookRoute = (runtime: Runtime, guard: AddressGuard) =>
       answer: {
         schema: v.object({ webhook: WebhookView }),
         description: 'The webhook, with its secret.',
-        secret: true,
+        secret: 'webhook.secret',
       },
-      problems: ['limited-api-key', 'endpoint-refused'],
+      problems: ['limited-api-key', 'endpoint-refused', 'webhook-limit-reached'],
     },
     async (c) => {
       const body = await readJson(c, NewWebhook);

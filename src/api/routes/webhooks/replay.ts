@@ -36,6 +36,7 @@ export const replayWebhookRoute = (runtime: Runtime) => {
     {
       tag: 'Deliveries',
       scope: 'webhooks',
+      alsoNeeds: 'read',
       idempotent: true,
       summary: 'Replay notifications of a webhook',
       description:

@@ -20,7 +20,7 @@ export const rotateWebhookSecretRoute = (runtime: Runtime) =>
       answer: {
         schema: v.object({ webhook: WebhookView }),
         description: 'The webhook, with its new secret, which is shown in this answer only.',
-        secret: true,
+        secret: 'webhook.secret',
       },
     },
     async (c) => {

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import { insertApiKey } from '../../src/customers/keys.ts';
+import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
+import { useService } from '../support/service.ts';
+import { webhook } from '../support/webhooks.ts';
+
+const service = useService({
+  roles: ['api', 'importer'],
+  config: { webhooksPerCustomer: 2, keysPerCustomer: 3 },
+});
+
+it('a customer has at most so many webhooks; a deleted one makes room, and other customers do not count', async () => {
+  const { api_key: key } = await service.customer();
+  const create = () => service.call('POST', '/v1/webhooks', { key, body: webhook() });
+  const made = await Promise.all([create(), create(), create(), create()]);
+  expect(made.map(({ status }) => status).sort()).toEqual([200, 200, 409, 409]);
+  expectProblem(await create(), 409, 'webhook-limit-reached');
+  const [first] = (await service.call('GET', '/v1/webhooks', { key })).body.webhooks;
+  await service.call('DELETE', `/v1/webhooks/${first.id}`, { key });
+  expect((await create()).status).toBe(200);
+  const { api_key: other } = await service.customer();
+  expect((await service.call('POST', '/v1/webhooks', { key: other, body: webhook() })).status).toBe(200);
+});
+
+it('a customer has at most so many API keys', async () => {
+  const { api_key: key } = await service.customer();
+  const create = () => service.call('POST', '/v1/apikeys', { key, body: { title: 'x', account: 'all' } });
+  const made = await Promise.all([create(), create(), create(), create()]);
+  expect(made.map(({ status }) => status).sort()).toEqual([200, 200, 409, 409]);
+  expectProblem(await create(), 409, 'api-key-limit-reached');
+});
+
+it('a key needs the scope read too to have past movements sent again', async () => {
+  const { api_key: key, customer } = await service.customer();
+  const { id: account } = await createAccount(service, key);
+  const { id } = (await service.call('POST', '/v1/webhooks', { key, body: webhook() })).body.webhook;
+  await importMovements(service, key, [movement(account)]);
+  const [delivery] = (await service.call('GET', `/v1/webhooks/${id}/deliveries`, { key })).body.deliveries;
+  const keyWith = async (...scopes: ('read' | 'webhooks')[]) =>
+    (
+      await insertApiKey(service.runtime.database, {
+        customerId: customer.id,
+        title: 'Sender',
+        accountIds: 'all',
+        scopes,
+      })
+    ).apikey;
+  const [sender, both] = [await keyWith('webhooks'), await keyWith('webhooks', 'read')];
+  for (const [path, body] of [
+    [`/v1/webhooks/${id}/replay`, { since: '2026-01-01 00:00:00' }],
+    [`/v1/deliveries/${delivery.id}/redeliver`, undefined],
+  ] as const) {
+    expectProblem(await service.call('POST', path, { key: sender, body }), 403, 'missing-scope');
+    expect((await service.call('POST', path, { key: both, body })).status).toBe(202);
+  }
+});
