@@ -9,6 +9,7 @@ import type { ApiEnv } from './environment.ts';
 import { authenticate, createCallerCache } from './middleware/authentication.ts';
 import { answerUnrouted, createBaseApp } from './middleware/base-app.ts';
 import { createCarryOutOnce } from './middleware/idempotency.ts';
+import { limitInFlight, MOST_IN_FLIGHT, MOST_OF_CUSTOMER } from './middleware/in-flight.ts';
 import { limitRate } from './middleware/rate-limit.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
 import { HEADERS, PROBLEM_SCHEMA } from './openapi/documented-problems.ts';
@@ -88,7 +89,15 @@ export function createApp(
   app.get('/readyz', ...getReadinessRoute(runtime));
 
   const callers = createCallerCache();
+  app.use(
+    '/v1/*',
+    limitInFlight(MOST_IN_FLIGHT, () => 'all'),
+  );
   app.use('/v1/*', identify ?? authenticate(runtime, callers));
+  app.use(
+    '/v1/*',
+    limitInFlight(MOST_OF_CUSTOMER, (c) => c.get('caller').customerId),
+  );
   if (runtime.tracing !== undefined) app.use('/v1/*', traceRequests(runtime.tracing));
   if (runtime.config.rateLimit > 0) app.use('/v1/*', limitRate(runtime));
   const carryOutOnce = createCarryOutOnce(runtime);

@@ -1,4 +1,4 @@
-import { isConnectionError } from '../platform/database/transaction.ts';
+import { isConnectionError } from '../platform/database/errors.ts';
 import { withoutValues } from '../platform/quoted-value.ts';
 
 /** An error for the user. Its message says what went wrong or what to do next, and is shown as it is. */

@@ -15,7 +15,7 @@ import {
   type WebhookNeedingAttention,
 } from '../console/totals.ts';
 import { countOf } from '../platform/counts.ts';
-import { isConnectionError } from '../platform/database/transaction.ts';
+import { isConnectionError } from '../platform/database/errors.ts';
 import { findRunning } from '../platform/embedded/running-servers.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
 import type { SourceSummary } from '../sources/find-source.ts';

@@ -10,7 +10,7 @@ const BATCH_SIZE = 200;
 /** The oldest unfinished replay. Index: replays_open. */
 const READ_REPLAY = `
   SELECT id, statuses, account_ids, position, until_id FROM replays
-  WHERE webhook_id = ? AND finished_at IS NULL ORDER BY id LIMIT 1 FOR UPDATE`;
+  WHERE webhook_id = ? AND finished_at IS NULL ORDER BY id LIMIT 1`;
 
 /** Index: the primary key, in the order of the movements' ids. */
 const READ_BY_STATUS = `
@@ -47,10 +47,14 @@ export function expandReplay(
   webhookId: string,
 ): Promise<{ added: number; replaying: boolean }> {
   return inTransaction(database, async (sql) => {
-    await lockCursor(sql, webhookId);
+    // The search may take long. While the cursor is locked, no results can be recorded and the lease cannot be renewed.
     const [replay] = await sql.query<ReplayRow[]>(READ_REPLAY, [webhookId]);
     if (replay === undefined) return { added: 0, replaying: false };
     const found = await findEnded(sql, webhookId, replay);
+    await lockCursor(sql, webhookId);
+    const [locked] = await sql.query<ReplayRow[]>(`${READ_REPLAY} FOR UPDATE`, [webhookId]);
+    // Another run has gone on with the replay meanwhile.
+    if (locked?.id !== replay.id || locked.position !== replay.position) return { added: 0, replaying: true };
     const added = await makePendingAgain(
       sql,
       webhookId,

@@ -17,20 +17,24 @@ export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
     OR k.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
 /**
- * Skips a webhook if its lease was taken, or results were recorded, since it was read: what was read is then out of date. The token
- * alone does not show records: the holder of an expired lease may still have recorded and given the lease back. Recording sets
- * crash_count back to 0.
+ * Skips a webhook if its lease was taken, results were recorded, or its settings or its status were changed, since it was read: what was
+ * read is then out of date. The token alone does not show records: the holder of an expired lease may still have recorded and given the
+ * lease back. Recording sets crash_count back to 0.
  */
 const TAKE = `
-  UPDATE webhook_cursors k SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
+  UPDATE webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
     k.lease_writes = 0, k.crash_count = k.crash_count + 1
-  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token, k.lease_writes) IN (?) AND ${LEASE_IS_FREE}`;
+  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token, k.lease_writes, w.revision) IN (?) AND ${LEASE_IS_FREE}`;
 
 const TAKEN = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND lease_token = ?';
 
+/** A row that another transaction has locked is left out. The next renewal comes before its lease ends. */
+const HELD = `
+  SELECT webhook_id FROM webhook_cursors
+  WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL FOR UPDATE SKIP LOCKED`;
+
 const RENEW = `
-  UPDATE webhook_cursors SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND
-  WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL`;
+  UPDATE webhook_cursors SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND WHERE webhook_id IN (?)`;
 
 /** Only the holder of the lease can record results, so those of two runs never mix. */
 export interface Lease {
@@ -40,24 +44,23 @@ export interface Lease {
   writes: number;
 }
 
-const HELD = `
-  SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL`;
-
-/** A webhook with the token of its last lease and the number of records written under it, as they were read. */
+/** A webhook with its revision, the token of its last lease and the number of records written under it, as they were read. */
 export interface LeaseRequest {
   webhookId: string;
+  revision: number;
   lastToken: string;
   lastWrites: number;
 }
 
 /**
  * Takes leases, in one statement.
- * @returns a lease for each request; null when another run holds it, or has held it or recorded since the webhook was read.
+ * @returns a lease for each request; null when another run holds it, or has held it or recorded since the webhook was read, or the
+ * webhook was changed.
  */
 export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): Promise<(Lease | null)[]> {
   const token = randomBytes(16).toString('base64url');
   const ids = requests.map(({ webhookId }) => webhookId);
-  const last = requests.map(({ webhookId, lastToken, lastWrites }) => [webhookId, lastToken, lastWrites]);
+  const last = requests.map((it) => [it.webhookId, it.lastToken, it.lastWrites, it.revision]);
   const { affectedRows } = await sql.query<WriteResult>(TAKE, [token, ids, last]);
   const lease = (webhookId: string): Lease => ({ webhookId, token, writes: 0 });
   if (affectedRows === ids.length) return ids.map(lease);
@@ -70,17 +73,16 @@ export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): P
 
 /**
  * Renews leases that are still held. A lease that was lost stays lost.
- * @returns the leases that are still held.
+ * @param sql a transaction.
+ * @returns the leases that were renewed.
  */
 export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<Lease[]> {
   if (leases.length === 0) return [];
-  const values = [
-    leases.map(({ webhookId }) => webhookId),
-    leases.map(({ webhookId, token }) => [webhookId, token]),
-  ];
-  const { affectedRows } = await sql.query<WriteResult>(RENEW, values);
-  if (affectedRows === leases.length) return [...leases];
-  const rows = await sql.query<{ webhook_id: string }[]>(HELD, values);
+  const tokens = leases.map(({ webhookId, token }) => [webhookId, token]);
+  const ids = leases.map(({ webhookId }) => webhookId);
+  const rows = await sql.query<{ webhook_id: string }[]>(HELD, [ids, tokens]);
+  if (rows.length === 0) return [];
   const held = new Set(rows.map(({ webhook_id }) => webhook_id));
+  await sql.query(RENEW, [[...held]]);
   return leases.filter(({ webhookId }) => held.has(webhookId));
 }

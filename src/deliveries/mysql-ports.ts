@@ -1,8 +1,8 @@
-import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { createBatcher } from '../platform/batcher.ts';
+import { isConnectionError } from '../platform/database/errors.ts';
 import type { SecretBox } from '../platform/database/secret-box.ts';
-import { isConnectionError } from '../platform/database/transaction.ts';
+import { tryTransaction } from '../platform/database/transaction.ts';
 import { expandReplay } from './expand-replay.ts';
 import { type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
 import { openMovementLog } from './movement-log.ts';
@@ -18,7 +18,7 @@ type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 're
 /** The ports of the delivery engine that lead to MySQL. */
 export function createMysqlPorts(database: DataSource, secrets: SecretBox): MysqlPorts {
   // One webhook that cannot be read must not fail the others.
-  const retryAlone = (error: unknown) => !isConnectionError(error);
+  const afterFailure = (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone');
   return {
     movementLog: openMovementLog(database),
     retries: {
@@ -26,22 +26,15 @@ export function createMysqlPorts(database: DataSource, secrets: SecretBox): Mysq
       expandReplay: (webhookId) => expandReplay(database, webhookId),
     },
     webhooks: {
-      readState: createBatcher((ids: readonly string[]) => readStates(database, ids), { retryAlone }),
+      readState: createBatcher((ids: readonly string[]) => readStates(database, ids), { afterFailure }),
       openSettings: (settings) => openSettings(settings, secrets),
       takeLease: createBatcher((requests: readonly LeaseRequest[]) => takeLeases(database, requests), {
-        retryAlone,
+        afterFailure,
       }),
-      renewLeases: (leases) => renewLeases(database, leases),
+      renewLeases: (leases) => tryTransaction(database, (sql) => renewLeases(sql, leases)),
       disable: (webhook, reason) => disableWebhook(database, webhook, reason),
       quarantine: (webhook) => quarantineWebhook(database, webhook),
     },
-    results: {
-      record: (records) =>
-        pRetry(() => recordResults(database, records), {
-          retries: 5,
-          minTimeout: 250,
-          shouldRetry: ({ error }) => isConnectionError(error),
-        }),
-    },
+    results: { record: (records) => recordResults(database, records) },
   };
 }

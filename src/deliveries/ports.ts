@@ -5,6 +5,7 @@ import type { LeasedRecord } from './record-results.ts';
 import type { RetriesRead } from './retries.ts';
 import type { SealedSettings, Settings } from './settings.ts';
 import type { WebhookState } from './webhook-state.ts';
+import type { Quarantine } from './webhook-status.ts';
 
 /**
  * The delivery engine's needs: runner.ts, active-run.ts, result-writer.ts and wake.ts reach MySQL, Redis, endpoints
@@ -40,15 +41,14 @@ export interface WebhooksPort {
   renewLeases(leases: readonly Lease[]): Promise<Lease[]>;
   /** Disables it, unless it was changed since `revision`. */
   disable(webhook: { id: string; customerId: string; revision: number }, reason: string): Promise<void>;
-  /** Pauses it because its runs keep ending the process. @returns false when it was not active any more. */
-  quarantine(webhook: { id: string; customerId: string }): Promise<boolean>;
+  /** Pauses it because its runs keep ending the process, see `quarantineWebhook`. */
+  quarantine(webhook: { id: string; customerId: string }): Promise<Quarantine>;
 }
 
 /** Where results are recorded. */
 export interface ResultsPort {
   /**
-   * Records the results of several runs in one transaction, see `recordResults`. While MySQL is unreachable it tries again for some
-   * seconds.
+   * Records the results of several runs in one transaction, see `recordResults`.
    * @returns the revision of each webhook.
    * @throws {LeaseLostError} when one of the leases was lost. Nothing was written then.
    */
@@ -111,8 +111,8 @@ export interface WakePort {
   publish(webhookIds: readonly string[], reread: boolean): Promise<unknown>;
   /** Reads who would send for the webhooks. */
   readLeases(webhookIds: readonly string[]): Promise<WokenWebhook[]>;
-  /** Adds their jobs, to run after `delay` milliseconds. */
-  addJobs(webhookIds: readonly string[], delay: number): Promise<void>;
+  /** Adds their jobs. */
+  addJobs(webhookIds: readonly string[]): Promise<void>;
 }
 
 export interface WokenWebhook {
@@ -120,6 +120,6 @@ export interface WokenWebhook {
   isActive: boolean;
   /** A run has its lease. */
   isLeased: boolean;
-  /** Milliseconds until its circuit is half-open; 0: it is not open. */
-  openFor: number;
+  /** Its circuit is open. */
+  isOpen: boolean;
 }

@@ -1,11 +1,5 @@
 import type { DataSource } from 'typeorm';
-import {
-  derivedRows,
-  inTransaction,
-  type Sql,
-  tryTransaction,
-  type WriteResult,
-} from '../platform/database/transaction.ts';
+import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../platform/database/transaction.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { EndpointHealth } from './run/endpoint-health.ts';
 import type { AttemptResult, RunRecord } from './run/types.ts';
@@ -111,10 +105,8 @@ export async function recordResults(
 ): Promise<number[]> {
   // In the order of the primary key, as leases are renewed. Two transactions that lock in opposite orders would deadlock.
   const inOrder = records.toSorted((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
-  // A row that another transaction locks must not delay the other records again and again: the group is not repeated, and each
-  // record is then written alone.
-  const transact = records.length > 1 ? tryTransaction : inTransaction;
-  const revisions = await transact(database, (sql) => write(sql, inOrder));
+  // Not repeated here: a row that another transaction locks must not hold up the records that come after these.
+  const revisions = await tryTransaction(database, (sql) => write(sql, inOrder));
   return records.map(({ lease, record }) => revisions.get(lease.webhookId) ?? record.revision + 1);
 }
 

@@ -1,5 +1,6 @@
 import { createBatcher } from '../platform/batcher.ts';
-import { isConnectionError } from '../platform/database/transaction.ts';
+import { isConnectionError, isTransient } from '../platform/database/errors.ts';
+import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
 import type { ClockPort, ResultsPort } from './ports.ts';
 import { type LeasedRecord, LeaseLostError } from './record-results.ts';
@@ -12,15 +13,19 @@ const WRITERS = 2;
 /** How long a result waits for others, while the writers keep up. Milliseconds. */
 const FLUSH_AFTER = 25;
 
+/** After a failure, a record is tried again after this long, and then after twice as long each time. Milliseconds. */
+const FIRST_DELAY = 250;
+const LONGEST_DELAY = 2_000;
+
 /** The most webhooks, and the most results of all of them together, in one transaction. */
 const MAX_WEBHOOKS = 100;
 const MAX_RESULTS = 300;
 
 export interface ResultWriter {
   /**
-   * Records the results of one run.
+   * Records the results of one run. If that fails, it is tried again until the lease is lost: what was sent is not sent again meanwhile.
    * @returns the webhook's revision; null when the lease was lost and nothing was written.
-   * @throws what MySQL throws. Then nothing was written, or the answer to its COMMIT was lost.
+   * @throws what MySQL throws after `stop`. Then nothing was written, or the answer to its COMMIT was lost.
    */
   write(record: LeasedRecord): Promise<number | null>;
   /**
@@ -28,13 +33,15 @@ export interface ResultWriter {
    * a writer, it calls back later: more results then share a record.
    */
   flushSoon(callback: () => void): void;
+  /** The process is to end: records that fail from now on are not tried again. */
+  stop(): void;
 }
 
-/** @param metrics counts the results that are recorded. Without them, nothing is counted. */
+/** @param options.metrics counts the results that are recorded. Without them, nothing is counted. */
 export function createResultWriter(
   results: ResultsPort,
   clock: ClockPort,
-  metrics?: DeliveryMetrics,
+  { log, metrics }: { log: Log; metrics?: DeliveryMetrics | undefined },
 ): ResultWriter {
   /** Records that no writer has taken yet. */
   const waiting = new Set<LeasedRecord>();
@@ -50,8 +57,9 @@ export function createResultWriter(
     maxWeight: MAX_RESULTS,
     weigh: ({ record }) => record.results.length,
     // One lost lease, or one value that MySQL refuses, must not fail the other records.
-    retryAlone: (error) => !isConnectionError(error),
+    afterFailure: (error) => (isConnectionError(error) ? 'fail' : 'alone'),
   });
+  let isStopped = false;
   let callbacks: (() => void)[] = [];
   const flush = () => {
     if (waiting.size > 0) {
@@ -64,17 +72,25 @@ export function createResultWriter(
   };
   return {
     async write(record) {
-      waiting.add(record);
-      try {
-        return await write(record);
-      } catch (error) {
-        if (error instanceof LeaseLostError) return null;
-        throw error;
+      for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, LONGEST_DELAY)) {
+        waiting.add(record);
+        try {
+          return await write(record);
+        } catch (err) {
+          if (err instanceof LeaseLostError) return null;
+          if (isStopped) throw err;
+          const { webhookId } = record.lease;
+          log[isTransient(err) ? 'warn' : 'error']({ err, webhookId }, 'results not recorded yet');
+        }
+        await new Promise<void>((resolve) => void clock.after(delay, resolve));
       }
     },
     flushSoon(callback) {
       if (callbacks.length === 0) clock.after(FLUSH_AFTER, flush);
       callbacks.push(callback);
+    },
+    stop() {
+      isStopped = true;
     },
   };
 }

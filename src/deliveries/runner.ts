@@ -80,7 +80,7 @@ export function createRunner({
     ...ports,
     traces,
     createMachine,
-    writer: createResultWriter(ports.results, clock, metrics),
+    writer: createResultWriter(ports.results, clock, { log, metrics }),
     fairDispatch: createFairDispatch(clock),
     hostLimit: createHostLimit(),
     onIdle(run, isIdle) {
@@ -128,7 +128,7 @@ export function createRunner({
     try {
       const began = clock.now();
       const { lastToken, lastWrites } = state;
-      const lease = await webhooks.takeLease({ webhookId, lastToken, lastWrites });
+      const lease = await webhooks.takeLease({ webhookId, revision, lastToken, lastWrites });
       if (lease === null) return;
       leases.set(lease, activeRun);
       if (cancelRenewal === null && !isStopping) renewLater();
@@ -155,7 +155,8 @@ export function createRunner({
         const wait = state === null ? null : waitBeforeSending(state);
         if (state === null || wait === null) return;
         if (wait > 0 || clock.now() >= sliceEnd || isStopping) {
-          await leaveJob(webhookId, wait);
+          // Wake-ups add no job while the circuit is open, so this one looks again when it is half-open.
+          await leaveJob(webhookId, Math.min(wait, state.openFor ?? wait));
           return;
         }
         // BullMQ restarts a job that it considers stalled. The run that is still active here goes on.
@@ -164,9 +165,11 @@ export function createRunner({
           return;
         }
         if (state.crashCount >= MAX_CRASHES) {
-          if (await webhooks.quarantine({ id: webhookId, customerId: state.customerId }))
+          const outcome = await webhooks.quarantine({ id: webhookId, customerId: state.customerId });
+          if (outcome === 'paused')
             log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
-          return;
+          if (outcome !== 'many') return;
+          log.error({ webhookId }, 'webhook not paused: the runs of many webhooks keep ending the process');
         }
         await run(state);
       }
@@ -177,6 +180,7 @@ export function createRunner({
     stop() {
       isStopping = true;
       cancelRenewal?.();
+      tools.writer.stop();
       for (const run of activeRuns.values()) run.stop();
     },
   };

@@ -17,12 +17,13 @@ export interface WakeContext {
 
 /**
  * Must run after the commit. A webhook whose lease is held needs no job: a run that is just ending reads the webhook's state once
- * more after it has given its lease back, and finds the movement then. While the circuit is open, a run could not send anything.
+ * more after it has given its lease back, and finds the movement then. While the circuit is open, a run could not send anything, and the
+ * run that has opened it has left a job for the moment when it is half-open.
  * Indexes: the primary keys.
  */
 const READ = `
   SELECT k.webhook_id, w.status, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
-    TIMESTAMPDIFF(MICROSECOND, NOW(6), k.circuit_open_until) / 1000 AS open_for
+    IF(k.circuit_open_until > NOW(6), 1, 0) AS is_open
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
   WHERE k.webhook_id IN (?)`;
 
@@ -52,19 +53,15 @@ export async function wake(port: WakePort, webhookIds: readonly string[], reread
   published?.catch(() => {});
   const running: string[] = [];
   const withoutRun: string[] = [];
-  const delayed: { id: string; delay: number }[] = [];
-  for (const { id, isActive, isLeased, openFor } of await port.readLeases(webhookIds)) {
+  for (const { id, isActive, isLeased, isOpen } of await port.readLeases(webhookIds)) {
     // Also for a webhook that was paused or deleted, so that its run ends.
     if (isLeased) running.push(id);
-    else if (!isActive) continue;
-    else if (openFor > 0) delayed.push({ id, delay: openFor });
-    else withoutRun.push(id);
+    else if (isActive && !isOpen) withoutRun.push(id);
   }
   await Promise.all([
     published,
     reread && running.length > 0 ? port.publish(running, true) : undefined,
-    withoutRun.length === 0 ? undefined : port.addJobs(withoutRun, 0),
-    ...delayed.map(({ id, delay }) => port.addJobs([id], delay)),
+    withoutRun.length === 0 ? undefined : port.addJobs(withoutRun),
   ]);
 }
 
@@ -85,16 +82,16 @@ const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakeP
   publish: (ids, reread) => redis.publish(channelOf(prefix), `${reread ? 'reread' : 'new'} ${ids.join()}`),
   async readLeases(ids) {
     const rows = await database.query<
-      { webhook_id: string; status: string; leased: string | number; open_for: string | null }[]
+      { webhook_id: string; status: string; leased: string | number; is_open: string | number }[]
     >(READ, [ids]);
-    return rows.map(({ webhook_id: id, status, leased, open_for }) => ({
+    return rows.map(({ webhook_id: id, status, leased, is_open }) => ({
       id,
       isActive: status === 'active',
       isLeased: Number(leased) === 1,
-      openFor: Math.max(0, Math.ceil(Number(open_for ?? 0))),
+      isOpen: Number(is_open) === 1,
     }));
   },
-  addJobs: (ids, delay) => addDeliveryJobs(queues, ids, delay),
+  addJobs: (ids) => addDeliveryJobs(queues, ids),
 });
 
 /** Receives what `wakeWebhooks` publishes. @param connection one of its own: once it is subscribed it can do nothing else. */

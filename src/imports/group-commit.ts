@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { createBatcher } from '../platform/batcher.ts';
-import {
-  isConnectionError,
-  isRetryableLockError,
-  type Sql,
-  tryTransaction,
-  type WriteResult,
-} from '../platform/database/transaction.ts';
+import { type BatcherOptions, createBatcher } from '../platform/batcher.ts';
+import { isConnectionError, isRetryableLockError } from '../platform/database/errors.ts';
+import { type Sql, tryTransaction, type WriteResult } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import type { ImportMetrics } from '../platform/metrics.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
@@ -133,12 +128,15 @@ export function createGroupCommit(options: {
     return { imports, webhookIds: stored.webhookIds };
   }
 
-  const limits = {
+  const limits: BatcherOptions<GroupUpload> = {
     maxItems: MAX_IMPORTS,
     maxWeight: MAX_MOVEMENTS,
     weigh: ({ movements }: GroupUpload) => movements.length,
-    // Not after a lock timeout: retried alone, each import would wait as long again.
-    retryAlone: (error: unknown) => !isConnectionError(error) && !isRetryableLockError(error),
+    // After a lock timeout, each import that is retried alone could wait as long again. Most halves are stored without waiting.
+    afterFailure: (error: unknown) => {
+      if (isConnectionError(error)) return 'fail';
+      return isRetryableLockError(error) ? 'halves' : 'alone';
+    },
   };
   const storeShared = createBatcher(
     (uploads: readonly GroupUpload[]) => store(uploads, { skipLocked: true }),

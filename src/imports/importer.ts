@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { createAccount } from '../customers/accounts.ts';
 import { createBatcher } from '../platform/batcher.ts';
-import { isConnectionError, isRetryableLockError } from '../platform/database/transaction.ts';
+import { isTransient } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { ImportMetrics } from '../platform/metrics.ts';
 import { type Span, type Tracing, toSpanError } from '../platform/tracing/tracing.ts';
@@ -134,9 +134,8 @@ export function createImporter(options: {
       log.info({ importId }, 'import failed: its file cannot be read');
       return 'done';
     }
-    // Connection errors and lock errors are not caused by the import, and do not count as crashes.
-    if (!isConnectionError(error) && !isRetryableLockError(error))
-      await database.query(COUNT_CRASH, [importId]).catch(() => {});
+    // A database that cannot be reached, is locked or is full is not caused by the import, and does not count as a crash.
+    if (!isTransient(error)) await database.query(COUNT_CRASH, [importId]).catch(() => {});
     throw error;
   }
 

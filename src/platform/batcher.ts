@@ -9,6 +9,14 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
+export interface BatcherOptions<Item> {
+  workers?: number;
+  maxItems?: number;
+  maxWeight?: number;
+  weigh?: (item: Item) => number;
+  afterFailure?: (error: unknown) => 'fail' | 'alone' | 'halves';
+}
+
 /**
  * Combines many calls into few calls of `work`, like npm's dataloader. Calls made at the same time form a group, and so do calls
  * made while all workers are busy. No call is delayed to fill a group, and groups grow with the load.
@@ -16,8 +24,9 @@ interface Waiting<Item, Result> {
  * @param options.workers groups that may be in progress at the same time.
  * @param options.maxItems largest number of items in a group.
  * @param options.maxWeight largest total weight of a group. An item that weighs more forms a group of its own.
- * @param options.retryAlone whether the items of a group that failed with this error are retried one by one, so that a bad item
- * does not fail the others. Default: never; all items of the group fail.
+ * @param options.afterFailure what becomes of a group that failed with this error, so that a bad item does not fail the others:
+ * `alone`: its items are retried one by one. `halves`: the group is retried once, and then each half of it, down to a single item.
+ * Default, and for a single item: `fail`.
  */
 export function createBatcher<Item, Result>(
   work: (items: readonly Item[]) => Promise<Result[]>,
@@ -26,14 +35,8 @@ export function createBatcher<Item, Result>(
     maxItems = 100,
     maxWeight = Number.POSITIVE_INFINITY,
     weigh = () => 0,
-    retryAlone = () => false,
-  }: {
-    workers?: number;
-    maxItems?: number;
-    maxWeight?: number;
-    weigh?: (item: Item) => number;
-    retryAlone?: (error: unknown) => boolean;
-  } = {},
+    afterFailure = () => 'fail',
+  }: BatcherOptions<Item> = {},
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = [];
   let working = 0;
@@ -49,7 +52,7 @@ export function createBatcher<Item, Result>(
     return waiting.splice(0, count);
   }
 
-  async function workOn(group: readonly Waiting<Item, Result>[]): Promise<void> {
+  async function workOn(group: readonly Waiting<Item, Result>[], isRepeated = false): Promise<void> {
     try {
       const results = await work(group.map(({ item }) => item));
       for (const [i, { resolve }] of group.entries()) {
@@ -57,9 +60,13 @@ export function createBatcher<Item, Result>(
         resolve(results[i] as Result);
       }
     } catch (error) {
-      if (group.length > 1 && retryAlone(error)) {
-        await Promise.all(group.map((one) => workOn([one])));
-        return;
+      const next = group.length > 1 ? afterFailure(error) : 'fail';
+      if (next === 'alone') return void (await Promise.all(group.map((one) => workOn([one]))));
+      if (next === 'halves') {
+        if (!isRepeated) return workOn(group, true);
+        const half = Math.ceil(group.length / 2);
+        await workOn(group.slice(0, half), true);
+        return workOn(group.slice(half), true);
       }
       for (const { reject } of group) reject(error);
     }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { AddressGuard } from '../platform/addresses/address-guard.ts';
+import { isTransient } from '../platform/database/errors.ts';
 import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
-import { isConnectionError, isRetryableLockError } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import { type Span, type Tracing, toSpanError } from '../platform/tracing/tracing.ts';
 import type { ClaimedSource } from './claimed-source.ts';
@@ -96,8 +96,7 @@ export function createCollector(options: CollectorOptions): Collector {
       log.info({ sourceId, runId }, 'source cannot be collected');
       return { status: 'failed', error: error.message };
     }
-    if (isConnectionError(error) || isRetryableLockError(error))
-      return { status: 'interrupted', error: 'The database could not be reached.' };
+    if (isTransient(error)) return { status: 'interrupted', error: 'The database could not store anything.' };
     log.error({ err: error, sourceId, runId }, 'run of a source failed');
     return { status: 'failed', error: UNEXPECTED };
   }

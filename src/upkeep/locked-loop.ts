@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { onConnection } from '../platform/database/connection.ts';
-import { isConnectionError } from '../platform/database/transaction.ts';
+import { isConnectionError } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 
 /** Repeats work that takes long, in only one of the maintenance processes at a time. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LEASE_SECONDS, type Lease, renewLeases, takeLeases } from '../../src/deliveries/lease.ts';
+import { inTransaction } from '../../src/platform/database/transaction.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, cursorOf, NOWHERE, setCursor } from '../support/subscriber.ts';
 
@@ -16,7 +17,12 @@ async function newWebhook(): Promise<string> {
 const take = (...requests: [webhookId: string, lastToken: string, lastWrites?: number][]) =>
   takeLeases(
     service.runtime.database,
-    requests.map(([webhookId, lastToken, lastWrites = 0]) => ({ webhookId, lastToken, lastWrites })),
+    requests.map(([webhookId, lastToken, lastWrites = 0]) => ({
+      webhookId,
+      revision: 1,
+      lastToken,
+      lastWrites,
+    })),
   );
 
 async function takeOne(webhookId: string, lastToken: string, lastWrites = 0): Promise<Lease> {
@@ -43,6 +49,31 @@ describe('the lease of a webhook', () => {
     expect(lease).toEqual({ webhookId: id, token: expect.stringMatching(/^[\w-]{22}$/), writes: 0 });
     expect(await take([id, lease.token])).toEqual([null]);
     expect(await secondsLeft(id)).toSatisfy((left) => left > LEASE_SECONDS - 6 && left <= LEASE_SECONDS);
+  });
+
+  it('is not given for settings or a status that were changed since they were read', async () => {
+    const id = await newWebhook();
+    await service.runtime.database.query(
+      "UPDATE webhooks SET status = 'paused', revision = revision + 1 WHERE id = ?",
+      [id],
+    );
+    expect(await take([id, ''])).toEqual([null]);
+    expect((await cursorOf(service, id)).crash_count).toBe(0);
+  });
+
+  it('is renewed although the cursor of another webhook is locked', async () => {
+    const { database } = service.runtime;
+    const [locked = '', free = ''] = await webhooks(2);
+    const leases = [await takeOne(locked, ''), await takeOne(free, '')];
+    await setCursor(service, free, 'lease_until = NOW(6) + INTERVAL 2 SECOND');
+    const held = database.createQueryRunner();
+    await held.startTransaction();
+    await held.query('SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE', [locked]);
+    const renewed = await inTransaction(database, (sql) => renewLeases(sql, leases));
+    await held.rollbackTransaction();
+    await held.release();
+    expect(renewed).toEqual([leases[1]]);
+    expect(await secondsLeft(free)).toSatisfy((left) => left > 5);
   });
 
   it('is given to one of many that ask at the same time', async () => {

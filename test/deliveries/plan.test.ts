@@ -185,7 +185,12 @@ describe('without looking at all that is there', () => {
   });
 
   it('leases are taken and prolonged among those of many webhooks', async () => {
-    const requests = [all, due].map((webhookId) => ({ webhookId, lastToken: '', lastWrites: 0 }));
+    const requests = [all, due].map((webhookId) => ({
+      webhookId,
+      revision: 1,
+      lastToken: '',
+      lastWrites: 0,
+    }));
     const taken = await watch((sql) => takeLeases(sql, requests));
     const leases = taken.result.filter((lease) => lease !== null);
     expect(leases).toHaveLength(2);
@@ -209,7 +214,7 @@ describe('without looking at all that is there', () => {
 
   it('results are recorded', async () => {
     const [lease] = await takeLeases(service.runtime.database, [
-      { webhookId: waiting, lastToken: '', lastWrites: 0 },
+      { webhookId: waiting, revision: 1, lastToken: '', lastWrites: 0 },
     ]);
     if (lease == null) throw new Error('the lease is held');
     const results = Array.from({ length: 100 }, (_, at) => success(at + 1, { number: 2 }));

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
-import { setImmediate as nextPass } from 'node:timers/promises';
+import { setImmediate as nextPass, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import type { Lease } from '../../src/deliveries/lease.ts';
 import { createMysqlPorts } from '../../src/deliveries/mysql-ports.ts';
@@ -22,7 +22,10 @@ beforeEach(async () => {
 });
 
 const newWriter = (database = service.runtime.database, metrics?: DeliveryMetrics) =>
-  createResultWriter(createMysqlPorts(database, service.runtime.secrets).results, systemClock, metrics);
+  createResultWriter(createMysqlPorts(database, service.runtime.secrets).results, systemClock, {
+    log: service.runtime.log,
+    metrics,
+  });
 
 const counts = async () =>
   Promise.all(
@@ -79,12 +82,34 @@ it('the result writer counts the results that were recorded, and none of a webho
 it('the result writer keeps what MySQL refuses of one webhook from holding back the others', async () => {
   const writer = newWriter();
   const tooLong = { error: 'x'.repeat(300) };
-  const written = await Promise.allSettled(
-    leases.map((lease, at) => writer.write(recordOf(lease, [success(5, at === 4 ? tooLong : {})]))),
+  const writes = leases.map((lease, at) =>
+    writer.write(recordOf(lease, [success(5, at === 4 ? tooLong : {})])),
   );
-  expect(written.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, true, false, true]);
+  await Promise.all(writes.filter((_, at) => at !== 4));
   expect(await stored()).toEqual([0, 1, 2, 3, 5]);
   expect(await counts()).toEqual([1, 1, 1, 1, 0, 1]);
+  // It is tried again until the process ends.
+  writer.stop();
+  await expect(writes[4]).rejects.toThrow(/Data too long/);
+});
+
+it('the result writer tries again what cannot be recorded, while it records the rest, and stops when the lease is lost', async () => {
+  const writer = newWriter();
+  const [first, second] = leases;
+  if (first === undefined || second === undefined) throw new Error('no leases');
+  const release = await lockCursors([first, second]);
+  const ended: number[] = [];
+  const writes = leases.map((lease, at) =>
+    writer.write(recordOf(lease, [success(5)])).finally(() => ended.push(at)),
+  );
+  await Promise.all(writes.slice(2));
+  // Longer than a statement waits for a lock, and than all its repetitions took before.
+  await sleep(10_000);
+  expect(ended.toSorted()).toEqual([2, 3, 4, 5]);
+  await release();
+  await setCursor(service, second.webhookId, "lease_token = 'of another run'");
+  expect(await Promise.all(writes)).toEqual([1, null, 1, 1, 1, 1]);
+  expect(await counts()).toEqual([1, 0, 1, 1, 1, 1]);
 });
 
 it('calls back all that ask at the same moment, each once', async () => {

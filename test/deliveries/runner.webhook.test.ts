@@ -46,6 +46,19 @@ describe('a webhook', () => {
     expect(await statuses(webhook.id)).toEqual(['delivered']);
   });
 
+  it('is not quarantined while many others crash too: something else ends the processes', async () => {
+    const runner = runners.create();
+    const others = await Promise.all(Array.from({ length: 5 }, (_, i) => subscriber(`/innocent/${i}`)));
+    const { webhook, store } = await subscriber('/innocent/last');
+    await store(1);
+    for (const { id } of [...others.map((it) => it.webhook), webhook])
+      await setCursor(service, id, 'crash_count = 10');
+    await runner.runJob(webhook.id);
+    expect(await statuses(webhook.id)).toEqual(['delivered']);
+    expect((await cursorOf(service, webhook.id)).crash_count).toBe(0);
+    for (const { webhook: other } of others) await setCursor(service, other.id, 'crash_count = 0');
+  });
+
   it('with a rate limit does not wait for a moment that was written before the clock was set back', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/clock', { rate_limit: 5 });

@@ -76,16 +76,12 @@ describe('waking webhooks', () => {
     expect((await jobs()).waiting).toEqual([id]);
   });
 
-  it('has nothing run while the circuit is open: its job is for when it is half-open', async () => {
+  it('adds nothing while the circuit is open: the run that has opened it left a job', async () => {
     const [open = '', halfOpen = ''] = await webhooks(2);
     await setCursor(service, open, 'circuit_open_until = NOW(6) + INTERVAL 60 SECOND');
     await setCursor(service, halfOpen, 'circuit_open_until = NOW(6) - INTERVAL 1 SECOND');
     for (let i = 0; i < 3; i += 1) await wake([open, halfOpen]);
-    expect(await jobs()).toEqual({
-      waiting: [halfOpen],
-      delayed: [open],
-      delays: [expect.toSatisfy((delay) => delay > 40_000 && delay <= 60_000)],
-    });
+    expect(await jobs()).toMatchObject({ waiting: [halfOpen], delayed: [] });
   });
 
   it.each(['paused', 'disabled', 'deleted'])('adds no job for a webhook that is %s', async (status) => {

@@ -197,6 +197,19 @@ describe('imports that share a transaction', () => {
     expect(left).toEqual([]);
   });
 
+  it('are divided where a row of one of them is locked: only that one is to be staged', async () => {
+    const customers = await Promise.all(Array.from({ length: 9 }, customerWithAccount));
+    const held = service.runtime.database.createQueryRunner();
+    await held.startTransaction();
+    await held.query('SELECT id FROM accounts WHERE id = ? FOR UPDATE', [customers[4]?.accountId]);
+    const uploads = customers.map(({ customerId, accountId }) => uploadOf(customerId, [movement(accountId)]));
+    const { outcomes } = await storeTogether(uploads);
+    await held.rollbackTransaction();
+    await held.release();
+    const expected = customers.map((_, at) => (at === 4 ? null : 'stored'));
+    expect(outcomes.map((it) => it?.outcome ?? null)).toEqual(expected);
+  });
+
   it('are staged where too much of the customer waits already', () =>
     withPatience(async (database) => {
       const { customerId, accountId } = await customerWithAccount();

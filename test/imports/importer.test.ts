@@ -6,7 +6,7 @@ import { useService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
 
 // No importer role: the tests run the imports themselves, so that they can interrupt them.
-const service = useService({ roles: ['api'] });
+const service = useService({ roles: ['api'], config: { webhooksPerCustomer: 450 } });
 
 const never = new AbortController().signal;
 

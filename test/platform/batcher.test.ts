@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createBatcher } from '../../src/platform/batcher.ts';
-import { isConnectionError } from '../../src/platform/database/transaction.ts';
+import { isConnectionError } from '../../src/platform/database/errors.ts';
 
 /** Work whose groups are ended by the test. */
 function heldWork() {
@@ -90,16 +90,26 @@ function refusingWork() {
 
 it('a batcher tries item by item what failed together, where it may', async () => {
   const { tried, work } = refusingWork();
-  const ask = createBatcher(work, { retryAlone: (error) => !isConnectionError(error) });
+  const ask = createBatcher(work, {
+    afterFailure: (error) => (isConnectionError(error) ? 'fail' : 'alone'),
+  });
   const settled = await Promise.allSettled([1, 2, 3].map(ask));
   expect(tried).toEqual([[1, 2, 3], [1], [2], [3]]);
   const outcomes = settled.map((it) => (it.status === 'fulfilled' ? it.value : it.reason.message));
   expect(outcomes).toEqual([10, 'refused', 30]);
 });
 
+it('a batcher tries a group once more, and then halves of it, where it may', async () => {
+  const { tried, work } = refusingWork();
+  const ask = createBatcher(work, { afterFailure: () => 'halves' });
+  const settled = await Promise.allSettled([1, 2, 3, 4, 5].map(ask));
+  expect(tried).toEqual([[1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [1, 2, 3], [1, 2], [1], [2], [3], [4, 5]]);
+  expect(settled.map(({ status }) => status === 'fulfilled')).toEqual([true, false, true, true, true]);
+});
+
 it('a batcher fails as a whole where MySQL is unreachable, and where nothing is tried alone', async () => {
   for (const [options, last] of [
-    [{ retryAlone: (error: unknown) => !isConnectionError(error) }, 9],
+    [{ afterFailure: (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone') }, 9],
     [{}, 2],
   ] as const) {
     const { tried, work } = refusingWork();

@@ -15,7 +15,7 @@ export async function leaseAll({ runtime }: TestService, webhookIds: readonly st
     runtime.database,
     webhookIds.map((webhookId) => {
       const { lease_token = '', lease_writes = 0 } = found.get(webhookId) ?? {};
-      return { webhookId, lastToken: lease_token, lastWrites: lease_writes };
+      return { webhookId, revision: 1, lastToken: lease_token, lastWrites: lease_writes };
     }),
   );
   return leases.map((lease) => {

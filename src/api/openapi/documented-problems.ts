@@ -51,6 +51,7 @@ const OF_KEYS: readonly ProblemName[] = [
   'too-many-unknown-keys',
   'internal',
   'database-unavailable',
+  'busy',
 ];
 const OF_IDEMPOTENCY_KEYS: readonly ProblemName[] = [
   'request-in-progress',

@@ -1,4 +1,5 @@
-import { isConnectionError, type Sql } from '../../platform/database/transaction.ts';
+import { isConnectionError } from '../../platform/database/errors.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';

@@ -5,6 +5,9 @@ import type { AttemptResult } from './types.ts';
 /** This many results are recorded immediately. Fewer are recorded after a short wait, or when the run cannot go on before. */
 const RESULTS_PER_RECORD = 200;
 
+/** What is sent and not recorded may be sent again after a crash. While MySQL takes records, far fewer wait. */
+const MOST_UNRECORDED = 1_000;
+
 export interface Recording {
   add(result: AttemptResult): void;
   /** The results have waited for long enough. */
@@ -19,6 +22,8 @@ export interface Recording {
   /** The record under way is committed. @returns its results. */
   committed(): readonly AttemptResult[];
   isUnderWay(): boolean;
+  /** So many results wait that nothing should be sent before some are recorded. */
+  isFull(): boolean;
   /** Whether everything is recorded. */
   isDone(): boolean;
 }
@@ -53,6 +58,7 @@ export function createRecording(): Recording {
       return results;
     },
     isUnderWay: () => underWay !== null,
+    isFull: () => waiting.length >= MOST_UNRECORDED,
     isDone: () => waiting.length === 0 && underWay === null,
   };
 }

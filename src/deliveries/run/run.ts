@@ -140,7 +140,7 @@ export function createRun(start: RunStart, now: number): Run {
 
   function send(now: number, commands: RunCommand[]): void {
     const limit = inFlightLimit(health, maxInFlight);
-    while (inFlight < limit) {
+    while (inFlight < limit && !recording.isFull()) {
       const reason = reasonToEnd(now);
       if (reason !== null) end(reason);
       if (reason !== null || pace.wait(now) > 0) return;

@@ -1,5 +1,6 @@
 import type { Pool, PoolConnection, QueryError, QueryResult } from 'mysql2';
 import type { DataSource } from 'typeorm';
+import { mayNotWrite } from './errors.ts';
 
 /** Runs statements: the DataSource itself, or a transaction on it. */
 export interface Sql {
@@ -34,23 +35,73 @@ export async function onConnection<T>(database: DataSource, work: (sql: Sql) => 
   const timeout = database.options.maxQueryExecutionTime;
   try {
     return await work({
-      query: <R>(statement: string, values?: unknown[]) => run<R>(connection, statement, values, timeout),
+      query: <R>(statement: string, values?: unknown[]) =>
+        run<R>(connection, statement, values, timeout).catch((error: unknown) => {
+          if (mayNotWrite(error)) {
+            connection.destroy();
+            const pool = poolOf(database);
+            if (pool !== undefined) abandonConnections(pool);
+          }
+          throw error;
+        }),
     });
   } finally {
     connection.release();
   }
 }
 
-async function connect({ driver }: DataSource): Promise<PoolConnection> {
-  const { pool } = driver as unknown as { pool?: Pool };
+async function connect(database: DataSource): Promise<PoolConnection> {
+  const pool = poolOf(database);
   if (pool === undefined) throw new Error('Pool is closed.');
-  try {
-    return await new Promise<PoolConnection>((resolve, reject) => {
-      pool.getConnection((error, connection) => (error === null ? resolve(connection) : reject(error)));
+  for (;;) {
+    const connection = await take(pool).catch((error: NodeJS.ErrnoException) => {
+      throw new StatementError(error);
     });
-  } catch (error) {
-    throw new StatementError(error as NodeJS.ErrnoException);
+    const abandoned = abandonedAt.get(pool) ?? 0;
+    if ((openedAt.get(connection) ?? abandoned) >= abandoned) return connection;
+    connection.destroy();
   }
+}
+
+/** Milliseconds that a caller waits for a connection. It is better told soon that MySQL is too slow. */
+const POOL_TIMEOUT = 10_000;
+
+const NO_CONNECTION = Object.assign(new Error('all connections to MySQL have been busy for 10 s'), {
+  code: 'POOL_TIMEOUT',
+});
+
+const take = (pool: MysqlPool): Promise<PoolConnection> =>
+  new Promise((resolve, reject) => {
+    let isLate = false;
+    const giveUp = () => {
+      isLate = true;
+      reject(NO_CONNECTION);
+    };
+    const timer = pool._freeConnections.length === 0 ? setTimeout(giveUp, POOL_TIMEOUT) : undefined;
+    pool.getConnection((error, connection) => {
+      clearTimeout(timer);
+      if (error !== null) reject(error);
+      else if (isLate) connection.release();
+      else resolve(connection);
+    });
+  });
+
+/** When connections were opened, and when those that were open in a pool were abandoned: a count that grows. */
+let moments = 0;
+const openedAt = new WeakMap<PoolConnection, number>();
+const abandonedAt = new WeakMap<MysqlPool, number>();
+
+/** Called for each new connection of a pool. */
+export function noteOpened(connection: PoolConnection): void {
+  moments += 1;
+  openedAt.set(connection, moments);
+}
+
+/** New connections may lead to another server: the pool resolves the name again. Connections in use are closed when they come back. */
+function abandonConnections(pool: MysqlPool): void {
+  moments += 1;
+  abandonedAt.set(pool, moments);
+  for (const connection of pool._freeConnections.toArray()) connection.destroy();
 }
 
 /**
@@ -103,7 +154,8 @@ export interface PoolUse {
 interface MysqlPool {
   config: { connectionLimit: number };
   _allConnections: { length: number };
-  _freeConnections: { length: number };
+  _freeConnections: { length: number; toArray(): PoolConnection[] };
+  getConnection: Pool['getConnection'];
   _connectionQueue: { length: number };
   on(event: 'enqueue', listener: () => void): void;
 }

@@ -1,35 +1,54 @@
 import mysql from 'mysql2';
 import { DataSource, type Logger, type QueryRunner } from 'typeorm';
 import { parseMysqlUrl } from '../config/server-urls.ts';
-import { onConnection } from './connection.ts';
+import { noteOpened, onConnection } from './connection.ts';
 import { Account, Bank } from './entities/account.ts';
 import { Webhook } from './entities/webhook.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
 
+const SECOND = 1_000;
+
 /**
  * Run on each new connection, so that neither the server's defaults nor another application's SET GLOBAL change what our SQL means:
  * times are UTC, wrong values are errors, and reads see committed rows. Locks are held for milliseconds. A statement that waits for
- * a second waits for a stopped process, so it fails and is retried.
+ * a second waits for a stopped process, or for an ALTER TABLE, so it fails and is retried.
  */
-const SESSION_STATEMENTS = [
-  "SET innodb_lock_wait_timeout = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
-  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-];
+const SESSION = `
+  SET innodb_lock_wait_timeout = 1, time_zone = '+00:00',
+    sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'`;
+const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED';
 
-/** mysql2 with a pool that sets up its connections, because TypeORM has no hook for a new connection. */
-const driver = {
+/**
+ * The server gives up a little before we do, so that no statement goes on for nobody. MariaDB limits all statements, and MySQL those that
+ * only read. Each ignores the other's comment.
+ */
+const timeLimits = (milliseconds: number) => `
+  SET lock_wait_timeout = 2 /*M!100100 , max_statement_time = ${(0.9 * milliseconds) / SECOND} */
+    /*!50708 , max_execution_time = ${Math.round(0.9 * milliseconds)} */`;
+
+/**
+ * mysql2 with a pool that sets up its connections, because TypeORM has no hook for a new connection.
+ * @param statementTimeout milliseconds; null: none, for migrations.
+ */
+export const createDriver = (statementTimeout: number | null) => ({
   ...mysql,
   createPool(options: mysql.PoolOptions) {
     const pool = mysql.createPool(options);
+    const statements = [
+      SESSION,
+      ISOLATION,
+      ...(statementTimeout === null ? [] : [timeLimits(statementTimeout)]),
+    ];
     pool.on('connection', (connection) => {
-      for (const statement of SESSION_STATEMENTS) {
+      noteOpened(connection);
+      for (const statement of statements) {
         // If this fails, the connection is broken, and the next statement reports it.
         connection.query(statement, () => {});
       }
     });
     return pool;
   },
-};
+});
 
 /** Says of a failed TLS handshake what to do about it. Other errors stay as they are. */
 function explainTlsError(error: unknown): unknown {
@@ -42,7 +61,7 @@ function explainTlsError(error: unknown): unknown {
 }
 
 /** Milliseconds. Keeps callers from waiting forever for a server that hangs. Our own statements take far less. */
-const STATEMENT_TIMEOUT = 30_000;
+const STATEMENT_TIMEOUT = 30 * SECOND;
 
 /** TypeORM's own loggers print slow statements with their values, whatever `logging` is set to. Errors are thrown anyway. */
 const SILENT: Logger = {
@@ -81,7 +100,7 @@ export function createDataSource(
   const { host, port, username, password, database, socketPath, tls } = parseMysqlUrl(url);
   return new DirectDataSource({
     type: 'mysql',
-    driver,
+    driver: createDriver(statementTimeout),
     ...(socketPath === null ? { host, port: port ?? 3306 } : { socketPath }),
     ...(tls === null ? {} : { ssl: tls }),
     username,

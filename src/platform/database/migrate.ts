@@ -1,6 +1,8 @@
 import { DataSource } from 'typeorm';
 import type { MysqlDataSourceOptions } from 'typeorm/driver/mysql/MysqlDataSourceOptions.js';
 
+import { createDriver } from './data-source.ts';
+
 const LOCK = 'ledgerbell.migrations';
 const LOCK_TIMEOUT_SECONDS = 60;
 const WITHOUT_TIMEOUT = { enableQueryTimeout: false, poolSize: 2 };
@@ -16,6 +18,7 @@ export async function migrate(database: DataSource): Promise<string[]> {
   const untimed = await new DataSource({
     ...(database.options as MysqlDataSourceOptions),
     ...WITHOUT_TIMEOUT,
+    driver: createDriver(null),
   }).initialize();
   const runner = untimed.createQueryRunner();
   try {

@@ -1,6 +1,7 @@
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { onConnection, type Sql } from './connection.ts';
+import { isRetryableLockError } from './errors.ts';
 
 export type { Sql };
 
@@ -9,9 +10,6 @@ export interface WriteResult {
   affectedRows: number;
   insertId: string | number;
 }
-
-/** ER_CHECKREAD (a row changed under a snapshot), ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK. */
-const RETRYABLE_LOCK_ERRORS = new Set([1020, 1205, 1213]);
 
 /**
  * Runs `work` in one READ COMMITTED transaction, and repeats it up to six times after a retryable lock error. `work` may run
@@ -40,42 +38,6 @@ export function tryTransaction<T>(database: DataSource, work: (sql: Sql) => Prom
       throw error;
     }
   });
-}
-
-/** Whether a statement failed because of the locks of another transaction. The same work can succeed when it is repeated. */
-export const isRetryableLockError = (error: unknown): boolean =>
-  error instanceof Error && 'errno' in error && RETRYABLE_LOCK_ERRORS.has(Number(error.errno));
-
-/** Codes of mysql2, MySQL and the operating system for a server that is unreachable or a connection that was lost. */
-const CONNECTION_ERRORS = new Set([
-  'PROTOCOL_CONNECTION_LOST',
-  'PROTOCOL_SEQUENCE_TIMEOUT',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  // The connection queue of a Unix socket is full, because the server accepts no connections, for example when it was stopped.
-  'EAGAIN',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  // The server cannot be reached in the way that ssl-mode requires.
-  'HANDSHAKE_NO_SSL_SUPPORT',
-  'HANDSHAKE_SSL_ERROR',
-  'ER_SERVER_SHUTDOWN',
-  'ER_CONNECTION_KILLED',
-  'ER_CON_COUNT_ERROR',
-]);
-
-/** Whether a statement failed because MySQL is unreachable. The same statement may succeed later. */
-export function isConnectionError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if ('code' in error && typeof error.code === 'string' && CONNECTION_ERRORS.has(error.code)) return true;
-  // The Unix socket of a server that is down does not exist. Other missing files are no connection errors.
-  if ('code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect')
-    return true;
-  // mysql2 gives these errors no code.
-  return /closed state|Connection lost|Pool is closed/i.test(error.message);
 }
 
 /**

@@ -280,7 +280,7 @@ export const STATE_PROBLEMS = {
   'database-unavailable': {
     status: 503,
     title: 'Database unavailable',
-    cause: 'The database cannot be reached.',
+    cause: 'The database cannot be reached, or cannot store anything now.',
     remedy: 'Send the request again later. Use the same Idempotency-Key if it is a POST.',
     retry: AFTER_RETRY_AFTER,
   },
@@ -289,6 +289,14 @@ export const STATE_PROBLEMS = {
     title: 'Upload interrupted',
     cause: 'The body of the import stopped arriving for so long that what had been received was deleted.',
     remedy: 'Send the whole import again.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  busy: {
+    status: 503,
+    title: 'Too many requests at once',
+    cause:
+      'The service, or one process of it, is working on as many requests as it can, of all customers or of yours. The database may be slow.',
+    remedy: 'Send the request again later. If it happens often, send fewer at the same time.',
     retry: AFTER_RETRY_AFTER,
   },
   overloaded: {

@@ -62,7 +62,9 @@ async function failAll(
   pending: readonly Delivery[],
 ): Promise<boolean> {
   const { settings, customerId, sentThrough, highestRecordedId, lastToken, lastWrites } = state;
-  const [lease] = await takeLeases(database, [{ webhookId: settings.id, lastToken, lastWrites }]);
+  const [lease] = await takeLeases(database, [
+    { webhookId: settings.id, revision: settings.revision, lastToken, lastWrites },
+  ]);
   if (lease == null) return false;
   const now = Date.now();
   const highest = Math.max(highestRecordedId, ...pending.map(({ transactionId }) => transactionId));

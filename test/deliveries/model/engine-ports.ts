@@ -11,10 +11,6 @@ import { violation } from './violation.ts';
 import { addJob, ask, happens, latency, note, type World } from './world.ts';
 import { disableWebhook, expandReplay, quarantine, recordResults, renewLease, takeLease } from './writes.ts';
 
-/** How often pRetry repeats a record while MySQL is unreachable, and after how many milliseconds. */
-const REPEATS = 5;
-const REPEAT_AFTER = 250;
-
 /** Retries that the product reads at a time, in addition to those in hand. */
 const RETRIES_PER_READ = 100;
 
@@ -79,7 +75,7 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
         new Promise((resolve, reject) => {
           // A process has one run at a time for its only webhook, and a run records one thing after the other.
           if (first === undefined || others.length > 0) throw new Error('one record is expected');
-          record(first, REPEATS, { resolve: (revision) => resolve([revision]), reject });
+          record(first, { resolve: (revision) => resolve([revision]), reject });
         }),
     },
     jobs: {
@@ -101,7 +97,6 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
 
   function record(
     leased: LeasedRecord,
-    repeats: number,
     { resolve, reject }: { resolve: (revision: number) => void; reject: (error: Error) => void },
   ): void {
     timeline.after(latency(world), null, () => {
@@ -109,16 +104,10 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
       const isConnectionError = happens(world, world.faults.record);
       const outcome = isConnectionError && random() < 0.5 ? null : commit(leased);
       const { revision } = tables.webhook;
-      if (!isConnectionError) {
-        timeline.after(latency(world), process, () =>
-          outcome === 'lost' ? reject(new LeaseLostError()) : resolve(revision),
-        );
-        return;
-      }
-      timeline.after(REPEAT_AFTER, process, () => {
-        if (repeats > 0) return record(leased, repeats - 1, { resolve, reject });
-        fail();
-        reject(new Error('MySQL does not answer'));
+      timeline.after(latency(world), process, () => {
+        if (isConnectionError) reject(new Error('MySQL does not answer'));
+        else if (outcome === 'lost') reject(new LeaseLostError());
+        else resolve(revision);
       });
     });
   }

@@ -27,7 +27,7 @@ function createWakePort(world: World): WakePort {
     });
   return {
     publish: (_, reread) => later(() => world.publish(reread)),
-    addJobs: (_, delay) => later(() => void addJob(world, delay)),
+    addJobs: () => later(() => void addJob(world, 0)),
     readLeases: ([id = '']) =>
       ask(
         world,
@@ -40,7 +40,7 @@ function createWakePort(world: World): WakePort {
               id,
               isActive: tables.webhook.status === 'active',
               isLeased: !isLeaseFree(tables, now),
-              openFor: openUntil === null ? 0 : Math.max(0, Math.ceil(openUntil - now)),
+              isOpen: openUntil !== null && openUntil > now,
             },
           ];
         },

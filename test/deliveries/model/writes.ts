@@ -1,6 +1,7 @@
 import type { Lease, LeaseRequest } from '../../../src/deliveries/lease.ts';
 import type { LeasedRecord } from '../../../src/deliveries/record-results.ts';
 import type { AttemptResult } from '../../../src/deliveries/run/types.ts';
+import type { Quarantine } from '../../../src/deliveries/webhook-status.ts';
 import { isLeaseFree } from './reads.ts';
 import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 
@@ -12,9 +13,10 @@ const LEASE = 12_000;
 export function takeLease(
   tables: Tables,
   now: number,
-  { webhookId, lastToken, lastWrites, token }: LeaseRequest & { token: string },
+  { webhookId, revision, lastToken, lastWrites, token }: LeaseRequest & { token: string },
 ): Lease | null {
-  const { cursor } = tables;
+  const { cursor, webhook } = tables;
+  if (webhook.revision !== revision) return null;
   if (cursor.leaseToken !== lastToken || cursor.leaseWrites !== lastWrites) return null;
   if (!isLeaseFree(tables, now)) return null;
   cursor.leaseToken = token;
@@ -81,11 +83,11 @@ export function disableWebhook(tables: Tables, revision: number): void {
 }
 
 /** QUARANTINE of runner.ts. */
-export function quarantine({ webhook }: Tables): boolean {
-  if (webhook.status !== 'active') return false;
+export function quarantine({ webhook }: Tables): Quarantine {
+  if (webhook.status !== 'active') return 'not active';
   webhook.status = 'paused';
   webhook.revision += 1;
-  return true;
+  return 'paused';
 }
 
 /** makePendingAgain of pending-again.ts. @returns the deliveries that had ended and are pending again. */

@@ -1,6 +1,20 @@
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { onConnection, onPoolWait, readPoolUse } from '../../../src/platform/database/connection.ts';
 import { createDataSource } from '../../../src/platform/database/data-source.ts';
+import { isConnectionError } from '../../../src/platform/database/errors.ts';
+
+it('a caller waits for a connection for ten seconds at most, and one that comes later is not lost', async () => {
+  const database = createDataSource(inject('databaseUrl'), { poolSize: 1 });
+  await database.initialize();
+  onTestFinished(() => database.destroy());
+  await onConnection(database, async () => {
+    const error = await database.query('SELECT 1').catch((reason: unknown) => reason);
+    expect(isConnectionError(error)).toBe(true);
+    expect(readPoolUse(database)).toMatchObject({ busy: 1, idle: 0 });
+  });
+  await database.query('SELECT 1');
+  expect(readPoolUse(database)).toEqual({ busy: 0, idle: 1, waiters: 0, max: 1 });
+}, 20_000);
 
 it('a report of the pool shows busy and idle connections, and who waits for one', async () => {
   const database = createDataSource(inject('databaseUrl'), { poolSize: 1 });

@@ -1,0 +1,90 @@
+/**
+ * What a failed statement means for the work that it belongs to:
+ *
+ * - `unreachable`: the server cannot be reached, takes no more connections, or may not write any more, as after a failover. The same
+ *   statement may succeed on a new connection, perhaps to another server.
+ * - `lock`: another transaction held the locks. The same transaction may succeed at once.
+ * - `full`: the server cannot store anything now. The same statement may succeed when somebody has made room.
+ * - `defect`: the statement itself is wrong. It fails again.
+ */
+export type FailureKind = 'unreachable' | 'lock' | 'full' | 'defect';
+
+/** Errors of MySQL and MariaDB by their number (MySQL "Server Error Message Reference", MariaDB "Error Codes"). */
+const KINDS = new Map<number, FailureKind>([
+  [1040, 'unreachable'], // ER_CON_COUNT_ERROR
+  [1053, 'unreachable'], // ER_SERVER_SHUTDOWN
+  [1203, 'unreachable'], // ER_TOO_MANY_USER_CONNECTIONS
+  [1226, 'unreachable'], // ER_USER_LIMIT_REACHED
+  [1927, 'unreachable'], // ER_CONNECTION_KILLED (MariaDB)
+  [1969, 'unreachable'], // ER_STATEMENT_TIMEOUT (MariaDB)
+  [3024, 'unreachable'], // ER_QUERY_TIMEOUT (MySQL)
+  [3169, 'unreachable'], // ER_SESSION_WAS_KILLED (MySQL)
+  // The server may not write any more.
+  [1047, 'unreachable'], // ER_UNKNOWN_COM_ERROR: a node of Galera that has left its cluster
+  [1290, 'unreachable'], // ER_OPTION_PREVENTS_STATEMENT: read_only, super_read_only
+  [1792, 'unreachable'], // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: transaction_read_only
+  [1836, 'unreachable'], // ER_READ_ONLY_MODE
+  [3100, 'unreachable'], // ER_RUN_HOOK_ERROR: Group Replication
+  [3101, 'unreachable'], // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication
+  [1020, 'lock'], // ER_CHECKREAD: a row changed under a snapshot
+  [1205, 'lock'], // ER_LOCK_WAIT_TIMEOUT: of rows, or of a table that is being altered
+  [1213, 'lock'], // ER_LOCK_DEADLOCK
+  [3, 'full'], // EE_WRITE
+  [28, 'full'], // ENOSPC
+  [1021, 'full'], // ER_DISK_FULL
+  [1026, 'full'], // ER_ERROR_ON_WRITE
+  [1030, 'full'], // ER_GET_ERRNO: of the storage engine
+  [1114, 'full'], // ER_RECORD_FILE_FULL
+  [1197, 'full'], // ER_TRANS_CACHE_FULL
+  [1598, 'full'], // ER_BINLOG_LOGGING_IMPOSSIBLE
+]);
+
+/** Errors after which a connection leads to a server that may not write. */
+const MAY_NOT_WRITE = new Set([1047, 1290, 1792, 1836, 3100, 3101]);
+
+/** Codes of mysql2 and the operating system for a server that is unreachable or a connection that was lost. */
+const CONNECTION_CODES = new Set([
+  'POOL_TIMEOUT',
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_SEQUENCE_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  // The connection queue of a Unix socket is full, because the server accepts no connections, for example when it was stopped.
+  'EAGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  // The server cannot be reached in the way that ssl-mode requires.
+  'HANDSHAKE_NO_SSL_SUPPORT',
+  'HANDSHAKE_SSL_ERROR',
+]);
+
+/** @returns null for an error that does not come from the database. */
+export function failureKind(error: unknown): FailureKind | null {
+  if (!(error instanceof Error)) return null;
+  const { code, errno, syscall } = error as NodeJS.ErrnoException;
+  if (code !== undefined && CONNECTION_CODES.has(code)) return 'unreachable';
+  // The Unix socket of a server that is down does not exist. Other missing files are no connection errors.
+  if (code === 'ENOENT' && syscall === 'connect') return 'unreachable';
+  // mysql2 gives these errors no code.
+  if (/closed state|Connection lost|Pool is closed/i.test(error.message)) return 'unreachable';
+  return errno === undefined || errno < 0 ? null : (KINDS.get(errno) ?? 'defect');
+}
+
+/** Whether MySQL cannot be reached, or may not write. The same statement may succeed later. */
+export const isConnectionError = (error: unknown): boolean => failureKind(error) === 'unreachable';
+
+/** Whether a statement failed because of the locks of another transaction. The same work can succeed when it is repeated. */
+export const isRetryableLockError = (error: unknown): boolean => failureKind(error) === 'lock';
+
+/** Whether the same work can succeed later, without a change of what it does. */
+export const isTransient = (error: unknown): boolean => {
+  const kind = failureKind(error);
+  return kind !== null && kind !== 'defect';
+};
+
+/** Whether the connection leads to a server that may not write, such as a former primary. */
+export const mayNotWrite = (error: unknown): boolean =>
+  error instanceof Error && MAY_NOT_WRITE.has(Number((error as NodeJS.ErrnoException).errno));

@@ -1,0 +1,111 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { createCustomer } from '../src/customers/customers.ts';
+import { readConfig } from '../src/platform/config/config.ts';
+import { createDataSource } from '../src/platform/database/data-source.ts';
+import { migrate } from '../src/platform/database/migrate.ts';
+import { createLog } from '../src/platform/log.ts';
+import { ROLES } from '../src/platform/roles.ts';
+import { type Service, startService } from '../src/service.ts';
+import { movement } from './support/movements.ts';
+import { send } from './support/raw-http.ts';
+import { useReceiver } from './support/receiver.ts';
+import { type Replication, startReplication } from './support/replication.ts';
+import { until } from './support/until.ts';
+
+const CHANGES = 10;
+const CLIENTS = 4;
+
+const receiver = useReceiver();
+let directory: string;
+let replication: Replication;
+let service: Service;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ledgerbell-failover-'));
+  replication = await startReplication(directory);
+  const database = await createDataSource(replication.url).initialize();
+  await migrate(database);
+  await database.destroy();
+  service = await startService({
+    config: readConfig({
+      PORT: '0',
+      DATABASE_URL: replication.url,
+      REDIS_URL: inject('redisUrl'),
+      SECRET_KEY: randomBytes(32).toString('base64'),
+      ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+    }),
+    roles: ROLES,
+    log: createLog('silent'),
+    announce: () => {},
+    prefix: `test-${randomBytes(6).toString('hex')}`,
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await service?.stop();
+  await replication?.stop();
+  await rm(directory, { recursive: true, force: true });
+}, 60_000);
+
+/** Sends JSON as a client does: after a 503 it waits, and sends the same request again. */
+async function post(key: string, path: string, body: unknown) {
+  const headers = {
+    Authentication: key,
+    'Content-Type': 'application/json',
+    'Idempotency-Key': randomUUID(),
+  };
+  for (;;) {
+    const answer = await send(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (answer.status !== 503) return answer;
+    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    await sleep(100);
+  }
+}
+
+it('primary and replica change roles under load: all is stored once and sent once, and nobody has to restart anything', async () => {
+  const { api_key: key } = await createCustomer(service.runtime, 'Müşteri');
+  const account = (await post(key, '/v1/accounts', { bank: 'Akbank', title: 'Kasa', currency: 'TRY' })).body
+    .account.id;
+  await post(key, '/v1/webhooks', {
+    title: 'ERP',
+    endpoint: `${receiver.url}/failover`,
+    event: 'NEW_TRANSACTION',
+    account: 'all',
+  });
+
+  let isOver = false;
+  const accepted: string[] = [];
+  const statuses = new Set<number>();
+  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+    for (let i = 0; !isOver; i += 1) {
+      const unique_id = `${client}-${i}`;
+      const { status } = await post(key, '/v1/imports', {
+        transactions: [movement(account, { unique_id, description: unique_id })],
+      });
+      statuses.add(status);
+      accepted.push(unique_id);
+    }
+  });
+  for (let change = 0; change < CHANGES; change += 1) {
+    const before = accepted.length;
+    await replication.changeRoles();
+    // Everything goes on with the new primary before the next change.
+    await until('imports go on', () => accepted.length > before + 2 * CLIENTS, 20_000);
+  }
+  isOver = true;
+  await Promise.all(clients);
+  expect([...statuses]).toEqual([202]);
+
+  const received = () => receiver.at('/failover').map(({ body }) => JSON.parse(body).description as string);
+  await until('all is delivered', () => new Set(received()).size === accepted.length, 60_000);
+  expect(received().toSorted()).toEqual(accepted.toSorted());
+  const count = 'SELECT COUNT(*) AS number, COUNT(DISTINCT unique_id) AS ids FROM ledgerbell.transactions';
+  const [onPrimary, onReplica] = await replication.compare(count);
+  expect(onPrimary).toMatchObject([{ number: accepted.length, ids: accepted.length }]);
+  expect(onReplica).toEqual(onPrimary);
+}, 180_000);

@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
+import { prepareMysql } from '../../src/platform/embedded/mysql.ts';
+import { provide } from '../../src/platform/embedded/provision.ts';
+import { until } from './until.ts';
+
+/** A primary and a replica of MySQL or MariaDB, whose roles can change, and an address that always leads to the primary. */
+export interface Replication {
+  /** Of the application, which may not write to a server that is read-only. Connections that exist stay where they are. */
+  url: string;
+  /** Makes the replica the primary, as an operator does it: the old primary becomes read-only and keeps its connections. */
+  changeRoles(): Promise<void>;
+  /** Waits until the replica has everything. @returns what a query finds on each of the two. */
+  compare(query: string): Promise<[unknown, unknown]>;
+  stop(): Promise<void>;
+}
+
+interface Server {
+  child: ChildProcess;
+  port: number;
+  admin: Connection;
+}
+
+type Flavor = 'mariadb' | 'mysql';
+
+/** The statements in which the two differ. */
+const STATEMENTS = {
+  mariadb: {
+    options: ['--log-slave-updates', '--gtid-strict-mode=1'],
+    reset: 'RESET MASTER',
+    follow: (port: number, password: string) => [
+      'STOP SLAVE',
+      `CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = ${port}, MASTER_USER = 'replica',
+        MASTER_PASSWORD = '${password}', MASTER_USE_GTID = current_pos, MASTER_CONNECT_RETRY = 1`,
+      'START SLAVE',
+    ],
+    lead: ['STOP SLAVE'],
+    forbidWrites: 'SET GLOBAL read_only = 1',
+    allowWrites: ['SET GLOBAL read_only = 0'],
+    position: 'SELECT @@gtid_binlog_pos AS position',
+    reach: (position: string) => `SELECT MASTER_GTID_WAIT('${position}', 30) AS result`,
+  },
+  mysql: {
+    options: ['--gtid-mode=ON', '--enforce-gtid-consistency=ON'],
+    reset: 'RESET BINARY LOGS AND GTIDS',
+    follow: (port: number, password: string) => [
+      'STOP REPLICA',
+      `CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = ${port}, SOURCE_USER = 'replica',
+        SOURCE_PASSWORD = '${password}', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1, SOURCE_CONNECT_RETRY = 1`,
+      'START REPLICA',
+    ],
+    lead: ['STOP REPLICA'],
+    forbidWrites: 'SET GLOBAL super_read_only = 1',
+    allowWrites: ['SET GLOBAL super_read_only = 0', 'SET GLOBAL read_only = 0'],
+    position: 'SELECT @@GLOBAL.gtid_executed AS position',
+    reach: (position: string) => `SELECT WAIT_FOR_EXECUTED_GTID_SET('${position}', 30) AS result`,
+  },
+} as const satisfies Record<Flavor, unknown>;
+
+/** Starts both servers in a folder, with the settings of the embedded server. */
+export async function startReplication(directory: string): Promise<Replication> {
+  const { mysql: binaries } = await provide({
+    mysql: true,
+    redis: false,
+    install: 'auto',
+    announce: () => {},
+  });
+  if (binaries === undefined || binaries === 'docker') throw new Error('MySQL is needed as a program');
+  const statements = STATEMENTS[binaries.flavor];
+  const password = randomBytes(12).toString('hex');
+
+  async function start(id: number): Promise<Server> {
+    const dataDir = join(directory, `server-${id}`);
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    const socket = join(dataDir, 's');
+    const prepared = await prepareMysql(dataDir, { binaries: binaries as never, socket, password });
+    const [file, ...args] = prepared.command;
+    const port = await freePort();
+    const options = [
+      '--skip-networking=0',
+      '--bind-address=127.0.0.1',
+      `--port=${port}`,
+      `--server-id=${id}`,
+      `--log-bin=${join(dataDir, 'binary-log')}`,
+      '--binlog-format=ROW',
+      ...statements.options,
+    ];
+    const child = spawn(file, [...args, ...options], { stdio: 'ignore' });
+    await until(
+      'MySQL answers',
+      () =>
+        prepared.ping().then(
+          () => true,
+          () => false,
+        ),
+      60_000,
+    );
+    const admin = await mysql.createConnection({ uri: prepared.url });
+    // The accounts that the server has made at its start would be replicated.
+    await admin.query(statements.reset);
+    return { child, port, admin };
+  }
+
+  const run = async (server: Server, queries: readonly string[]) => {
+    for (const query of queries) await server.admin.query(query);
+  };
+  const follow = (server: Server, leader: Server) => run(server, statements.follow(leader.port, password));
+  /** Waits until a replica has everything that the primary has. */
+  async function catchUp(replica: Server, leader: Server): Promise<void> {
+    const [rows] = await leader.admin.query<RowDataPacket[]>(statements.position);
+    const position = String(rows[0]?.position).replaceAll('\n', '');
+    const [result] = await replica.admin.query<RowDataPacket[]>(statements.reach(position));
+    if (Number(result[0]?.result) !== 0) throw new Error(`the replica is behind: ${position}`);
+  }
+
+  let [primary, replica] = await Promise.all([start(1), start(2)]);
+  await run(primary, [
+    `CREATE USER 'replica'@'%' IDENTIFIED BY '${password}'`,
+    "GRANT REPLICATION SLAVE ON *.* TO 'replica'@'%'",
+    `CREATE USER 'application'@'%' IDENTIFIED BY '${password}'`,
+    "GRANT ALL PRIVILEGES ON ledgerbell.* TO 'application'@'%'",
+  ]);
+  await follow(replica, primary);
+  await catchUp(replica, primary);
+  await run(replica, [statements.forbidWrites]);
+
+  const sockets = new Set<Socket>();
+  const address = createServer((client) => {
+    const server = connect(primary.port, '127.0.0.1');
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(one);
+      one
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(one);
+          other.destroy();
+        });
+      one.pipe(other);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(address, 'listening');
+
+  return {
+    url: `mysql://application:${password}@127.0.0.1:${(address.address() as AddressInfo).port}/ledgerbell`,
+    async changeRoles() {
+      const [old, next] = [primary, replica];
+      await run(old, [statements.forbidWrites]);
+      await catchUp(next, old);
+      await run(next, [...statements.lead, ...statements.allowWrites]);
+      [primary, replica] = [next, old];
+      await follow(replica, primary);
+    },
+    async compare(query) {
+      await catchUp(replica, primary);
+      const [[one], [other]] = await Promise.all([primary.admin.query(query), replica.admin.query(query)]);
+      return [one, other];
+    },
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      address.close();
+      for (const { admin, child } of [primary, replica]) {
+        admin.destroy();
+        child.kill('SIGKILL');
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      }
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
