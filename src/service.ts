@@ -5,6 +5,7 @@ import { startHeartbeat } from './console/heartbeat.ts';
 import { startOps } from './console/server.ts';
 import { startDeliveryWorker } from './deliveries/worker.ts';
 import { loadProfiles } from './imports/load-profiles.ts';
+import { createThreadedFormats } from './imports/parser-threads.ts';
 import { startImporterWorker } from './imports/worker.ts';
 import { type Config, ConfigError, readConfig, requireServers } from './platform/config/config.ts';
 import { loadOrCreateSecretKey } from './platform/embedded/private-file.ts';
@@ -16,7 +17,6 @@ import { openRuntime, type Role, type Runtime, type Servers } from './platform/r
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './platform/stopping.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import { startCollectorWorker } from './sources/worker.ts';
-import { createStatementFormats } from './statements/formats.ts';
 import { startMaintenanceWorker } from './upkeep/worker.ts';
 import { setOperatorWebhook } from './webhooks/operator-webhook.ts';
 
@@ -71,7 +71,7 @@ export async function startService({
 
   try {
     // A wrong profile is an error now, and not at the first file that needs it.
-    const formats = createStatementFormats(loadProfiles(config.profilesDir));
+    const formats = createThreadedFormats(loadProfiles(config.profilesDir));
     const servers = await findServers(config, announce, signal);
     started.push(() => servers.stop());
     const tracing = await startTracing(config.traces, { roles, log });

@@ -105,23 +105,28 @@ export function createImporter(options: {
     });
     const noteAccounts = createSourceAccounts(database, sourceId);
     const storing = { database, matcher, identify: createEntryIdentifier(importId) };
-    // The next chunk is read and validated while MySQL stores this one.
-    for (let next = chunks.next(); ; ) {
-      const { value: chunk, done } = await next;
-      if (done) return 'done';
-      next = chunks.next();
-      // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
-      next.catch(() => {});
-      await noteAccounts(chunk);
-      const stored = await storeChunk(storing, chunk, performance.now() - started);
-      const woken = wakeMatched(stored.webhookIds);
-      metrics?.rows(countRows(chunk, stored));
-      if (chunk.last) {
-        metrics?.ended(format, 'done');
-        log.info({ importId, rows: chunk.to }, 'import done');
+    try {
+      // The next chunk is read and validated while MySQL stores this one.
+      for (let next = chunks.next(); ; ) {
+        const { value: chunk, done } = await next;
+        if (done) return 'done';
+        next = chunks.next();
+        // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
+        next.catch(() => {});
+        await noteAccounts(chunk);
+        const stored = await storeChunk(storing, chunk, performance.now() - started);
+        const woken = wakeMatched(stored.webhookIds);
+        metrics?.rows(countRows(chunk, stored));
+        if (chunk.last) {
+          metrics?.ended(format, 'done');
+          log.info({ importId, rows: chunk.to }, 'import done');
+        }
+        if (chunk.last || signal.aborted) await woken;
+        if (signal.aborted && !chunk.last) return 'given back';
       }
-      if (chunk.last || signal.aborted) await woken;
-      if (signal.aborted && !chunk.last) return 'given back';
+    } finally {
+      // Ends the thread that reads the file, if it is not at its end.
+      await chunks.return().catch(() => {});
     }
   }
 

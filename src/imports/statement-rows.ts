@@ -30,16 +30,17 @@ interface OpenStatement {
   entries: number;
 }
 
-/** Yields the rows of a file, in its order. Every entry gives one row; pending entries give none. */
-export async function* readStatementRows(
-  events: AsyncIterable<StatementEvent[]>,
+/**
+ * Creates a function that turns the events of a file, in its order, into rows. Every entry gives one row; pending entries give none.
+ */
+export function createRowReader(
   findAccount: FindAccount,
   { format, file }: Pick<BegunStatement, 'format' | 'file'>,
-): AsyncGenerator<Row[]> {
+): (events: readonly StatementEvent[]) => Promise<Row[]> {
   let statement: OpenStatement | null = null;
-  for await (const group of events) {
+  return async (events) => {
     const rows: Row[] = [];
-    for (const event of group) {
+    for (const event of events) {
       switch (event.type) {
         case 'statement': {
           statement = await openStatement(event, findAccount);
@@ -62,8 +63,8 @@ export async function* readStatementRows(
           statement = null;
       }
     }
-    yield rows;
-  }
+    return rows;
+  };
 }
 
 async function openStatement(

@@ -6,37 +6,23 @@ import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
 import { explainHeadings } from './profiles/headings.ts';
 import type { Profile } from './profiles/profile.ts';
-import type { StatementEvent } from './statement.ts';
+import {
+  type FileEvent,
+  type FileFormats,
+  type Recognition,
+  readFiles,
+  type StartedFile,
+} from './read-files.ts';
 import { UnreadableFileError } from './unreadable.ts';
 import { createXlsxParser, looksLikeXlsx } from './xlsx/parse.ts';
 
+export { isStatementFormat, STATEMENT_FORMATS, type StatementFormat } from './format-names.ts';
+
 /** The formats of statement files: which one a file is in, and how it is read. */
 
-export const STATEMENT_FORMATS = ['mt940', 'mt942', 'camt', 'ofx', 'csv', 'xlsx', 'bai2'] as const;
-
-export type StatementFormat = (typeof STATEMENT_FORMATS)[number];
-
-export const isStatementFormat = (name: string): name is StatementFormat =>
-  (STATEMENT_FORMATS as readonly string[]).includes(name);
-
-/** Bytes of the beginning by which a format is recognised. */
-export const START_BYTES = 8 * 1024;
-
-/** A file whose beginning has been read. `bytes` yields all of it, the beginning included. */
-export interface StartedFile {
-  start: Buffer;
-  bytes: AsyncIterable<Uint8Array>;
-}
-
-export interface StatementFormats {
-  /** Recognises a file by its content; null: it is in none of the formats. */
-  detect(start: Buffer): StatementFormat | null;
-  /**
-   * Reads a file.
-   * @param profile the name of a profile, for CSV and XLSX; null: the one whose heading the file has.
-   * @throws {UnreadableFileError} when no profile fits.
-   */
-  parse(file: StartedFile, format: StatementFormat, profile: string | null): AsyncIterable<StatementEvent[]>;
+export interface StatementFormats extends FileFormats {
+  /** Reads what was sent, which may be packed, see `readFiles`. */
+  read(parts: AsyncIterable<Uint8Array>, recognition: Recognition): AsyncIterable<FileEvent>;
 }
 
 /** Creates the formats. @param profiles of CSV and XLSX files. */
@@ -60,7 +46,7 @@ export function createStatementFormats(profiles: readonly Profile[]): StatementF
     return createCsvParser(profile)(decode(bytes, profile.encoding));
   };
 
-  return {
+  const formats: FileFormats = {
     detect(start) {
       if (looksLikeXlsx(start)) return 'xlsx';
       const text = decodeStart(start);
@@ -91,4 +77,5 @@ export function createStatementFormats(profiles: readonly Profile[]): StatementF
       }
     },
   };
+  return { ...formats, read: (parts, recognition) => readFiles(formats, parts, recognition) };
 }

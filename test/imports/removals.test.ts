@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { createStatementFormats, type StatementFormats } from '../../src/statements/formats.ts';
+import { readFiles } from '../../src/statements/read-files.ts';
 import type { StatementEvent } from '../../src/statements/statement.ts';
 import { runDeletions } from '../../src/upkeep/deletion/deletions.ts';
 import { requestAccountDeletion } from '../../src/upkeep/deletion/request-deletion.ts';
@@ -22,10 +23,12 @@ const OTHERS: TestEntry[] = Array.from({ length: 1_100 }, (_, at) => ({ day: 2, 
 
 /** Reads files in two pieces: what comes after the 1,050th entry is read only when the first chunk is stored and `between` is over. */
 function readInTwo(formats: StatementFormats): StatementFormats & { between: () => Promise<void> } {
-  const halves = {
+  const halves: StatementFormats & { between: () => Promise<void> } = {
     ...formats,
     between: async () => {},
     parse: (...args: Parameters<StatementFormats['parse']>) => split(formats.parse(...args)),
+    read: (...[parts, recognition]: Parameters<StatementFormats['read']>) =>
+      readFiles(halves, parts, recognition),
   };
   async function* split(events: AsyncIterable<StatementEvent[]>): AsyncGenerator<StatementEvent[]> {
     let entries = 0;

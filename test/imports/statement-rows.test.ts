@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { Movement } from '../../src/imports/movement.ts';
 import type { Row } from '../../src/imports/rows.ts';
-import { type FindAccount, readStatementRows } from '../../src/imports/statement-rows.ts';
+import { createRowReader, type FindAccount } from '../../src/imports/statement-rows.ts';
 import type { Entry, StatementEvent } from '../../src/statements/statement.ts';
 
 const entry = (fields: Partial<Entry> = {}): StatementEvent => ({
@@ -43,12 +43,9 @@ const find: FindAccount = async ({ iban }) =>
   iban === 'TR1' ? { id: '5', currency: 'TRY' } : { problem: `${iban} is not one of your accounts` };
 
 async function rowsOf(...events: StatementEvent[]): Promise<Row[]> {
-  async function* groups() {
-    for (const event of events) yield [event];
-  }
+  const read = createRowReader(find, { format: 'mt940', file: null });
   const rows: Row[] = [];
-  for await (const group of readStatementRows(groups(), find, { format: 'mt940', file: null }))
-    rows.push(...group);
+  for (const event of events) rows.push(...(await read([event])));
   return rows;
 }
 const movementsOf = (rows: readonly Row[]) =>

@@ -5,11 +5,12 @@ import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { hasAccount } from '../../../customers/accounts.ts';
-import { checkBeginning, type Recognition } from '../../../imports/read-file.ts';
 import type { StatementOptions } from '../../../imports/stage.ts';
 import { invalid, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
 import { documented, Id } from '../../../platform/validation.ts';
+import type { StatementFormats } from '../../../statements/formats.ts';
 import { STATEMENT_FORMATS, type StatementFormat } from '../../../statements/formats.ts';
+import { checkBeginning, type Recognition } from '../../../statements/read-files.ts';
 import { UnreadableFileError } from '../../../statements/unreadable.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { readQuery } from '../../input.ts';
@@ -211,10 +212,10 @@ const notOneFile = () =>
  */
 export async function requireReadable(
   file: AsyncIterable<Uint8Array>,
-  recognition: Recognition,
+  { formats, ...recognition }: Recognition & { formats: StatementFormats },
 ): Promise<AsyncIterable<Uint8Array>> {
   try {
-    return await checkBeginning(file, recognition);
+    return await checkBeginning(formats, file, recognition);
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
     const { message, hint } = error;

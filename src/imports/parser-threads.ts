@@ -1,0 +1,180 @@
+import { MessageChannel, type MessagePort, Worker, type WorkerOptions } from 'node:worker_threads';
+import { createStatementFormats, type StatementFormats } from '../statements/formats.ts';
+import type { Profile } from '../statements/profiles/profile.ts';
+import type { FileEvent, Recognition } from '../statements/read-files.ts';
+import { UnreadableFileError } from '../statements/unreadable.ts';
+import type { FromThread, ReadOrder, ToThread } from './parser-thread.ts';
+
+/**
+ * Parses files in worker threads. A file is written by strangers: one that fills the memory of a thread, or keeps it busy for too long,
+ * ends the thread, and the import fails with a sentence. The process, and whatever else it does, goes on.
+ */
+
+/** Megabytes. No parser keeps more than an entry, so a file that needs more is made for it. */
+const MEMORY_LIMIT = 192;
+
+/** Milliseconds in which a thread that has work must show a result. It needs far less than a second for a part of 1 MiB. */
+const DEADLINE = 20_000;
+
+/** Threads that wait for a next file. */
+const MOST_IDLE = 2;
+
+/** A thread that nobody has needed for this long ends. Milliseconds. */
+const IDLE_TIME = 60_000;
+
+export interface ThreadLimits {
+  memoryLimit?: number;
+  deadline?: number;
+}
+
+/** Creates formats that read in threads. The beginning of a file is still recognised by the caller's thread. */
+export function createThreadedFormats(
+  profiles: readonly Profile[],
+  limits: ThreadLimits = {},
+): StatementFormats {
+  const threads = createThreads(profiles, limits);
+  return {
+    ...createStatementFormats(profiles),
+    read: (parts, recognition) => readInThread(threads, parts, recognition, limits),
+  };
+}
+
+interface Threads {
+  take(): Worker;
+  /** Called with a thread that can read another file. */
+  giveBack(thread: Worker): void;
+}
+
+/** Starts the thread. From TypeScript sources, as in tests and `npm run dev`, it first registers what translates them. */
+function startThread(options: WorkerOptions): Worker {
+  const isSource = import.meta.url.endsWith('.ts');
+  const file = new URL(`./parser-thread.${isSource ? 'ts' : 'js'}`, import.meta.url);
+  if (!isSource) return new Worker(file, options);
+  const code = `import('tsx/esm/api').then(({ register }) => { register(); return import('${file}'); });`;
+  return new Worker(code, { ...options, eval: true });
+}
+
+function createThreads(profiles: readonly Profile[], { memoryLimit = MEMORY_LIMIT }: ThreadLimits): Threads {
+  const idle = new Map<Worker, NodeJS.Timeout>();
+  const start = () => {
+    const thread = startThread({
+      workerData: profiles,
+      resourceLimits: { maxOldGenerationSizeMb: memoryLimit, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+    });
+    // Nobody reads while a thread is idle. One that ends then is not used again.
+    thread.on('error', () => {});
+    thread.on('exit', () => {
+      clearTimeout(idle.get(thread));
+      idle.delete(thread);
+    });
+    return thread;
+  };
+  return {
+    take() {
+      const [waiting] = idle;
+      if (waiting === undefined) return start();
+      const [thread, timer] = waiting;
+      clearTimeout(timer);
+      idle.delete(thread);
+      thread.ref();
+      return thread;
+    },
+    giveBack(thread) {
+      if (idle.size >= MOST_IDLE) return void thread.terminate();
+      thread.unref();
+      idle.set(thread, setTimeout(() => void thread.terminate(), IDLE_TIME).unref());
+    },
+  };
+}
+
+/** @throws {UnreadableFileError} also when the thread has ended or does not answer. */
+async function* readInThread(
+  threads: Threads,
+  parts: AsyncIterable<Uint8Array>,
+  recognition: Recognition,
+  { deadline = DEADLINE }: ThreadLimits,
+): AsyncGenerator<FileEvent> {
+  const thread = threads.take();
+  const { port1: port, port2 } = new MessageChannel();
+  const messages = createInbox(thread, port, deadline);
+  const order: ReadOrder = { port: port2, recognition };
+  thread.postMessage(order, [port2]);
+  const tell = (message: ToThread) => port.postMessage(message);
+  const iterator = parts[Symbol.asyncIterator]();
+  let isDone = false;
+  try {
+    for (;;) {
+      const message = await messages.next();
+      if (message === 'part wanted') {
+        const { value, done } = await iterator.next();
+        if (done) tell({ part: null });
+        else sendPart(port, value);
+      } else if (message === 'done') {
+        isDone = true;
+        return;
+      } else if ('batch' in message) {
+        tell('taken');
+        yield* message.batch;
+      } else {
+        isDone = true;
+        if ('defect' in message) throw message.defect;
+        throw new UnreadableFileError(message.unreadable, message.hint);
+      }
+    }
+  } finally {
+    messages.close();
+    port.close();
+    // One whose file was not read to its end still works on it.
+    if (isDone) threads.giveBack(thread);
+    else void thread.terminate();
+    await iterator.return?.();
+  }
+}
+
+/** A copy is handed over. The bytes may be a view of a much larger buffer, all of which would be copied. */
+function sendPart(port: MessagePort, bytes: Uint8Array): void {
+  const part = new Uint8Array(bytes);
+  const message: ToThread = { part };
+  port.postMessage(message, [part.buffer]);
+}
+
+const TOO_LARGE =
+  'The file needs more memory to be read than a file of statements may take. Check the program that made it.';
+const TOO_SLOW =
+  'Reading the file takes too long. Check the program that made it, or send it in several files.';
+
+/** The messages of a thread about one file, in their order. Fails when the thread ends, or has said nothing for too long. */
+function createInbox(thread: Worker, port: MessagePort, deadline: number) {
+  const messages: FromThread[] = [];
+  let failure: Error | null = null;
+  let wake = () => {};
+  const fail = (error: Error) => {
+    failure ??= error;
+    wake();
+  };
+  const onError = (error: NodeJS.ErrnoException) =>
+    fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new UnreadableFileError(TOO_LARGE) : error);
+  const onExit = () => fail(new UnreadableFileError(TOO_LARGE));
+  thread.on('error', onError).on('exit', onExit);
+  port.on('message', (message: FromThread) => {
+    messages.push(message);
+    wake();
+  });
+
+  return {
+    async next(): Promise<FromThread> {
+      if (messages.length === 0 && failure === null) {
+        let timer: NodeJS.Timeout | undefined;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          timer = setTimeout(() => fail(new UnreadableFileError(TOO_SLOW)), deadline);
+        });
+        clearTimeout(timer);
+      }
+      const message = messages.shift();
+      if (message !== undefined) return message;
+      throw failure ?? new Error('woken without a message');
+    },
+    close: () => void thread.off('error', onError).off('exit', onExit),
+  };
+}

@@ -1,0 +1,112 @@
+import type { StatementFormat } from './format-names.ts';
+import { lookAhead, peek } from './peek.ts';
+import type { StatementEvent } from './statement.ts';
+import { type UnpackedFile, unpack } from './unpack.ts';
+import { ADVICE, UnreadableFileError } from './unreadable.ts';
+
+/** Reads what was sent: one file of statements, or a zip of several. */
+
+/** How the format of a file is recognised. */
+export interface Recognition {
+  /** The format that the sender named; `auto`: the content decides. */
+  format: StatementFormat | 'auto';
+  /** The profile of a CSV or XLSX file; null: the one whose heading the file has. */
+  profile: string | null;
+}
+
+/** A file begins, or events of the file that began last. */
+export type FileEvent =
+  | {
+      /** Its name within a zip; null: it did not come in a zip. */
+      file: string | null;
+      format: StatementFormat;
+    }
+  | { events: StatementEvent[] };
+
+/** Bytes of the beginning by which a format is recognised. */
+export const START_BYTES = 8 * 1024;
+
+/** A file whose beginning has been read. `bytes` yields all of it, the beginning included. */
+export interface StartedFile {
+  start: Buffer;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+/** Recognises and parses single files. */
+export interface FileFormats {
+  /** Recognises a file by its content; null: it is in none of the formats. */
+  detect(start: Buffer): StatementFormat | null;
+  /**
+   * Parses a file.
+   * @param profile the name of a profile, for CSV and XLSX; null: the one whose heading the file has.
+   * @throws {UnreadableFileError} when no profile fits.
+   */
+  parse(file: StartedFile, format: StatementFormat, profile: string | null): AsyncIterable<StatementEvent[]>;
+}
+
+/**
+ * Yields the events of each file.
+ * @throws {UnreadableFileError} when one cannot be read at all, or nothing in it is recognised.
+ */
+export async function* readFiles(
+  formats: FileFormats,
+  parts: AsyncIterable<Uint8Array>,
+  recognition: Recognition,
+): AsyncGenerator<FileEvent> {
+  for await (const file of unpack(parts)) {
+    const { format, parsed } = await openFile(formats, file, recognition);
+    yield { file: file.name, format };
+    let isRecognised = false;
+    for await (const events of parsed) {
+      isRecognised ||= events.length > 0;
+      yield { events };
+    }
+    if (!isRecognised) throw new UnreadableFileError(`${nameOf(file)} contains no statement.`);
+  }
+}
+
+/** Unpacked bytes are recognised by their beginning, which takes far fewer bytes than this to unpack. */
+const MAX_BEGINNING = 256 * 1024;
+
+/**
+ * Checks the beginning of what was sent: of the file, or of the first one in a zip.
+ * @returns the whole stream, the beginning included.
+ * @throws {UnreadableFileError} when an import would fail before its first row, and the beginning shows it.
+ */
+export function checkBeginning(
+  formats: FileFormats,
+  sent: AsyncIterable<Uint8Array>,
+  recognition: Recognition,
+): Promise<AsyncIterable<Uint8Array>> {
+  return lookAhead(
+    sent,
+    async (beginning) => {
+      const { value: file } = await unpack(beginning).next();
+      if (file) await openFile(formats, file, recognition);
+    },
+    MAX_BEGINNING,
+  );
+}
+
+/** Sees from the beginning of a file which format it is in, and how it is read. @throws {UnreadableFileError} */
+async function openFile(
+  formats: FileFormats,
+  file: UnpackedFile,
+  { format: named, profile }: Recognition,
+): Promise<{ format: StatementFormat; parsed: AsyncIterable<StatementEvent[]> }> {
+  const { start, bytes } = await peek(file.bytes, START_BYTES);
+  const started = { start: start.subarray(0, START_BYTES), bytes };
+  if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`, ADVICE.empty);
+  // Whoever names a profile has a table. A workbook is detected, so it is CSV.
+  const table = profile === null ? null : 'csv';
+  const format = named === 'auto' ? (formats.detect(started.start) ?? table) : named;
+  if (format === null) {
+    throw new UnreadableFileError(`${nameOf(file)} is in no format that is supported.`, FORMAT_ADVICE);
+  }
+  return { format, parsed: formats.parse(started, format, profile) };
+}
+
+const FORMAT_ADVICE = `Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, ${ADVICE.format}. For a CSV or XLSX file of another bank, write a profile: docs/formats/csv.md. ${ADVICE.type}`;
+
+const nameOf = ({ name }: UnpackedFile): string =>
+  name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;

@@ -1,0 +1,84 @@
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { createThreadedFormats } from '../../src/imports/parser-threads.ts';
+import { createStatementFormats, type StatementFormats } from '../../src/statements/formats.ts';
+import type { FileEvent, Recognition } from '../../src/statements/read-files.ts';
+import { UnreadableFileError } from '../../src/statements/unreadable.ts';
+import { mt940 } from './statement-files.ts';
+
+const AUTO: Recognition = { format: 'auto', profile: null };
+
+const FILE = mt940(Array.from({ length: 3_000 }, (_, at) => ({ day: 1 + (at % 28), amount: 100 + at })));
+
+/** A file in small parts. */
+async function* partsOf(text: string | Buffer): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += 10_000) yield bytes.subarray(at, at + 10_000);
+}
+
+async function readAll(formats: StatementFormats, text: string | Buffer, recognition = AUTO) {
+  const files: { name: string | null; format: string; events: unknown[] }[] = [];
+  for await (const it of formats.read(partsOf(text), recognition) as AsyncIterable<FileEvent>) {
+    if ('format' in it) files.push({ name: it.file, format: it.format, events: [] });
+    else files.at(-1)?.events.push(...it.events);
+  }
+  return files;
+}
+
+const inProcess = createStatementFormats([]);
+const threaded = createThreadedFormats([]);
+
+it('a thread reads the same as the process itself, one file after the other and several at once', async () => {
+  const expected = await readAll(inProcess, FILE);
+  expect(expected[0]?.events.length).toBeGreaterThan(3_000);
+  expect(await readAll(threaded, FILE)).toEqual(expected);
+  const sent = [FILE, gzipSync(FILE), FILE, FILE];
+  expect(await Promise.all(sent.map((it) => readAll(threaded, it)))).toEqual(
+    sent.map(() => expected[0] && expected),
+  );
+});
+
+it('a file that cannot be read fails in a thread as it does in the process itself', async () => {
+  for (const [text, recognition] of [
+    ['', AUTO],
+    ['no statement', AUTO],
+    [':20:broken', { format: 'mt940', profile: null }],
+    ['Datum;Betrag\n', { format: 'csv', profile: 'none' }],
+  ] as const) {
+    const [own, other] = await Promise.allSettled([
+      readAll(inProcess, text, recognition),
+      readAll(threaded, text, recognition),
+    ]);
+    expect(own?.status).toBe('rejected');
+    expect(other).toEqual(own);
+  }
+});
+
+it('a file that fills the memory of its thread fails, and others are read on', async () => {
+  const small = createThreadedFormats([], { memoryLimit: 4 });
+  const [failed, read] = await Promise.allSettled([readAll(small, FILE), readAll(threaded, FILE)]);
+  expect(failed).toMatchObject({ status: 'rejected', reason: expect.any(UnreadableFileError) });
+  expect(String((failed as PromiseRejectedResult).reason)).toMatch(/more memory/);
+  expect(read.status).toBe('fulfilled');
+});
+
+it('a file that keeps its thread busy for too long fails, and others are read on', async () => {
+  const impatient = createThreadedFormats([], { deadline: 1 });
+  const [failed, read] = await Promise.allSettled([readAll(impatient, FILE), readAll(threaded, FILE)]);
+  expect(String((failed as PromiseRejectedResult).reason)).toMatch(/takes too long/);
+  expect(read.status).toBe('fulfilled');
+});
+
+it('a file that is not read to its end does not keep the bytes that follow waiting', async () => {
+  let isOver = false;
+  async function* endless() {
+    try {
+      for (;;) yield Buffer.from(FILE);
+    } finally {
+      isOver = true;
+    }
+  }
+  for await (const it of threaded.read(endless(), AUTO)) if ('events' in it) break;
+  expect(isOver).toBe(true);
+  expect(await readAll(threaded, FILE)).toHaveLength(1);
+});
