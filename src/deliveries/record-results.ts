@@ -52,6 +52,7 @@ const HEALTH_COLUMNS = [
   'circuit_openings',
   'open_for',
   'recovery_successes',
+  'consecutive_rejections',
   'last_error',
 ];
 
@@ -60,7 +61,7 @@ const WRITE_HEALTH = (webhooks: number) => `
   UPDATE webhook_cursors k JOIN (${derivedRows(HEALTH_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
   SET k.consecutive_failures = r.consecutive_failures, k.failing_since = r.failing_since, k.failing_days = r.failing_days,
     k.circuit_openings = r.circuit_openings, k.circuit_open_until = NOW(6) + INTERVAL r.open_for MICROSECOND,
-    k.recovery_successes = r.recovery_successes, k.last_error = r.last_error
+    k.recovery_successes = r.recovery_successes, k.consecutive_rejections = r.consecutive_rejections, k.last_error = r.last_error
   WHERE k.health_revision <= r.revision`;
 
 const ADD_DELIVERIES = `
@@ -168,6 +169,7 @@ const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth,
   health.circuitOpenings,
   health.openUntil === null || health.openUntil <= now ? null : Math.round((health.openUntil - now) * 1_000),
   health.recoverySuccesses,
+  health.consecutiveRejections,
   record.lastError,
 ];
 
@@ -209,12 +211,13 @@ const deliveryRow = ({ webhookId, customerId, result }: OwnedResult) => [
   ...attemptValues(result),
 ];
 
+/** Of the bodies that an endpoint has answered with, the first one is kept here, and the last one in `deliveries`. */
 const attemptRow = ({ webhookId, customerId, result }: OwnedResult) => [
   webhookId,
   result.transactionId,
   customerId,
   result.number,
-  ...attemptValues(result),
+  ...attemptValues(result.number === 1 ? result : { ...result, response: '' }),
 ];
 
 const retryRow = ({ webhookId, customerId, result }: OwnedResult) => [

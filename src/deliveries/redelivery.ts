@@ -18,14 +18,14 @@ const READ_ENDED = `
   WHERE w.id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
     AND (a.status IS NULL OR a.status <> 'deleting')`;
 
-/** Changes nothing for a failed attempt, which already has its row. */
+/** A failed attempt already has its row, which may lack the body of the answer. */
 const KEEP_LAST_ATTEMPT = `
   INSERT INTO attempts
     (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, error, response)
   SELECT d.webhook_id, d.transaction_id, d.attempts, d.customer_id, d.outcome, d.status_code, d.started_at, d.duration_ms,
     d.error, d.response
   FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id IN (?)
-  ON DUPLICATE KEY UPDATE number = VALUES(number)`;
+  ON DUPLICATE KEY UPDATE response = VALUES(response)`;
 
 const MAKE_PENDING = `UPDATE deliveries SET status = 'pending' WHERE webhook_id = ? AND transaction_id IN (?)`;
 

@@ -36,6 +36,7 @@ export interface SealedSettings {
   failing_days: number;
   circuit_openings: number;
   recovery_successes: number | null;
+  consecutive_rejections: number;
   last_error: string | null;
 }
 
@@ -94,6 +95,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       // A run begins only when the circuit is not open.
       openUntil: null,
       recoverySuccesses: row.recovery_successes,
+      consecutiveRejections: row.consecutive_rejections,
     },
     redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
     request(content, deliveryId, timestamp) {

@@ -80,7 +80,7 @@ export function quarantineWebhook(
 /** The health of a new webhook. progressed_at: a backlog from before is not stalled yet. health_revision keeps runs that read an earlier revision from writing theirs over it. */
 const RESET = `
   UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
-    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, last_error = NULL, progressed_at = NOW(6),
+    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, last_error = NULL, progressed_at = NOW(6),
     health_revision = ?
   WHERE webhook_id = ?`;
 

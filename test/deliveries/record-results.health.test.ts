@@ -38,6 +38,7 @@ describe('the health of an endpoint', () => {
     circuitOpenings: 2,
     openUntil: 60_000,
     recoverySuccesses: 1,
+    consecutiveRejections: 0,
   };
   const written = {
     consecutive_failures: 3,

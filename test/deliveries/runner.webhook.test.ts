@@ -59,6 +59,20 @@ describe('a webhook', () => {
     for (const { webhook: other } of others) await setCursor(service, other.id, 'crash_count = 0');
   });
 
+  it('whose endpoint rejects every body is not sent all of them', async () => {
+    const runner = runners.create();
+    const { webhook, store } = await subscriber('/rejects');
+    answering('/rejects', 400);
+    await store(500);
+    await setCursor(service, webhook.id, 'recovery_successes = NULL');
+    await runner.runJob(webhook.id);
+    const sent = receiver.at('/rejects').length;
+    // The 30 that open the circuit, and those that were in flight then.
+    expect(sent).toBeGreaterThanOrEqual(30);
+    expect(sent).toBeLessThan(30 + 16);
+    expect((await cursorOf(service, webhook.id)).circuit_openings).toBe(1);
+  });
+
   it('with a rate limit does not wait for a moment that was written before the clock was set back', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/clock', { rate_limit: 5 });

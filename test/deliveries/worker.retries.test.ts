@@ -49,7 +49,8 @@ it('repeats a failed attempt with the same id and body, a new timestamp and a si
     [2, 'failed', 500],
     [3, 'delivered', 200],
   ]);
-  expect(attempts.map(({ response }) => response?.length)).toEqual([4_096, 4_096, 6]);
+  // The bodies of the first and the last answer are kept.
+  expect(attempts.map(({ response }) => response?.length ?? null)).toEqual([4_096, null, 6]);
 });
 
 it('a webhook gives up after twelve attempts, and keeps the delivery as failed with its whole log', async () => {

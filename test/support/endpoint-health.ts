@@ -8,4 +8,5 @@ export const healthy: EndpointHealth = {
   circuitOpenings: 0,
   openUntil: null,
   recoverySuccesses: null,
+  consecutiveRejections: 0,
 };

@@ -85,8 +85,9 @@ export interface AttemptRow {
 
 const ATTEMPTS = `
   SELECT CONCAT(webhook_id, '-', transaction_id) AS delivery_id, transaction_id, number, outcome, status_code, error, response
-  FROM attempts WHERE webhook_id = ?
-  UNION
+  FROM attempts a WHERE webhook_id = ? AND NOT EXISTS (
+    SELECT 1 FROM deliveries d WHERE d.webhook_id = a.webhook_id AND d.transaction_id = a.transaction_id AND d.attempts = a.number)
+  UNION ALL
   SELECT CONCAT(webhook_id, '-', transaction_id), transaction_id, attempts, outcome, status_code, error, response
   FROM deliveries WHERE webhook_id = ?
   ORDER BY transaction_id, number`;

@@ -11,6 +11,9 @@ const FAILURES_TO_OPEN = 3;
 const FIRST_OPENING = 5 * SECOND;
 const LONGEST_OPENING = 600 * SECOND;
 
+/** So many bodies in a row are not wrong one by one: the endpoint rejects all of them. */
+const REJECTIONS_TO_OPEN = 30;
+
 /** A webhook is disabled when all its attempts have failed for this many days, with at least one attempt on each of them. */
 export const DISABLE_AFTER_DAYS = 5;
 
@@ -29,6 +32,8 @@ export interface EndpointHealth {
   openUntil: number | null;
   /** Successes of a new or recovering endpoint; null: it has recovered, and gets as many POSTs at a time as its webhook allows. */
   recoverySuccesses: number | null;
+  /** Answers since the last success that rejected the body (400, 413, 422 …). */
+  consecutiveRejections: number;
 }
 
 /**
@@ -38,6 +43,9 @@ export interface EndpointHealth {
  * immediately, for at least as long as the endpoint asks, up to 1 h. Half-open, one probe is in flight, and its failure opens the
  * circuit again; `inFlightLimit` says what follows its success. A new endpoint begins half-open, so that hundreds of endpoints that
  * never answer cost little. Failures of POSTs that were in flight when the circuit opened do not keep it open for longer.
+ *
+ * An answer that rejects the body concerns this delivery alone. From the 30th in a row on, each counts as an endpoint failure that opens
+ * the circuit: otherwise, an endpoint that answers 400 to everything would get each movement twelve times.
  */
 export function afterOutcome(
   health: EndpointHealth,
@@ -57,6 +65,11 @@ export function afterOutcome(
     if (isProbe || failed.consecutiveFailures >= FAILURES_TO_OPEN) {
       return open(failed, now, openingAfter(failed.circuitOpenings, random));
     }
+  }
+  if (outcome.kind === 'failed' && outcome.cause === 'body') {
+    failed.consecutiveRejections += 1;
+    if (failed.consecutiveRejections >= REJECTIONS_TO_OPEN)
+      return open(failed, now, openingAfter(failed.circuitOpenings, random));
   }
   return failed;
 }
@@ -86,7 +99,13 @@ function countFailingDay({ failingSince, failingDays }: EndpointHealth, now: num
 function afterSuccess(health: EndpointHealth, now: number, maxInFlight: number): EndpointHealth {
   const { recoverySuccesses, openUntil, failingSince, circuitOpenings } = health;
   if (recoverySuccesses === null && failingSince === null && circuitOpenings === 0) return health;
-  const succeeded = { ...health, consecutiveFailures: 0, failingSince: null, failingDays: 0 };
+  const succeeded = {
+    ...health,
+    consecutiveFailures: 0,
+    consecutiveRejections: 0,
+    failingSince: null,
+    failingDays: 0,
+  };
   // The POST was in flight when the circuit opened. It shows that the endpoint is up, but not how much load it can take.
   if (openUntil !== null && openUntil > now) return succeeded;
   const closing = { ...succeeded, circuitOpenings: 0, openUntil: null };

@@ -164,6 +164,7 @@ const openSettings = (row: SealedSettings): Settings => ({
     circuitOpenings: row.circuit_openings,
     openUntil: null,
     recoverySuccesses: row.recovery_successes,
+    consecutiveRejections: row.consecutive_rejections,
   },
   redact: (text) => text,
   request: (_, id) => ({ origin: '', path: '', body: id, headers: {} }),

@@ -91,6 +91,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
   failing_days: health.failingDays,
   circuit_openings: health.circuitOpenings,
   recovery_successes: health.recoverySuccesses,
+  consecutive_rejections: health.consecutiveRejections,
   last_error: null,
 });
 

@@ -82,6 +82,7 @@ const NEW_HEALTH: CursorRow['health'] = {
   circuitOpenings: 0,
   openUntil: null,
   recoverySuccesses: 0,
+  consecutiveRejections: 0,
 };
 
 /** A customer with one webhook, created when `newest` was the newest movement. */

@@ -43,6 +43,19 @@ describe('the circuit', () => {
     });
   });
 
+  it('opens when bodies are rejected thirty times without a success, and again at each one after that', () => {
+    const rejected = behave(healthy, Array(29).fill(badBody));
+    expect(rejected.openUntil).toBeNull();
+    const open = behave(rejected, [badBody]);
+    expect(open).toMatchObject({ openUntil: 5 * SECOND, circuitOpenings: 1, recoverySuccesses: 0 });
+    expect(behave(open, [badBody], 6 * SECOND)).toMatchObject({
+      openUntil: 16 * SECOND,
+      circuitOpenings: 2,
+    });
+    const answers = Array.from({ length: 200 }, (_, at) => (at % 30 === 29 ? delivered : badBody));
+    expect(behave(healthy, answers).openUntil).toBeNull();
+  });
+
   it.each([401, 403, 404, 405, 301, 302, 307, 308])(
     'opens when the endpoint answers %i three times in a row, and not for one among successes',
     (status) => {
@@ -71,10 +84,6 @@ describe('the circuit', () => {
 
   it('counts from the beginning after a success', () => {
     expect(behave(healthy, [down, down, delivered, down, down]).openUntil).toBeNull();
-  });
-
-  it('never opens for failures that concern one body', () => {
-    expect(behave(healthy, Array(50).fill(badBody)).openUntil).toBeNull();
   });
 
   it('counts a refused address like an endpoint that is down', () => {

@@ -18,6 +18,7 @@ const START: RunStart = {
     circuitOpenings: 0,
     openUntil: null,
     recoverySuccesses: null,
+    consecutiveRejections: 0,
   },
   lastError: null,
   cursor: { sentThrough: 10, highestRecordedId: 10 },

@@ -62,6 +62,7 @@ export function createSigningWebhook({
       failing_days: 0,
       circuit_openings: 0,
       recovery_successes: null,
+      consecutive_rejections: 0,
       last_error: null,
     },
     box,

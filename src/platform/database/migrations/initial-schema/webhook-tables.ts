@@ -78,6 +78,7 @@ export const WEBHOOK_TABLES = [
     circuit_openings INT UNSIGNED NOT NULL DEFAULT 0,
     circuit_open_until DATETIME(6) NULL,
     recovery_successes SMALLINT UNSIGNED NULL DEFAULT 0,
+    consecutive_rejections INT UNSIGNED NOT NULL DEFAULT 0,
     rate_next_at DATETIME(6) NULL,
     last_error VARCHAR(255) NULL,
     unreported_failures BIGINT UNSIGNED NOT NULL DEFAULT 0,
