@@ -10,6 +10,8 @@ import { reportStuckImports } from '../imports/fail-import.ts';
 import { dropDeadUploads } from '../imports/stage.ts';
 import { reconcileImports } from '../imports/worker.ts';
 import { makeSegments } from '../movements/segment-maker.ts';
+import { isTransient } from '../platform/database/errors.ts';
+import type { Log } from '../platform/log.ts';
 import {
   addDeliveryJobs,
   countImportsWithoutJob,
@@ -42,25 +44,27 @@ const DELETIONS_EVERY = 5 * SECOND;
  */
 export function startMaintenanceWorker(runtime: Runtime): Role {
   const { database, queues, redis, log, metrics } = runtime;
-  const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', async () => {
-    const imports = await reconcileImports(database, async (ids) => {
-      const missing = await countImportsWithoutJob(queues, redis, ids);
-      await queueImports(queues, ids);
-      metrics.reconciler.repaired('imports', missing);
-    });
-    const webhooks = await reconcileDeliveries(database, async (ids) => {
-      const missing = await countWebhooksWithoutJob(queues, redis, ids);
-      await addDeliveryJobs(queues, ids);
-      metrics.reconciler.repaired('deliveries', missing);
-    });
-    const sources = await reconcileSources(runtime);
-    const events = await reportEvents(runtime);
-    const dropped = await dropDeadUploads(database);
-    const pruned = await pruneIdempotencyKeys(database);
+  const steps: Record<string, () => Promise<unknown>> = {
+    imports: () =>
+      reconcileImports(database, async (ids) => {
+        const missing = await countImportsWithoutJob(queues, redis, ids);
+        await queueImports(queues, ids);
+        metrics.reconciler.repaired('imports', missing);
+      }),
+    webhooks: () =>
+      reconcileDeliveries(database, async (ids) => {
+        const missing = await countWebhooksWithoutJob(queues, redis, ids);
+        await addDeliveryJobs(queues, ids);
+        metrics.reconciler.repaired('deliveries', missing);
+      }),
+    sources: () => reconcileSources(runtime),
+    events: () => reportEvents(runtime),
+    'dead uploads': () => dropDeadUploads(database),
+    'idempotency keys': () => pruneIdempotencyKeys(database),
     // Last, because nothing waits for it.
-    const segments = await makeSegments(database);
-    log.debug({ imports, webhooks, sources, events, dropped, pruned, segments }, 'reconciled');
-  });
+    segments: () => makeSegments(database),
+  };
+  const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', () => runSteps(steps, log));
 
   // The scheduler is stored in Redis, and is lost when Redis is emptied. If the clock was set back, its next run is as far in the
   // future. In both cases it is added again.
@@ -97,6 +101,25 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
       await Promise.all([retention.stop(), deletions.stop(), worker.close()]);
     },
   };
+}
+
+/** Runs each step, whatever becomes of the others. A step that fails runs again with the next pass. */
+export async function runSteps(
+  steps: Readonly<Record<string, () => Promise<unknown>>>,
+  log: Log,
+): Promise<void> {
+  const results: Record<string, unknown> = {};
+  for (const [step, run] of Object.entries(steps)) {
+    try {
+      results[step] = await run();
+    } catch (err) {
+      log[isTransient(err) ? 'warn' : 'error'](
+        { err, step },
+        'a step of the reconciler failed; it is tried again in 10 s',
+      );
+    }
+  }
+  log.debug(results, 'reconciled');
 }
 
 /**

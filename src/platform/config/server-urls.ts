@@ -134,11 +134,55 @@ const REDIS_FORM = {
   protocols: ['redis:', 'rediss:'],
   path: /^(\/\d*)?$/,
   example: 'redis://:password@host:6379/0',
-  parameters: ['socketPath'],
+  parameters: ['socketPath', 'ssl-ca'],
 };
 
+const SENTINEL_FORM = {
+  protocols: ['redis+sentinel:', 'rediss+sentinel:'],
+  path: REDIS_FORM.path,
+  example: 'redis+sentinel://:password@host1:26379,host2:26379,host3:26379/0?name=mymaster',
+  parameters: ['name', 'sentinel-password', 'ssl-ca'],
+};
+
+/** Redis' address from REDIS_URL. */
+export type RedisUrl = ServerUrl & {
+  /** null: the connection is not encrypted. */
+  tls: { ca?: string } | null;
+  /** Who knows the address of the master; null: the URL itself has it. */
+  sentinels: { name: string; password: string | null; addresses: { host: string; port: number }[] } | null;
+};
+
+const SENTINEL_PORT = 26_379;
+
 /**
- * Parses `redis://:password@host:6379/0`, `rediss://…` for TLS, or with `?socketPath=FILE`.
+ * Parses `redis://:password@host:6379/0`, `rediss://…` for TLS, or with `?socketPath=FILE`; or
+ * `redis+sentinel://:password@host1:26379,host2:26379/0?name=mymaster`, where the hosts are those of Redis Sentinel, and the password is
+ * that of Redis. `ssl-ca=FILE` names the authorities that may certify the servers.
  * @throws {Error} that says what REDIS_URL must be, without any value of it.
  */
-export const parseRedisUrl = (text: string): ServerUrl => parseServerUrl(text, REDIS_FORM);
+export function parseRedisUrl(text: string): RedisUrl {
+  const isSentinel = /^rediss?\+sentinel:/i.test(text);
+  // A URL has one host. The others are parsed one by one.
+  const hosts = isSentinel ? (/^[^/]+\/\/(?:[^@/?#]*@)?([^/?#]*)/.exec(text)?.[1] ?? '').split(',') : [];
+  const [first = ''] = hosts;
+  const one = hosts.length > 1 ? text.replace(hosts.join(','), first) : text;
+  const url = parseServerUrl(one, isSentinel ? SENTINEL_FORM : REDIS_FORM);
+  const caFile = url.parameter('ssl-ca');
+  const isEncrypted = url.protocol.startsWith('rediss');
+  if (caFile !== null && !isEncrypted) throw new Error('must begin with rediss if it has ssl-ca');
+  const tls = isEncrypted ? (caFile === null ? {} : { ca: readCertificates(caFile) }) : null;
+  if (!isSentinel) return { ...url, tls, sentinels: null };
+  const name = url.parameter('name');
+  if (name === null || name === '')
+    throw new Error('must have name=NAME: what the sentinels call the master');
+  const addresses = hosts.map((host) => {
+    const address = URL.parse(`redis://${host}`);
+    if (address === null || address.hostname === '')
+      throw new Error(`must be a URL such as ${SENTINEL_FORM.example}`);
+    return {
+      host: address.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: address.port === '' ? SENTINEL_PORT : Number(address.port),
+    };
+  });
+  return { ...url, tls, sentinels: { name, password: url.parameter('sentinel-password'), addresses } };
+}

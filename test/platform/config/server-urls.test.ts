@@ -52,12 +52,15 @@ describe('DATABASE_URL', () => {
 
 describe('REDIS_URL', () => {
   it('takes socketPath and no other parameter', () => {
+    const reconnectOnError = expect.any(Function);
     expect(redisOptions('redis://:p%40ss@localhost/2?socketPath=%2Frun%2Fr.sock')).toEqual({
+      reconnectOnError,
       path: '/run/r.sock',
       password: 'p@ss',
       db: 2,
     });
     expect(redisOptions('rediss://me:p@[::1]')).toEqual({
+      reconnectOnError,
       host: '::1',
       port: 6379,
       username: 'me',
@@ -66,7 +69,40 @@ describe('REDIS_URL', () => {
       db: 0,
     });
     expect(() => readConfig({ REDIS_URL: 'redis://:MARKER@host/0?family=6' })).toThrow(
-      'REDIS_URL must not have the parameter "family": it takes socketPath.',
+      'REDIS_URL must not have the parameter "family": it takes socketPath, ssl-ca.',
     );
+  });
+
+  it('takes several sentinels, and the name of the master', () => {
+    expect(
+      redisOptions('redis+sentinel://:p%40ss@one,two:5000,[::1]:5001/3?name=main&sentinel-password=s'),
+    ).toMatchObject({
+      sentinels: [
+        { host: 'one', port: 26_379 },
+        { host: 'two', port: 5_000 },
+        { host: '::1', port: 5_001 },
+      ],
+      name: 'main',
+      password: 'p@ss',
+      sentinelPassword: 's',
+      db: 3,
+    });
+    expect(redisOptions('rediss+sentinel://one:1,two:2/0?name=main')).toMatchObject({
+      tls: {},
+      sentinelTLS: {},
+      enableTLSForSentinelMode: true,
+    });
+  });
+
+  it.each([
+    ['redis+sentinel://:MARKER@one,two/0', 'must have name=NAME'],
+    ['redis+sentinel://:MARKER@one,:5/0?name=main', 'must be a URL such as redis+sentinel://'],
+    ['redis+sentinel://:MARKER@one/0?name=main&socketPath=/x', 'must not have the parameter "socketPath"'],
+    ['redis://:MARKER@one/0?ssl-ca=/x.pem', 'must begin with rediss'],
+    ['rediss://:MARKER@one/0?ssl-ca=/MARKER.pem', 'must have a readable PEM file'],
+  ])('%s is refused', (url, reason) => {
+    const read = () => readConfig({ REDIS_URL: url });
+    expect(read).toThrow(`REDIS_URL ${reason}`);
+    expect(read).not.toThrow(/MARKER/);
   });
 });
