@@ -78,9 +78,9 @@ const recordJobChanges = (runtime: Runtime) =>
 
 /** The subjects of a queue's jobs: the member of their data that has its id, its name, and its page in the console. */
 const SUBJECTS = [
-  { member: 'webhookId', name: 'webhook', path: '/ops/webhooks' },
-  { member: 'importId', name: 'import', path: '/ops/imports' },
-  { member: 'sourceId', name: 'source', path: '/ops/sources' },
+  { member: 'webhookId', name: 'webhook', path: '/ops/webhooks/' },
+  { member: 'customerId', name: 'customer', path: '/ops/imports?customer=' },
+  { member: 'sourceId', name: 'source', path: '/ops/sources/' },
 ] as const;
 
 const Data = v.record(v.string(), v.unknown());
@@ -91,7 +91,7 @@ function subjectOf(data: unknown): { name: string; href: string } | null {
   if (!fields.success) return null;
   for (const { member, name, path } of SUBJECTS) {
     const id = fields.output[member];
-    if (typeof id === 'string') return { name: `${name} ${id}`, href: `${path}/${encodeURIComponent(id)}` };
+    if (typeof id === 'string') return { name: `${name} ${id}`, href: `${path}${encodeURIComponent(id)}` };
   }
   return null;
 }

@@ -37,7 +37,7 @@ export function createAcceptance(runtime: Runtime): ImportAcceptance {
     if (staged.outcome !== 'staged') return staged;
     const { importId } = staged;
     // Redis may be unreachable. The import is in MySQL, and the reconciler queues it within 10 s.
-    await queueImports(queues, [importId]).catch((err: unknown) =>
+    await queueImports(queues, [upload.customerId]).catch((err: unknown) =>
       log.warn({ err, importId }, 'import not queued yet'),
     );
     return staged;

@@ -32,10 +32,16 @@ export interface Importer {
   /**
    * Stores the rest of the import, chunk by chunk.
    * @param signal when aborted, the import is given back after the current chunk.
-   * @param again an earlier run of the same job did not end: this import may have crashed its process.
+   * @param options.again an earlier run of the same job did not end: this import may have crashed its process.
+   * @param options.mayGoOn asked after each chunk. If not, the import is given back.
    * @throws whatever MySQL throws. The import stays as it is and can be run again.
    */
-  run(importId: string, signal: AbortSignal, again?: boolean): Promise<ImportOutcome>;
+  run(importId: string, signal: AbortSignal, options?: RunOptions): Promise<ImportOutcome>;
+}
+
+export interface RunOptions {
+  again?: boolean;
+  mayGoOn?: () => Promise<boolean>;
 }
 
 interface Unfinished {
@@ -93,8 +99,7 @@ export function createImporter(options: {
   async function storeChunks(
     { id: importId, format, source_id: sourceId }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,
-    signal: AbortSignal,
-    started: number,
+    { signal, mayGoOn, started }: { signal: AbortSignal; mayGoOn: () => Promise<boolean>; started: number },
   ): Promise<ImportOutcome> {
     // Chunks are stored faster than a thousand webhooks are woken. Those that wait are woken together, each webhook once.
     const wakeMatched = createBatcher(async (matched: readonly (readonly string[])[]) => {
@@ -121,8 +126,9 @@ export function createImporter(options: {
           metrics?.ended(format, 'done');
           log.info({ importId, rows: chunk.to }, 'import done');
         }
-        if (chunk.last || signal.aborted) await woken;
-        if (signal.aborted && !chunk.last) return 'given back';
+        const isGivenBack = !chunk.last && (signal.aborted || !(await mayGoOn()));
+        if (chunk.last || isGivenBack) await woken;
+        if (isGivenBack) return 'given back';
       }
     } finally {
       // Ends the thread that reads the file, if it is not at its end.
@@ -147,7 +153,7 @@ export function createImporter(options: {
   async function storeRest(
     importId: string,
     signal: AbortSignal,
-    { isUnordered }: { isUnordered: boolean },
+    { isUnordered, mayGoOn }: { isUnordered: boolean; mayGoOn: () => Promise<boolean> },
   ): Promise<ImportOutcome> {
     const started = performance.now();
     // In parallel: an import of one movement mostly waits for round trips to MySQL.
@@ -181,16 +187,17 @@ export function createImporter(options: {
 
     const span = beginSpan(unfinished);
     try {
-      const outcome = await storeChunks(unfinished, chunks, signal, started);
+      const outcome = await storeChunks(unfinished, chunks, { signal, mayGoOn, started });
       span?.end();
       return outcome;
     } catch (error) {
       const isRepeated = error instanceof UnorderedFileError || error instanceof RemovalsChangedError;
       span?.end(isRepeated ? undefined : toSpanError(error));
       // The chunks before are stored. The rest is read with all counts kept.
-      if (error instanceof UnorderedFileError) return storeRest(importId, signal, { isUnordered: true });
+      if (error instanceof UnorderedFileError)
+        return storeRest(importId, signal, { isUnordered: true, mayGoOn });
       // The accounts and stored movements that were read are out of date. The rest is read and checked again.
-      if (error instanceof RemovalsChangedError) return storeRest(importId, signal, { isUnordered });
+      if (error instanceof RemovalsChangedError) return storeRest(importId, signal, { isUnordered, mayGoOn });
       return await endFailed(unfinished, error);
     }
   }
@@ -213,9 +220,9 @@ export function createImporter(options: {
     });
 
   return {
-    async run(importId, signal, again = false) {
+    async run(importId, signal, { again = false, mayGoOn = async () => true } = {}) {
       if (again) await database.query(COUNT_CRASH, [importId]);
-      return storeRest(importId, signal, { isUnordered: false });
+      return storeRest(importId, signal, { isUnordered: false, mayGoOn });
     },
   };
 }

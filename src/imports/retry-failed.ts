@@ -38,7 +38,7 @@ export async function retryImport(
     await recordChange(sql, caller, { action: 'retry', subject: `import ${id}` });
   });
   // Redis may be unreachable. The reconciler then queues the import within 10 s.
-  await queueImports(queues, [id]).catch((err: unknown) =>
+  await queueImports(queues, [caller.customerId]).catch((err: unknown) =>
     log.warn({ err, importId: id }, 'import not queued yet'),
   );
   return findImport(database, caller, id);

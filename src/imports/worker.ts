@@ -1,16 +1,22 @@
-import { WaitingError } from 'bullmq';
 import { wakeWebhooks } from '../deliveries/wake.ts';
 import type { Sql } from '../platform/database/transaction.ts';
-import type { ImportJob } from '../platform/queues/queues.ts';
+import { type ImportJob, queueImports } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../statements/formats.ts';
 import { createImporter } from './importer.ts';
 import { FORMATS } from './rows.ts';
 
-/** Runs the jobs of the queue `imports`. */
-export function startImporterWorker(runtime: Runtime, formats: StatementFormats): Role {
-  const { database, log, metrics, tracing } = runtime;
+/**
+ * Runs the jobs of the queue `imports`: one for each customer with unfinished imports. Customers take turns.
+ * @param options.slots customers at a time.
+ */
+export function startImporterWorker(
+  runtime: Runtime,
+  formats: StatementFormats,
+  { timeSlice = TIME_SLICE, slots }: { timeSlice?: number; slots?: number } = {},
+): Role {
+  const { database, queues, log, metrics, tracing } = runtime;
   const shutdown = new AbortController();
   const importer = createImporter({
     database,
@@ -21,13 +27,28 @@ export function startImporterWorker(runtime: Runtime, formats: StatementFormats)
     tracing,
   });
   metrics.imports.announce([...Object.keys(FORMATS), 'auto', ...STATEMENT_FORMATS]);
-  const worker = startWorker<ImportJob>(runtime, 'imports', async (job, token) => {
-    const outcome = await importer.run(job.data.importId, shutdown.signal, job.attemptsStarted > 1);
-    if (outcome === 'given back') {
-      await job.moveToWait(token);
-      throw new WaitingError();
-    }
-  });
+  const worker = startWorker<ImportJob>(
+    runtime,
+    'imports',
+    async ({ data: { customerId }, attemptsStarted }) => {
+      const othersWait = async () => (await queues.imports.getWaitingCount()) > 0;
+      // The job of a process that has died is started again. Its oldest import may be the cause.
+      let again = attemptsStarted > 1;
+      for (const began = performance.now(); ; again = false) {
+        const importId = await findOldest(database, customerId);
+        if (importId === null) return;
+        const mayGoOn = createTimeSlice(timeSlice, othersWait);
+        const outcome = await importer.run(importId, shutdown.signal, { again, mayGoOn });
+        const isSliceOver = performance.now() - began > timeSlice && (await othersWait());
+        if (outcome === 'given back' || isSliceOver || shutdown.signal.aborted) {
+          // To the tail of the queue, behind the other customers. If Redis is unreachable, the reconciler does it.
+          await queueImports(queues, [customerId]).catch(() => {});
+          return;
+        }
+      }
+    },
+  );
+  if (slots !== undefined) worker.concurrency = slots;
   return {
     name: 'importer',
     async stop() {
@@ -37,26 +58,51 @@ export function startImporterWorker(runtime: Runtime, formats: StatementFormats)
   };
 }
 
-const PAGE = 1_000;
-
-const UNFINISHED = `
-  SELECT id FROM imports WHERE status IN ('queued', 'running') AND id > ? ORDER BY id LIMIT ${PAGE}`;
+/** A customer whose turn has lasted this long lets others come first. Milliseconds. */
+const TIME_SLICE = 3_000;
 
 /**
- * Queues every unfinished import. An import that has a job already keeps it, because the job's id contains the import's id.
+ * Says after each chunk of an import whether its turn goes on: for the time slice, or longer if it took long to read again what was stored in earlier
+ * turns, and for as long as no other customer waits.
+ */
+function createTimeSlice(length: number, othersWait: () => Promise<boolean>): () => Promise<boolean> {
+  const began = performance.now();
+  let end: number | null = null;
+  return async () => {
+    const now = performance.now();
+    end ??= now + Math.max(length, 4 * (now - began));
+    return now < end || !(await othersWait());
+  };
+}
+
+/** The imports of a customer are stored in the order in which they came. Index: imports_status. */
+const OLDEST = `
+  SELECT id FROM imports FORCE INDEX (imports_status)
+  WHERE status IN ('queued', 'running') AND customer_id = ? ORDER BY id LIMIT 1`;
+
+async function findOldest(sql: Sql, customerId: string): Promise<string | null> {
+  const [oldest] = await sql.query<{ id: string }[]>(OLDEST, [customerId]);
+  return oldest?.id ?? null;
+}
+
+/** Index: imports_status. */
+const CUSTOMERS = `
+  SELECT customer_id AS id, COUNT(*) AS imports FROM imports FORCE INDEX (imports_status)
+  WHERE status IN ('queued', 'running') GROUP BY customer_id`;
+
+const PAGE = 1_000;
+
+/**
+ * Queues each customer with unfinished imports. One that has a job already keeps it.
  * @returns the number of unfinished imports.
  */
 export async function reconcileImports(
   sql: Sql,
-  queue: (importIds: readonly string[]) => Promise<void>,
+  queue: (customerIds: readonly string[]) => Promise<void>,
 ): Promise<number> {
-  let unfinished = 0;
-  for (let after = '0'; ; ) {
-    const page = await sql.query<{ id: string }[]>(UNFINISHED, [after]);
-    await queue(page.map(({ id }) => id));
-    unfinished += page.length;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return unfinished;
-    after = last.id;
+  const customers = await sql.query<{ id: string; imports: string | number }[]>(CUSTOMERS);
+  for (let at = 0; at < customers.length; at += PAGE) {
+    await queue(customers.slice(at, at + PAGE).map(({ id }) => id));
   }
+  return customers.reduce((sum, { imports }) => sum + Number(imports), 0);
 }

@@ -33,7 +33,7 @@ export interface CollectorOptions {
   /** The folder below which a customer's folder sources lie; null: there is none. */
   folderOf: (customerId: string) => string | null;
   /** Queues an import. A failure is logged, and the reconciler queues it later. */
-  queueImport: (importId: string) => Promise<void>;
+  queueImport: (queued: { importId: string; customerId: string }) => Promise<void>;
   log: Log;
   tracing?: Tracing | undefined;
   clock?: SourceClock;
@@ -148,7 +148,7 @@ export function createCollector(options: CollectorOptions): Collector {
       });
       span?.set({ 'ledgerbell.import.id': Number(importId) });
       await recordFile(database, source, { name, version, cursor, importId });
-      await queueImport(importId).catch((err: unknown) =>
+      await queueImport({ importId, customerId: source.customerId }).catch((err: unknown) =>
         log.warn({ err, importId }, 'import not queued yet'),
       );
       span?.end();

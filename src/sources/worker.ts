@@ -15,7 +15,7 @@ export function startCollectorWorker(runtime: Runtime): Role {
     secrets,
     guard: createAddressGuard({ allow: config.allowPrivateEndpoints, subject: 'source' }),
     folderOf: (customerId) => customerFolder(config.sourcesDir, customerId),
-    queueImport: (importId) => queueImports(queues, [importId]),
+    queueImport: ({ customerId }) => queueImports(queues, [customerId]),
     log,
     tracing,
   });

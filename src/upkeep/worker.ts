@@ -14,7 +14,7 @@ import { isTransient } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 import {
   addDeliveryJobs,
-  countImportsWithoutJob,
+  countCustomersWithoutJob,
   countWebhooksWithoutJob,
   type MaintenanceJob,
   queueImports,
@@ -47,7 +47,7 @@ export function startMaintenanceWorker(runtime: Runtime): Role {
   const steps: Record<string, () => Promise<unknown>> = {
     imports: () =>
       reconcileImports(database, async (ids) => {
-        const missing = await countImportsWithoutJob(queues, redis, ids);
+        const missing = await countCustomersWithoutJob(queues, redis, ids);
         await queueImports(queues, ids);
         metrics.reconciler.repaired('imports', missing);
       }),

@@ -60,15 +60,15 @@ describe('the dashboard of the queues', () => {
 
   it.each(CHANGES)('refuses to change anything: %s %s', async (method, path) => {
     const { imports } = readOnly.runtime.queues;
-    await imports.add('import', { importId: '1' }, { jobId: 'job-1' });
+    await imports.add('import', { customerId: '1' }, { jobId: 'job-1' });
     const before = [await imports.getJobCounts(), await imports.isPaused()];
     const { status } = await readOnly.callOps(method, `/ops/queues/api/queues/imports${path}`, {
-      body: { name: 'import', data: { importId: '2' }, jobData: { importId: '2' }, concurrency: 1 },
+      body: { name: 'import', data: { customerId: '2' }, jobData: { customerId: '2' }, concurrency: 1 },
     });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(500);
     expect([await imports.getJobCounts(), await imports.isPaused()]).toEqual(before);
-    expect((await imports.getJob('job-1'))?.data).toEqual({ importId: '1' });
+    expect((await imports.getJob('job-1'))?.data).toEqual({ customerId: '1' });
   });
 
   it.each(['/pause', '/resume'])('refuses to change all queues at once: %s', async (path) => {

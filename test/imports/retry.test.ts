@@ -42,13 +42,14 @@ async function quarantined() {
 
 describe('POST /v1/imports/:id/retry', () => {
   it('queues a quarantined import, which continues after the rows that are stored', async () => {
-    const { key, importId } = await quarantined();
+    const { key, customer, importId } = await quarantined();
     const { status, body } = await retry(key, importId);
     expect([status, body.import]).toMatchObject([
       202,
       { id: Number(importId), status: 'queued', inserted: 1_000, error: null, finished_at: null },
     ]);
-    expect(await service.runtime.queues.imports.getJob(`import-${importId}`)).toBeDefined();
+    const waiting = await service.runtime.queues.imports.getWaiting();
+    expect(waiting.map(({ data }) => data.customerId)).toContain(customer.id);
     expect(await run(importId)).toBe('done');
     expect(await show(key, importId)).toMatchObject({
       status: 'done',

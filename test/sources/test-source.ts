@@ -70,7 +70,7 @@ export async function createTestSource(
     secrets,
     guard: createAddressGuard({ allow: [] }),
     folderOf: () => null,
-    queueImport: async (importId) => void (await importer.run(importId, never)),
+    queueImport: async ({ importId }) => void (await importer.run(importId, never)),
     log,
     kinds: { test: kindOf(connector) },
     limits: { total: 60_000, silence: 2_000 },

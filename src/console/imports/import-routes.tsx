@@ -97,8 +97,8 @@ function ImportPage({
           </a>
         ) : null}
         {it.status === 'queued' || it.status === 'running' ? (
-          <a class="button" href={`${DASHBOARD_PATH}/queue/imports/import-${it.id}`}>
-            Job in the queue
+          <a class="button" href={`${DASHBOARD_PATH}/queue/imports`}>
+            Queue of imports
           </a>
         ) : null}
         <a class="button" href={`/ops/imports?customer=${it.customer_id}`}>

@@ -5,7 +5,7 @@ const SECOND = 1_000;
 
 /** Jobs contain only ids. Everything else is read from MySQL when they run, and no secret ever reaches Redis. */
 export interface ImportJob {
-  importId: string;
+  customerId: string;
 }
 export interface DeliveryJob {
   webhookId: string;
@@ -83,7 +83,7 @@ export function openQueues(connection: Redis, prefix: string): Queues {
 const JOBS_PER_PIPELINE = 1_000;
 
 const deduplicationIdOf = (webhookId: string): string => `webhook-${webhookId}`;
-const jobIdOf = (importId: string): string => `import-${importId}`;
+const deduplicationIdOfCustomer = (customerId: string): string => `customer-${customerId}`;
 
 /**
  * Adds a job for each webhook. A webhook has at most one waiting or delayed job, so adding is idempotent. A delayed job is
@@ -110,13 +110,17 @@ export async function addDeliveryJobs(
   }
 }
 
-/** Queues imports. The id of a job contains the import's id, so that adding it twice is harmless. */
-export async function queueImports(queues: Queues, importIds: readonly string[]): Promise<void> {
+/**
+ * Queues the imports of customers: a job for each customer, at the tail of the queue. A customer has at most one waiting job. If one is
+ * active, the new one starts after it.
+ * @throws when Redis is unreachable. The reconciler then finds the imports.
+ */
+export async function queueImports(queues: Queues, customerIds: readonly string[]): Promise<void> {
   await queues.imports.addBulk(
-    importIds.map((importId) => ({
+    customerIds.map((customerId) => ({
       name: 'import',
-      data: { importId },
-      opts: { jobId: jobIdOf(importId), removeOnComplete: true, removeOnFail: true },
+      data: { customerId },
+      opts: { deduplication: { id: deduplicationIdOfCustomer(customerId), keepLastIfActive: true } },
     })),
   );
 }
@@ -135,15 +139,15 @@ export const countWebhooksWithoutJob = (
     webhookIds.map((id) => deliveries.toKey(`de:${deduplicationIdOf(id)}`)),
   );
 
-/** Counts the imports without a job. */
-export const countImportsWithoutJob = (
+/** Counts the customers without a job for their imports. */
+export const countCustomersWithoutJob = (
   { imports }: Queues,
   redis: Redis,
-  importIds: readonly string[],
+  customerIds: readonly string[],
 ): Promise<number> =>
   countMissing(
     redis,
-    importIds.map((id) => imports.toKey(jobIdOf(id))),
+    customerIds.map((id) => imports.toKey(`de:${deduplicationIdOfCustomer(id)}`)),
   );
 
 const countMissing = async (redis: Redis, keys: readonly string[]): Promise<number> =>

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } fro
 import { connectFailFast, connectWorker } from '../../../src/platform/queues/connection.ts';
 import {
   addDeliveryJobs,
-  countImportsWithoutJob,
+  countCustomersWithoutJob,
   countWebhooksWithoutJob,
   openQueues,
   QUEUES,
@@ -113,9 +113,9 @@ describe('work without a job', () => {
     expect(await countWebhooksWithoutJob(queues, redis, [])).toBe(0);
   });
 
-  it('is an import that is not in the queue', async () => {
+  it('is a customer whose imports are not in the queue', async () => {
     await queueImports(queues, ['1', '2']);
-    expect(await countImportsWithoutJob(queues, redis, ['1', '2', '3'])).toBe(1);
+    expect(await countCustomersWithoutJob(queues, redis, ['1', '2', '3'])).toBe(1);
   });
 });
 
