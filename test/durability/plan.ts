@@ -15,6 +15,7 @@ export const FAULT_KINDS = [
   'mysql kill',
   'mysql outage',
   'mysql frozen',
+  'mysql locked table',
   'mysql and redis outage',
   'kill connections',
   'deadlock import',
@@ -119,7 +120,7 @@ function throwFault(
 const isPaired = (kind: FaultKind) => kind.endsWith('importer') || kind.endsWith('delivery');
 
 function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: Lengths): number {
-  if (kind.startsWith('stop')) return stopped;
+  if (kind.startsWith('stop') || kind === 'mysql locked table') return stopped;
   if (isLong(kind)) return outage;
   if (kind === 'redis kill' || kind === 'mysql kill') return dice.whole(1, 3);
   if (kind === 'kill connections' || kind.startsWith('deadlock')) return 5;

@@ -84,6 +84,9 @@ async function perform(
     case 'mysql frozen':
       await frozen(mysql, seconds);
       return '';
+    case 'mysql locked table':
+      await lockTable(sql, seconds);
+      return '';
     case 'mysql and redis outage':
       await down([mysql, redis], seconds);
       return '';
@@ -123,6 +126,19 @@ async function down(servers: readonly ChaosServer[], seconds: number): Promise<v
   await Promise.all(servers.map((server) => server.kill()));
   await sleep(seconds * SECOND);
   await Promise.all(servers.map((server) => server.start()));
+}
+
+/** No result of a delivery can be recorded meanwhile. */
+async function lockTable(sql: Installation['sql'], seconds: number): Promise<void> {
+  const connection = await sql.getConnection();
+  try {
+    await connection.query('LOCK TABLES deliveries WRITE');
+    await sleep(seconds * SECOND);
+    await connection.query('UNLOCK TABLES');
+  } finally {
+    // Also unlocks what is still locked.
+    connection.destroy();
+  }
 }
 
 async function frozen(server: ChaosServer, seconds: number): Promise<void> {
