@@ -31,12 +31,20 @@ export function startImporterWorker(
     runtime,
     'imports',
     async ({ data: { customerId }, attemptsStarted }) => {
-      const othersWait = async () => (await queues.imports.getWaitingCount()) > 0;
+      // While Redis is unreachable, an import that has begun goes on.
+      const othersWait = () =>
+        queues.imports.getWaitingCount().then(
+          (waiting) => waiting > 0,
+          () => false,
+        );
       // The job of a process that has died is started again. Its oldest import may be the cause.
       let again = attemptsStarted > 1;
+      let previous: string | null = null;
       for (const began = performance.now(); ; again = false) {
         const importId = await findOldest(database, customerId);
-        if (importId === null) return;
+        // If it is the same one again, another process has taken it over, and goes on with the others.
+        if (importId === null || importId === previous) return;
+        previous = importId;
         const mayGoOn = createTimeSlice(timeSlice, othersWait);
         const outcome = await importer.run(importId, shutdown.signal, { again, mayGoOn });
         const isSliceOver = performance.now() - began > timeSlice && (await othersWait());
@@ -62,8 +70,8 @@ export function startImporterWorker(
 const TIME_SLICE = 3_000;
 
 /**
- * Says after each chunk of an import whether its turn goes on: for the time slice, or longer if it took long to read again what was stored in earlier
- * turns, and for as long as no other customer waits.
+ * Says after each chunk of an import whether its turn goes on: for the time slice, or for longer if it took long to read again what was
+ * stored in earlier turns, and for as long as no other customer waits.
  */
 function createTimeSlice(length: number, othersWait: () => Promise<boolean>): () => Promise<boolean> {
   const began = performance.now();

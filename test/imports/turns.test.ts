@@ -1,7 +1,10 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startImporterWorker } from '../../src/imports/worker.ts';
+import { connectFailFast } from '../../src/platform/queues/connection.ts';
+import { openQueues } from '../../src/platform/queues/queues.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, movement } from '../support/movements.ts';
+import { startRedisRelay } from '../support/redis-relay.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -84,4 +87,24 @@ it('a large file is given back when its turn is over and others wait, and goes o
     [large.id],
   );
   expect(stored).toEqual({ inserted: 30_000, crash_count: 0 });
+});
+
+it('an import that has begun goes on while Redis does not answer', async () => {
+  const { runtime } = service;
+  const relay = await startRedisRelay();
+  const connection = connectFailFast(relay.url);
+  await until('Redis', () => connection.status === 'ready');
+  const queues = openQueues(connection, runtime.prefix);
+  onTestFinished(async () => {
+    await queues.close();
+    connection.disconnect();
+  });
+  const customer = await newCustomer();
+  await customer.send('without-redis', 2_500);
+  relay.hang(true);
+  const importer = startImporterWorker({ ...runtime, queues }, createStatementFormats([]), { timeSlice: 0 });
+  const imported = async () => (await importsOf(customer.id))[0]?.status;
+  await until('the import is done', async () => (await imported()) === 'done', 30_000);
+  relay.hang(false);
+  await importer.stop();
 });
