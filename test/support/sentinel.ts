@@ -71,7 +71,15 @@ export async function startSentinelCluster(directory: string): Promise<SentinelC
     30_000,
   );
   const waitForOther = (former: number) =>
-    until('another master', async () => (await master()) !== former, 30_000);
+    until(
+      'another master',
+      () =>
+        master().then(
+          (port) => port !== former,
+          () => false,
+        ),
+      30_000,
+    );
 
   return {
     url: `redis+sentinel://${sentinels.map((port) => `127.0.0.1:${port}`).join(',')}/0?name=${NAME}`,
@@ -85,10 +93,13 @@ export async function startSentinelCluster(directory: string): Promise<SentinelC
       const former = await master();
       await ask(sentinel, 'SENTINEL', 'failover', NAME);
       await waitForOther(former);
-      await until('the replica follows', async () => {
-        const [role] = (await ask(former, 'ROLE')) as string[];
-        return role === 'slave';
-      });
+      // The former master closes its connections when it becomes a replica, this one too.
+      await until('the replica follows', () =>
+        ask(former, 'ROLE').then(
+          (role) => (role as string[])[0] === 'slave',
+          () => false,
+        ),
+      );
     },
     async stop() {
       for (const child of children.values()) {

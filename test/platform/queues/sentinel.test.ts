@@ -58,13 +58,16 @@ it('movements are accepted and delivered while another Redis becomes the master,
     await until(`${next} is delivered`, () => received().has(next), 40_000);
   };
 
-  await goesOn();
-  await cluster.failOver();
-  await goesOn();
-  await cluster.killMaster();
-  await goesOn();
-  isOver = true;
-  await client;
+  try {
+    await goesOn();
+    await cluster.failOver();
+    await goesOn();
+    await cluster.killMaster();
+    await goesOn();
+  } finally {
+    isOver = true;
+    await client;
+  }
   await until('all are delivered', () => received().size === sent.length, 40_000);
   // Workers take new jobs from the new master.
   const workers = await service.runtime.queues.deliveries.getWorkersCount();
