@@ -8,6 +8,7 @@ import { createCustomer } from '../src/customers/customers.ts';
 import { readConfig } from '../src/platform/config/config.ts';
 import { createDataSource } from '../src/platform/database/data-source.ts';
 import { migrate } from '../src/platform/database/migrate.ts';
+import { skipIds } from '../src/platform/database/skip-ids.ts';
 import { createLog } from '../src/platform/log.ts';
 import { ROLES } from '../src/platform/roles.ts';
 import { type Service, startService } from '../src/service.ts';
@@ -109,3 +110,45 @@ it('primary and replica change roles under load: all is stored once and sent onc
   expect(onPrimary).toMatchObject([{ number: accepted.length, ids: accepted.length }]);
   expect(onReplica).toEqual(onPrimary);
 }, 180_000);
+
+it('after a failover that loses movements, new ones get ids that nobody has seen, once skip-ids has run', async () => {
+  const { api_key: key } = await createCustomer(service.runtime, 'Müşteri');
+  const account = (await post(key, '/v1/accounts', { bank: 'Akbank', title: 'Kasa', currency: 'TRY' })).body
+    .account.id;
+  await post(key, '/v1/webhooks', {
+    title: 'ERP',
+    endpoint: `${receiver.url}/lost`,
+    event: 'NEW_TRANSACTION',
+    account: 'all',
+  });
+  const store = (unique_id: string) =>
+    post(key, '/v1/imports', {
+      transactions: [movement(account, { unique_id, description: unique_id })],
+    });
+  const received = () =>
+    receiver.at('/lost').map(({ body, headers }) => [JSON.parse(body).description, headers['webhook-id']]);
+  await store('kept');
+  await until('a notification', () => received().length === 1);
+  await replication.compare('SELECT 1');
+  await replication.cutOff();
+  await store('lost');
+  await until('its notification', () => received().length === 2);
+
+  await replication.failOver();
+  await until(
+    'the ids are skipped',
+    () =>
+      skipIds(service.runtime.database).then(
+        () => true,
+        () => false,
+      ),
+    30_000,
+  );
+  await store('new');
+  const idsOf = (wanted: string) =>
+    received().flatMap(([description, id]) => (description === wanted ? [id] : []));
+  await until('the notification of the new movement', () => idsOf('new').length > 0, 30_000);
+  // What was not recorded before the failover is sent once more, with the same id.
+  for (const description of ['kept', 'lost', 'new']) expect(new Set(idsOf(description)).size).toBe(1);
+  expect(new Set(received().map(([, id]) => id)).size).toBe(3);
+}, 120_000);

@@ -31,6 +31,11 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
     async () => (await import('./commands/migrate.ts')).defineMigrate,
   ],
   [
+    'skip-ids [options]',
+    'after a failover that lost rows, or a restore: give out ids that nobody has seen',
+    async () => (await import('./commands/skip-ids.ts')).defineSkipIds,
+  ],
+  [
     'import [options] <file>',
     'import a file of movements and wait until they are stored',
     async () => (await import('./commands/import.ts')).defineImport,

@@ -123,6 +123,7 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
   ['sources delete', 'delete', ({ source }) => ['sources', 'delete', source, '--yes']],
   ['webhooks delete', 'delete', ({ webhook }) => ['webhooks', 'delete', webhook, '--yes']],
   ['accounts delete', 'delete', ({ account }) => ['accounts', 'delete', account, '--yes']],
+  ['skip-ids', 'skip ids', () => ['skip-ids']],
   ['customers delete', 'delete', ({ customer }) => ['customers', 'delete', customer, '--yes']],
 ];
 

@@ -15,6 +15,10 @@ export interface Replication {
   url: string;
   /** Makes the replica the primary, as an operator does it: the old primary becomes read-only and keeps its connections. */
   changeRoles(): Promise<void>;
+  /** From now on, the replica gets nothing new. */
+  cutOff(): Promise<void>;
+  /** Makes the replica the primary as it is, and ends the old primary for good. */
+  failOver(): Promise<void>;
   /** Waits until the replica has everything. @returns what a query finds on each of the two. */
   compare(query: string): Promise<[unknown, unknown]>;
   stop(): Promise<void>;
@@ -157,6 +161,13 @@ export async function startReplication(directory: string): Promise<Replication> 
       await run(next, [...statements.lead, ...statements.allowWrites]);
       [primary, replica] = [next, old];
       await follow(replica, primary);
+    },
+    cutOff: () => run(replica, statements.lead),
+    async failOver() {
+      const lost = primary;
+      lost.child.kill('SIGKILL');
+      await run(replica, statements.allowWrites);
+      [primary, replica] = [replica, lost];
     },
     async compare(query) {
       await catchUp(replica, primary);
