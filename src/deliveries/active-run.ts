@@ -23,10 +23,19 @@ export interface RunTools
   traces?: AttemptTraces | undefined;
   fairDispatch: FairDispatch;
   hostLimit: HostLimit;
+  share: () => RunShare;
   /** Makes the state machine of a run. */
   createMachine: typeof createRun;
   /** Called when a run starts or stops waiting for new movements. */
   onIdle: (run: ActiveRun, isIdle: boolean) => void;
+}
+
+/** What each of the runs that send at this moment may have in hand. */
+export interface RunShare {
+  /** Movements read at a time. */
+  readSize: number;
+  /** POSTs in flight. */
+  mostInFlight: number;
 }
 
 /** A delivery run with its I/O. */
@@ -67,6 +76,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     traces,
     fairDispatch,
     hostLimit,
+    share,
     clock,
     random,
     onIdle,
@@ -78,7 +88,14 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const start = toRunStart(options);
   const slots = hostLimit.open(customerId, settings.origin);
   const readLog = (after: number, highestRecordedId: number) =>
-    movementLog.read({ webhookId, customerId, filters: state.filters, after, highestRecordedId });
+    movementLog.read({
+      webhookId,
+      customerId,
+      filters: state.filters,
+      after,
+      highestRecordedId,
+      limit: share().readSize,
+    });
   // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
   let firstRead: Promise<LogRead> | null = start.hasBacklog
     ? readLog(start.logFrom, start.cursor.highestRecordedId)
@@ -102,7 +119,9 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   function report(event: RunEvent): void {
     isLost ||= event.type === 'lease lost';
     if (machine === null) return void earlyEvents.push(event);
-    for (const command of machine.handle(event, { now: clock.now(), random })) carryOut(command);
+    const { mostInFlight } = share();
+    for (const command of machine.handle(event, { now: clock.now(), random, mostInFlight }))
+      carryOut(command);
   }
 
   /** Reports the event that `work` results in. */

@@ -9,9 +9,6 @@ const MAX_MOVEMENTS = 10_000;
 /** The most movements cached for one filter. Webhooks that lag further behind read from MySQL. */
 const MAX_MOVEMENTS_PER_FILTER = 1_000;
 
-/** Movements returned at a time. */
-const READ_SIZE = 300;
-
 /** The newest movements that some webhook has read with one filter, without a gap. */
 interface CachedRange extends Omit<LogRead, 'complete'> {
   from: number;
@@ -22,6 +19,7 @@ interface CachedRead {
   filter: Filter;
   after: number;
   through: number | null;
+  limit: number;
 }
 
 /** Caches movements and, with them, the bodies made of them. A movement never changes, so nothing has to be invalidated. */
@@ -46,13 +44,13 @@ export function createLogCache(): LogCache {
   }
 
   return {
-    async read({ customerId, filter, after, through }, query) {
+    async read({ customerId, filter, after, through, limit }, query) {
       if (through !== null) return query();
       const key = `${customerId} ${filter.accountId} ${filter.event}`;
       const range = ranges.get(key);
       if (range !== undefined && range.from <= after && after < range.through) {
         put(key, range);
-        return slice(range, after);
+        return slice(range, after, limit);
       }
       const read = await query();
       const before = ranges.get(key);
@@ -67,10 +65,10 @@ export function createLogCache(): LogCache {
 const sizeOf = (range: CachedRange | undefined): number =>
   range === undefined ? 0 : 1 + range.movements.length;
 
-function slice({ movements, through, filtersVersion }: CachedRange, after: number): LogRead {
+function slice({ movements, through, filtersVersion }: CachedRange, after: number, limit: number): LogRead {
   const start = movements.findIndex(({ transaction_id }) => Number(transaction_id) > after);
-  const batch = start === -1 ? [] : movements.slice(start, start + READ_SIZE);
-  const isWhole = start === -1 || start + READ_SIZE >= movements.length;
+  const batch = start === -1 ? [] : movements.slice(start, start + limit);
+  const isWhole = start === -1 || start + limit >= movements.length;
   return {
     movements: batch,
     through: isWhole ? through : Number(batch.at(-1)?.transaction_id),

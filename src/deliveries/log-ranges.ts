@@ -4,6 +4,9 @@ import type { LogFilter } from './webhook-state.ts';
 
 /** Plans reads of the movement log: which range of ids a webhook reads next, which ranges share a SELECT, and who gets which rows. */
 
+/** The most movements that one read gets, and that one SELECT returns for all reads that share it. */
+export const READ_SIZE = 300;
+
 /** A webhook's request to the log: the movements after `after` that match its filters. */
 export interface LogRequest {
   webhookId: string;
@@ -12,6 +15,8 @@ export interface LogRequest {
   after: number;
   /** Up to this id, some movements already have results. Those are left out. */
   highestRecordedId: number;
+  /** The most movements to read. */
+  limit: number;
 }
 
 /** The result of one read of the log. */
@@ -34,11 +39,13 @@ export interface LogRange {
   through: number | null;
   /** Leaves out the movements that this webhook has results for; null: leaves out none. */
   withoutResultsOf: string | null;
+  /** The most movements to read. */
+  limit: number;
 }
 
 /** The range that a webhook reads next. Its filter is null if nothing matches there. */
 export function nextRange(request: LogRequest): Omit<LogRange, 'filter'> & { filter: Filter | null } {
-  const { webhookId, customerId, filters, after, highestRecordedId } = request;
+  const { webhookId, customerId, filters, after, highestRecordedId, limit } = request;
   const filtered = filters.findLast(({ from }) => from <= after) ?? filters[0];
   if (filtered === undefined) throw new Error(`webhook ${webhookId} has no filter`);
   // After a crash, or a shutdown that cut POSTs short, only some of the movements up to highestRecordedId have results.
@@ -50,6 +57,7 @@ export function nextRange(request: LogRequest): Omit<LogRange, 'filter'> & { fil
     after,
     through: ends.length === 0 ? null : Math.min(...ends),
     withoutResultsOf: hasResults ? webhookId : null,
+    limit,
   };
 }
 
@@ -110,14 +118,19 @@ export function toLogRead<Row extends LoggedMovement & { owner: string }>(
   rows: readonly Row[],
   limit: number,
 ): LogRead {
-  const { after, through, filter } = range;
+  const { after, through, filter, limit: own } = range;
   const owner = ownerIdOf(range);
   const dc = dcOf(filter);
   const movements = rows.filter(
     (row) => row.owner === owner && Number(row.transaction_id) > after && (dc === null || row.dc === dc),
   );
-  const last = rows.length < limit ? undefined : rows.at(-1);
   const filtersVersion = Number(newest?.filters_version ?? 0);
+  // A range may get more than it asked for, because it shares the limit of its group.
+  if (movements.length > own) {
+    const part = movements.slice(0, own);
+    return { movements: part, through: Number(part.at(-1)?.transaction_id), complete: false, filtersVersion };
+  }
+  const last = rows.length < limit ? undefined : rows.at(-1);
   if (last === undefined || Number(owner) < Number(last.owner)) {
     const end = through ?? Number(newest?.newest ?? 0);
     return { movements, through: Math.max(after, end), complete: through === null, filtersVersion };

@@ -50,11 +50,11 @@ function conditionOf(range: LogRange): { sql: string; values: unknown[] } {
 /**
  * The statement that reads groups of ranges. A row's `branch` is the index of its group; -1: it holds a customer's newest id.
  * @param groups of ranges of one index each.
- * @param limit rows of each group.
+ * @param limits rows of each group.
  */
 export function rangesStatement(
   groups: readonly (readonly LogRange[])[],
-  limit: number,
+  limits: readonly number[],
 ): { sql: string; values: unknown[] } {
   const branches = groups.map((ranges, branch) => {
     const [first] = ranges;
@@ -65,7 +65,7 @@ export function rangesStatement(
         branch,
         ownerOf(first),
         conditions.map(({ sql }) => sql),
-        limit,
+        limits[branch] ?? 0,
       ),
       values: conditions.flatMap(({ values }) => values),
     };

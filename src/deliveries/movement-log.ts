@@ -10,6 +10,7 @@ import {
   type Newest,
   nextRange,
   nothingMatches,
+  READ_SIZE,
   toLogRead,
 } from './log-ranges.ts';
 import { rangesStatement } from './log-statement.ts';
@@ -20,9 +21,6 @@ import type { LoggedMovement } from './run/types.ts';
  * Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. Here reads of many webhooks
  * become few statements: log-ranges.ts plans them, and log-statement.ts has the SQL.
  */
-
-/** The most movements that one SELECT returns, for all reads that share it. */
-const READ_SIZE = 300;
 
 /** The most reads that share a statement. */
 const READS_PER_STATEMENT = 100;
@@ -42,14 +40,15 @@ export async function readRanges(sql: Sql, all: readonly LogRange[]): Promise<Lo
 
 /** Runs one statement. @returns what was read, by `keyOf`. */
 async function readGroups(sql: Sql, groups: readonly (readonly LogRange[])[]): Promise<Map<string, LogRead>> {
-  const statement = rangesStatement(groups, READ_SIZE);
+  const limits = groups.map((ranges) => (ranges.length === 1 ? (ranges[0]?.limit ?? 0) : READ_SIZE));
+  const statement = rangesStatement(groups, limits);
   const rows = await sql.query<Row[]>(statement.sql, statement.values);
   const newest = new Map(rows.filter(({ branch }) => Number(branch) === -1).map((row) => [row.owner, row]));
   const found = new Map<string, LogRead>();
   for (const [index, ranges] of groups.entries()) {
     const ofGroup = rows.filter(({ branch }) => Number(branch) === index);
     for (const range of ranges)
-      found.set(keyOf(range), toLogRead(range, newest.get(range.customerId), ofGroup, READ_SIZE));
+      found.set(keyOf(range), toLogRead(range, newest.get(range.customerId), ofGroup, limits[index] ?? 0));
   }
   return found;
 }

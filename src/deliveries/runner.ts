@@ -1,9 +1,10 @@
 import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
-import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
+import { type ActiveRun, type RunShare, type RunTools, startRun } from './active-run.ts';
 import { createFairDispatch } from './fair-dispatch.ts';
 import { createHostLimit } from './host-limit.ts';
 import type { Lease } from './lease.ts';
+import { READ_SIZE } from './log-ranges.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
 import { createResultWriter } from './result-writer.ts';
 import { createRun } from './run/run.ts';
@@ -36,6 +37,23 @@ const RENEW_EVERY = 4 * SECOND;
 
 /** A second read of the same due time gives a slightly shorter wait. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
+
+/**
+ * What all sending runs of a process may have in hand, together: some tens of megabytes of movements, and of connections. With many backlogs
+ * at the same time, as after an outage, each run has less. It could not send more within its time slice anyway.
+ */
+const MOVEMENTS_IN_HAND = 30_000;
+const POSTS_IN_FLIGHT = 8_000;
+const LEAST_READ_SIZE = 10;
+const LEAST_IN_FLIGHT = 2;
+
+function shareAmong(runs: number): RunShare {
+  const sending = Math.max(1, runs);
+  return {
+    readSize: Math.max(LEAST_READ_SIZE, Math.min(READ_SIZE, Math.floor(MOVEMENTS_IN_HAND / sending))),
+    mostInFlight: Math.max(LEAST_IN_FLIGHT, Math.floor(POSTS_IN_FLIGHT / sending)),
+  };
+}
 
 /** Runs deliveries. One process runs many webhooks at a time; across all processes, one run at a time holds a webhook's lease. */
 export interface Runner {
@@ -83,6 +101,7 @@ export function createRunner({
     writer: createResultWriter(ports.results, clock, { log, metrics }),
     fairDispatch: createFairDispatch(clock),
     hostLimit: createHostLimit(),
+    share: () => shareAmong(activeRuns.size - lingering.size),
     onIdle(run, isIdle) {
       lingering.delete(run);
       if (isIdle) lingering.add(run);

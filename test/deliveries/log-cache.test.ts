@@ -49,8 +49,10 @@ beforeEach(() => {
   source = createLog();
 });
 
-const read = (after: number, { filter = ALL, customerId = '1', through = null as number | null } = {}) =>
-  cache.read({ customerId, filter, after, through }, () => source.query(after));
+const read = (
+  after: number,
+  { filter = ALL, customerId = '1', through = null as number | null, limit = 300 } = {},
+) => cache.read({ customerId, filter, after, through, limit }, () => source.query(after));
 
 describe('the cache of the log', () => {
   it('asks MySQL once for webhooks at the same place, and gives them the same movements', async () => {

@@ -16,6 +16,7 @@ export const request = (
   filters: [{ from: 0, through: null, filter: EVERYTHING }],
   after: 0,
   highestRecordedId: 0,
+  limit: 300,
   ...fields,
 });
 

@@ -142,7 +142,7 @@ describe('the movement log', () => {
     const first = await one.store(3);
     const second = await two.store([{ dc: 'Debit' }, { dc: 'Credit' }]);
     const { sql, statements } = watchStatements(service.runtime.database);
-    const range = { filter: EVERYTHING, after: 0, through: null, withoutResultsOf: null };
+    const range = { filter: EVERYTHING, after: 0, through: null, withoutResultsOf: null, limit: 300 };
     const debits = {
       ...range,
       customerId: two.customerId,
@@ -172,6 +172,7 @@ describe('the movement log', () => {
       after: 0,
       through: null,
       withoutResultsOf: null,
+      limit: 300,
       ...fields,
     });
     const ofAccount = { filter: { ...EVERYTHING, accountId: small.accountId } };
@@ -184,6 +185,26 @@ describe('the movement log', () => {
     ]);
     expect(reads.map(idsOf)).toEqual([ids.slice(0, 300), few, ids.slice(690), [], few]);
     expect(reads.map(({ complete }) => complete)).toEqual([false, true, true, true, true]);
+  });
+
+  it('gives no read more than it asks for, and loses nothing between two reads', async () => {
+    const [busy, other] = [await createSubscriber(service), await createSubscriber(service)];
+    const ids = await busy.store(50);
+    const few = await other.store(20);
+    const log = openLog();
+    const [read, ofOther] = await Promise.all([
+      log.read(request(busy, { limit: 7 })),
+      log.read(request(other, { limit: 7 })),
+    ]);
+    expect([idsOf(read), idsOf(ofOther)]).toEqual([ids.slice(0, 7), few.slice(0, 7)]);
+    expect([read.complete, read.through]).toEqual([false, Number(ids[6])]);
+    const debits = only({ event: 'NEW_DEBIT', accountId: busy.accountId });
+    const [all, again, none] = await Promise.all([
+      readAll(log, request(busy, { limit: 7 })),
+      readAll(log, request(busy, { limit: 11 })),
+      readAll(log, request(busy, { limit: 7, ...debits })),
+    ]);
+    expect([all, again, none]).toEqual([ids, ids, []]);
   });
 
   it('reads for a customer without movements', async () => {

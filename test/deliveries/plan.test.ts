@@ -109,6 +109,7 @@ const range = (fields: object) => ({
   after: 0,
   through: null,
   withoutResultsOf: null,
+  limit: 300,
   ...fields,
 });
 
@@ -175,13 +176,15 @@ describe('without looking at all that is there', () => {
     expect(none.read).toBeLessThan(1_500);
   });
 
-  it('the reconciler finds who has something due, a few entries for each webhook', async () => {
-    const found: string[] = [];
-    const { result, read } = await watch((sql) =>
-      reconcileDeliveries(sql, async (ids) => void found.push(...ids)),
-    );
-    expect([result, found]).toEqual([3, [all, rare, due]]);
-    expect(read).toBeLessThan((4 + OTHER_WEBHOOKS) * 20);
+  it('the reconciler finds who has something due, and does not look at the others again', async () => {
+    for (const mostRead of [(4 + OTHER_WEBHOOKS) * 20, 150]) {
+      const found: string[] = [];
+      const { result, read } = await watchOwn((database) =>
+        reconcileDeliveries(database, async (ids) => void found.push(...ids)),
+      );
+      expect([result, found.toSorted()]).toEqual([3, [all, rare, due].toSorted()]);
+      expect(read).toBeLessThan(mostRead);
+    }
   });
 
   it('leases are taken and prolonged among those of many webhooks', async () => {

@@ -31,6 +31,8 @@ const LONGEST_RATE_WAIT = 500;
 export interface RunContext {
   now: number;
   random: () => number;
+  /** The most POSTs that a run of this process may have in flight, at least 1, whatever its webhook allows. */
+  mostInFlight: number;
 }
 
 export interface Run {
@@ -138,8 +140,8 @@ export function createRun(start: RunStart, now: number): Run {
     return ordered && retryAt !== null && retryAt > now ? 'blocked' : null;
   }
 
-  function send(now: number, commands: RunCommand[]): void {
-    const limit = inFlightLimit(health, maxInFlight);
+  function send({ now, mostInFlight }: RunContext, commands: RunCommand[]): void {
+    const limit = Math.min(inFlightLimit(health, maxInFlight), mostInFlight);
     while (inFlight < limit && !recording.isFull()) {
       const reason = reasonToEnd(now);
       if (reason !== null) end(reason);
@@ -226,7 +228,7 @@ export function createRun(start: RunStart, now: number): Run {
       const { now } = context;
       const commands: RunCommand[] = [];
       applyEvent(event, context);
-      if (mayGoOn()) send(now, commands);
+      if (mayGoOn()) send(context, commands);
       if (mayGoOn()) commands.push(...sources.read(now));
       updateIdle(now, commands);
       record(now, commands);

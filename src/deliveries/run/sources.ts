@@ -2,7 +2,7 @@ import type { AttemptResult, Delivery, RunCommand, RunStart } from './types.ts';
 
 /** Decides which delivery a run sends next: a new movement from the log, or a retry. Replays become retries, some at a time. */
 
-/** The log is read further when fewer than this many of the movements read are still to be sent. */
+/** The log is read further when fewer than this many of the movements read are still to be sent, or than half of a smaller read. */
 const READ_AHEAD = 150;
 
 /** Retries read at a time, in addition to those in hand, which the read may return again. */
@@ -43,6 +43,7 @@ export function createSources(start: RunStart, now: number): Sources {
   const state = {
     reading: { log: false, retries: false, replay: false },
     logComplete: false,
+    readAhead: READ_AHEAD,
     /** The first read began before the lease was taken. Nothing wakes the run for what was stored in between, so it reads again. */
     readBeforeLease: start.hasBacklog,
     replaying: start.replaying,
@@ -68,6 +69,7 @@ export function createSources(start: RunStart, now: number): Sources {
       state.reading.log = false;
       if (!complete || state.readBeforeLease) state.logComplete = false;
       state.readBeforeLease = false;
+      if (!complete) state.readAhead = Math.max(1, Math.min(READ_AHEAD, deliveries.length / 2));
       window.read(
         deliveries.map(({ transactionId }) => transactionId),
         through,
@@ -111,7 +113,7 @@ export function createSources(start: RunStart, now: number): Sources {
     nextRetryAt: () => state.retryAt,
     read(at) {
       const commands: RunCommand[] = [];
-      if (!state.reading.log && !state.logComplete && fresh.length < READ_AHEAD) {
+      if (!state.reading.log && !state.logComplete && fresh.length < state.readAhead) {
         state.reading.log = true;
         // For movements that arrive during the read, `expectMore` sets this to false again.
         state.logComplete = true;

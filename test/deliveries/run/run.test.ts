@@ -84,6 +84,7 @@ type Step = [at: number, event: RunEvent, commands: string[]];
 
 interface Scenario {
   start?: Partial<RunStart>;
+  mostInFlight?: number;
   steps: Step[];
 }
 
@@ -344,6 +345,19 @@ const SCENARIOS: Record<string, Scenario> = {
         [15, RECORDED, ['end {"reason":"failed"}']],
       ],
     },
+  'A run has no more POSTs in flight than its process allows, and after a small read it reads on when half of it is sent.':
+    {
+      mostInFlight: 2,
+      steps: [
+        [0, STARTED, ['read log {"after":10,"highestRecordedId":10}']],
+        [5, log([11, 12, 13, 14], { complete: false }), ['send 11', 'send 12']],
+        [
+          10,
+          answered(fresh(11), 200),
+          ['send 13', 'read log {"after":14,"highestRecordedId":10}', 'flush soon'],
+        ],
+      ],
+    },
   'A replay is expanded into retries, some at a time, until none is left.': {
     start: { replaying: true },
     steps: [
@@ -357,12 +371,12 @@ const SCENARIOS: Record<string, Scenario> = {
   },
 };
 
-it.each(Object.entries(SCENARIOS))('%s', (_, { start = {}, steps }) => {
+it.each(Object.entries(SCENARIOS))('%s', (_, { start = {}, mostInFlight = 16, steps }) => {
   const run = createRun({ ...START, ...start }, 0);
   const handled = steps.map(([at, event]) => [
     at,
     describeStep(event),
-    run.handle(event, { now: at, random: () => 0.5 }).map(describeStep),
+    run.handle(event, { now: at, random: () => 0.5, mostInFlight }).map(describeStep),
   ]);
   expect(handled).toEqual(steps.map(([at, event, commands]) => [at, describeStep(event), commands]));
 });
