@@ -4,16 +4,30 @@ import type { Sql } from '../../platform/database/transaction.ts';
 
 /** Divides the work of retention and of deletions into steps that imports and deliveries do not notice. */
 
-/** Rows per step, at first and at most. */
-export const MOST_ROWS = 500;
+/** Rows per step at first. A quick step that found enough is followed by one with twice as many. */
+export const FIRST_ROWS = 250;
 const LEAST_ROWS = 50;
 
 /** How long a step should take. If one takes longer, the next has fewer rows. Milliseconds. */
 const STEP_TIME = 40;
 
-/** After each step comes a pause of four times as long, so that four fifths of the time belong to the others. Milliseconds. */
-const PAUSE = 4;
-const LEAST_PAUSE = 20;
+/** Work of this length is followed by a pause. Small steps share one. Milliseconds. */
+const WORK_BEFORE_PAUSE = 2;
+
+const MINUTE = 60_000;
+
+/**
+ * How long a pause is, compared with the work before it, and the most rows per step. At first, four fifths of the time belong to the
+ * others, which do not notice the work. Work that takes long has a backlog, so it becomes faster, or it would never end where more rows
+ * become old than are removed.
+ */
+const PACES = [
+  { from: 0, pause: 4, rows: FIRST_ROWS },
+  { from: 10 * MINUTE, pause: 1, rows: 8 * FIRST_ROWS },
+  { from: 30 * MINUTE, pause: 0.25, rows: 16 * FIRST_ROWS },
+] as const;
+
+const paceAfter = (lasted: number) => PACES.findLast(({ from }) => lasted >= from) ?? PACES[0];
 
 export interface Steps {
   /**
@@ -24,15 +38,22 @@ export interface Steps {
   repeat(step: (rows: number) => Promise<boolean>): Promise<boolean>;
 }
 
-/** @param options.pauses false: without pauses, for tests. */
+/**
+ * @param options.pauses false: without pauses, for tests.
+ * @param options.began when the work began, by performance.now().
+ */
 export function createSteps({
   signal,
   pauses = true,
+  began: beginning = performance.now(),
 }: {
   signal?: AbortSignal;
   pauses?: boolean;
+  began?: number;
 } = {}): Steps {
-  let rows = MOST_ROWS;
+  let rows = FIRST_ROWS;
+  /** Milliseconds of work since the last pause. */
+  let worked = 0;
   /** Milliseconds that all repetitions have taken so far. */
   let repeated = 0;
 
@@ -41,8 +62,14 @@ export function createSteps({
     const began = performance.now();
     const goesOn = await step(rows);
     const took = performance.now() - began - (repeated - before);
-    rows = took > STEP_TIME ? Math.max(LEAST_ROWS, rows >> 1) : Math.min(MOST_ROWS, rows * 2);
-    if (pauses) await rest(Math.max(LEAST_PAUSE, took * PAUSE), signal);
+    const pace = paceAfter(performance.now() - beginning);
+    if (took > STEP_TIME) rows = Math.max(LEAST_ROWS, rows >> 1);
+    else if (goesOn) rows = Math.min(pace.rows, rows * 2);
+    worked += took;
+    if (pauses && worked >= WORK_BEFORE_PAUSE) {
+      await rest(worked * pace.pause, signal);
+      worked = 0;
+    }
     return goesOn;
   }
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { deleteMovements } from '../../../src/upkeep/retention/remove-movements.ts';
 import { removeOld } from '../../../src/upkeep/retention/retention.ts';
-import { createSteps, MOST_ROWS } from '../../../src/upkeep/retention/steps.ts';
+import { createSteps, FIRST_ROWS } from '../../../src/upkeep/retention/steps.ts';
 import { watchOwnReads } from '../../support/reads.ts';
 import { useService } from '../../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../../support/subscriber.ts';
@@ -76,7 +76,7 @@ it('what is old is found and removed without a look at what is young', async () 
   // A few entries of an index for each row that goes: it is found, and each of its indexes has an entry.
   const imports = await readsOf({ imports: 90 });
   expect(imports.result.imports).toBe(OLD);
-  expect(imports.read).toBeLessThan(OLD * 10 + MOST_ROWS * 2);
+  expect(imports.read).toBeLessThan(OLD * 10 + FIRST_ROWS * 2);
   const attempts = await readsOf({ attempts: 90 });
   expect(attempts.result.attempts).toBe(OLD * 3);
   expect(attempts.read).toBeLessThan(OLD * 3 * 5);
@@ -91,7 +91,7 @@ it('what is old is found and removed without a look at what is young', async () 
 it('where nothing is old, little is read', async () => {
   const { result, read } = await readsOf({ deliveries: 365, attempts: 365, imports: 365, movements: 365 });
   expect(Object.values(result).every((count) => count === 0)).toBe(true);
-  expect(read).toBeLessThan(MOST_ROWS * 2);
+  expect(read).toBeLessThan(FIRST_ROWS * 2);
 });
 
 it('movements are deleted by their ids', async () => {
