@@ -127,7 +127,7 @@ export async function makePending(database: DataSource, webhookIds: readonly str
   for (const { webhook_id: id, count, newest } of found) {
     await database.query(
       `UPDATE webhook_backlogs SET previous_through = matched_through, matched_after = matched_through,
-         matched_count = matched_count + ?, matched_through = ? WHERE webhook_id = ?`,
+         matched_count = matched_count + ?, matched_through = ?, due_at = NOW(6) WHERE webhook_id = ?`,
       [Number(count), newest, id],
     );
   }

@@ -8,8 +8,10 @@ import { growth } from './figures/growth.ts';
 import { imports } from './figures/imports.ts';
 import { latency } from './figures/latency.ts';
 import { listing } from './figures/listing.ts';
+import { maintenance } from './figures/maintenance.ts';
 import { memory } from './figures/memory.ts';
 import { hanging, neighbours } from './figures/neighbours.ts';
+import { outage } from './figures/outage.ts';
 import { retention } from './figures/retention.ts';
 import { scaleOut } from './figures/scale-out.ts';
 import { singleMovements } from './figures/single-movements.ts';
@@ -34,6 +36,8 @@ const FIGURES: Record<string, Figure> = {
   'file-memory': fileMemory,
   growth,
   retention,
+  maintenance,
+  outage,
   'scale-out': scaleOut,
 };
 

@@ -17,7 +17,7 @@ import { openRuntime, type Role, type Runtime, type Servers } from './platform/r
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './platform/stopping.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import { startCollectorWorker } from './sources/worker.ts';
-import { startMaintenanceWorker } from './upkeep/worker.ts';
+import { startMaintenance } from './upkeep/worker.ts';
 import { setOperatorWebhook } from './webhooks/operator-webhook.ts';
 
 const SECOND = 1_000;
@@ -95,7 +95,7 @@ export async function startService({
     if (roles.includes('delivery')) running.push(startDeliveryWorker(runtime));
     if (roles.includes('maintenance')) {
       await setOperatorWebhook(runtime);
-      running.push(startMaintenanceWorker(runtime));
+      running.push(startMaintenance(runtime));
     }
     let url = '';
     if (roles.includes('api')) {

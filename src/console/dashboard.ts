@@ -24,9 +24,7 @@ export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
   const server = new HonoAdapter(serveStatic);
   server.setBasePath(DASHBOARD_PATH);
   createBullBoard({
-    queues: [queues.imports, queues.deliveries, queues.sources, queues.maintenance].map((queue) =>
-      describe(queue, readOnly),
-    ),
+    queues: [queues.imports, queues.deliveries, queues.sources].map((queue) => describe(queue, readOnly)),
     serverAdapter: server,
     options: {
       uiConfig: {
@@ -59,7 +57,7 @@ export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
 }
 
 /** The requests with which bull-board changes a queue, or all of them: `/api/queues/imports/job-1/retry/failed`. */
-const CHANGE = /\/api\/queues(?:\/(imports|deliveries|sources|maintenance))?(?:\/(.+))?$/;
+const CHANGE = /\/api\/queues(?:\/(imports|deliveries|sources))?(?:\/(.+))?$/;
 
 /** Records a change of jobs before it is made, because Redis and MySQL have no transaction in common. */
 const recordJobChanges = (runtime: Runtime) =>

@@ -5,6 +5,7 @@ import { inTransaction, type Sql, type WriteResult } from '../platform/database/
 import type { Runtime } from '../platform/runtime.ts';
 import { REPLAYABLE, type Replayable } from './delivery-view.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
+import { markDue } from './reconcile.ts';
 import { lockSendable, notSendable } from './redelivery.ts';
 import { wakeChangedWebhook } from './wake.ts';
 
@@ -115,6 +116,7 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
     createdAt,
     matched === 0 ? createdAt : null,
   ]);
+  await markDue(sql, webhook.id);
   return { id: String(insertId), webhookId: webhook.id, statuses, matched, createdAt };
 }
 

@@ -1,4 +1,5 @@
-import type { Sql } from '../platform/database/transaction.ts';
+import type { DataSource } from 'typeorm';
+import { derivedRows, inTransaction, type Sql } from '../platform/database/transaction.ts';
 import { readStates, waitBeforeSending } from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */
@@ -6,34 +7,101 @@ import { readStates, waitBeforeSending } from './webhook-state.ts';
 /** Webhooks read in one query. */
 const PAGE = 1_000;
 
-/** All active webhooks, by the primary key. Their states are then read as a run reads them. */
-const ACTIVE = `SELECT id FROM webhooks WHERE id > ? AND status = 'active' ORDER BY id LIMIT ${PAGE}`;
+/** No webhook is left alone for longer while it has something pending. */
+const LOOK_AGAIN_MINUTES = 60;
+
+/**
+ * Webhooks to look at, the ones that have waited longest first. A time further ahead than any that is written here was written before
+ * the clock was set back. `due_at` is read as a string, because a Date has no microseconds. Index: webhook_backlogs_due.
+ */
+const DUE = `
+  SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs FORCE INDEX (webhook_backlogs_due)
+  WHERE (due_at <= NOW(6) OR due_at > NOW(6) + INTERVAL ${LOOK_AGAIN_MINUTES + 1} MINUTE)
+    AND due_at >= ? AND (due_at > ? OR webhook_id > ?)
+  ORDER BY due_at, webhook_id LIMIT ${PAGE}`;
+
+/** A row that an import has locked is left out. It is looked at again in the next pass. Index: the primary key. */
+const LOCK = `
+  SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs
+  WHERE webhook_id IN (?) FOR UPDATE SKIP LOCKED`;
+
+/** NULL microseconds make due_at NULL. */
+const POSTPONE = (webhooks: number) => `
+  UPDATE webhook_backlogs b JOIN (${derivedRows(['webhook_id', 'microseconds'], webhooks)}) r ON r.webhook_id = b.webhook_id
+  SET b.due_at = NOW(6) + INTERVAL r.microseconds MICROSECOND`;
+
+const MARK_DUE = 'UPDATE webhook_backlogs SET due_at = NOW(6) WHERE webhook_id = ?';
+
+interface Due {
+  webhook_id: string;
+  due_at: string;
+  matched_count: string;
+}
+
+/**
+ * Has the reconciler look at a webhook in its next pass. Call it in the transaction that makes something due or lets a webhook send.
+ * Imports do the same for the webhooks that they match. Delivery runs need not: what they leave behind is never due earlier than before.
+ */
+export async function markDue(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(MARK_DUE, [webhookId]);
+}
 
 /**
  * Adds the job of each webhook that has something due and no run. This makes up for whatever Redis lost or never received. A
- * webhook that already has a job keeps it. BullMQ (6.7) replaces a deduplication key whose job was removed by hand.
+ * webhook that already has a job keeps it. BullMQ (6.7) replaces a deduplication key whose job was removed by hand. It reads only
+ * webhooks whose `due_at` has passed, and moves it to when something will be due.
  * @returns how many jobs were added.
  */
 export async function reconcileDeliveries(
-  sql: Sql,
+  database: DataSource,
   addJobs: (webhookIds: readonly string[]) => Promise<void>,
 ): Promise<number> {
   let added = 0;
-  for (let after = '0'; ; ) {
-    const page = await sql.query<{ id: string }[]>(ACTIVE, [after]);
-    const ids = page.map(({ id }) => id);
-    const states = ids.length === 0 ? [] : await readStates(sql, ids);
-    const due = ids.filter((_, index) => {
-      const state = states[index];
-      return state != null && waitBeforeSending(state) === 0;
-    });
+  for (let last: Pick<Due, 'due_at' | 'webhook_id'> = { due_at: '1970-01-01', webhook_id: '0' }; ; ) {
+    const page = await database.query<Due[]>(DUE, [last.due_at, last.due_at, last.webhook_id]);
+    const newest = page.at(-1);
+    if (newest === undefined) return added;
+    const ids = page.map(({ webhook_id }) => webhook_id);
+    const states = await readStates(database, ids);
+    const waits = new Map(
+      states.map((state, index) => [ids[index], state === null ? null : waitBeforeSending(state)]),
+    );
+    const due = ids.filter((id) => waits.get(id) === 0);
     if (due.length > 0) await addJobs(due);
     added += due.length;
-    const last = ids.at(-1);
-    if (last === undefined || ids.length < PAGE) return added;
-    after = last;
+    await postpone(
+      database,
+      page.filter(({ webhook_id }) => waits.get(webhook_id) !== 0),
+      waits,
+    );
+    if (page.length < PAGE) return added;
+    last = newest;
   }
 }
+
+/** @param waits milliseconds for each webhook; null: nothing is pending, or the webhook is not active. */
+async function postpone(
+  database: DataSource,
+  webhooks: readonly Due[],
+  waits: ReadonlyMap<string | undefined, number | null>,
+): Promise<void> {
+  if (webhooks.length === 0) return;
+  const read = new Map(webhooks.map((it) => [it.webhook_id, it]));
+  await inTransaction(database, async (sql) => {
+    const locked = await sql.query<Due[]>(LOCK, [[...read.keys()]]);
+    // If a row has changed, something may have become due since its state was read.
+    const unchanged = locked.filter(({ webhook_id, due_at, matched_count }) => {
+      const before = read.get(webhook_id);
+      return before?.due_at === due_at && before.matched_count === matched_count;
+    });
+    if (unchanged.length === 0) return;
+    const rows = unchanged.map(({ webhook_id }) => [webhook_id, toMicroseconds(waits.get(webhook_id))]);
+    await sql.query(POSTPONE(rows.length), rows.flat());
+  });
+}
+
+const toMicroseconds = (wait: number | null | undefined): number | null =>
+  wait == null ? null : Math.min(wait, LOOK_AGAIN_MINUTES * 60_000) * 1_000;
 
 /** Finds the active webhooks that have had something to send for the longest time. */
 
@@ -64,13 +132,14 @@ export interface WaitingFilter {
 
 /**
  * One row per active webhook. `matched_after` skips a gap in which nothing matches. What a webhook matched before its event or account
- * were changed is not looked at. Indexes: the primary keys.
+ * were changed is not looked at. due_at is NULL where nothing is pending. Indexes: webhook_backlogs_due, and the primary keys.
  */
 const BACKLOGS = ({ failing, stalled = false }: WaitingFilter) => `
   SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through,
     IF(c.sent_through >= b.previous_through, GREATEST(c.sent_through, b.matched_after), c.sent_through) AS after_id
-  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-  WHERE w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
+  FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
+    JOIN webhooks w ON w.id = b.webhook_id
+  WHERE b.due_at IS NOT NULL AND w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
     ${stalled ? IS_STALLED : ''}
   ORDER BY after_id LIMIT ${LOOKED_AT}`;
 

@@ -5,6 +5,7 @@ import { Problem } from '../platform/problems/problem.ts';
 import type { Runtime } from '../platform/runtime.ts';
 import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
 import { type FoundDelivery, findDelivery } from './find-delivery.ts';
+import { markDue } from './reconcile.ts';
 import { wakeChangedWebhook } from './wake.ts';
 
 /** Makes deliveries that have ended pending again, for a redelivery or a replay. */
@@ -117,6 +118,7 @@ export async function redeliver(
     await lockCursor(sql, webhookId);
     const changed = await makePendingAgain(sql, webhookId, [transactionId]);
     if (changed === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
+    await markDue(sql, webhookId);
     await recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` });
   });
   const delivery = await findDelivery(database, caller, key);

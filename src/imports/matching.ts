@@ -49,7 +49,7 @@ const ADVANCE_BACKLOGS = (webhooks: number) => `
   JOIN (${derivedRows(['webhook_id', 'matched', 'matched_after'], webhooks)}) r ON r.webhook_id = b.webhook_id
   JOIN import_locks l ON l.customer_id = b.customer_id
   SET b.previous_through = b.matched_through, b.matched_after = r.matched_after, b.matched_through = l.last_transaction_id,
-    b.matched_count = b.matched_count + r.matched`;
+    b.matched_count = b.matched_count + r.matched, b.due_at = LEAST(COALESCE(b.due_at, NOW(6)), NOW(6))`;
 
 const BACKLOGS_PER_STATEMENT = 500;
 

@@ -7,9 +7,6 @@ export const SEGMENT_SIZE = 10_000;
 /** account_id of the rows that count the movements of all accounts. */
 export const ALL_ACCOUNTS = '0';
 
-/** Segments per call: about a second of work, so that other maintenance is not delayed. Ten million movements take two minutes. */
-const SEGMENTS_PER_CALL = 100;
-
 /** Compares counts only. They show which customers to check, and nothing that a listing shows depends on them. */
 const WAITING = `
   SELECT l.customer_id FROM import_locks l LEFT JOIN segment_checkpoints b ON b.customer_id = l.customer_id
@@ -44,15 +41,24 @@ const MOVE_CHECKPOINT =
  * at the same time: they wait for each other, and no import waits for them.
  * @param size movements per segment.
  * @param most segments to make, for all customers together. The next call makes the rest.
+ * @param signal ends it after the current segment.
  * @returns the number of segments made.
  */
 export async function makeSegments(
   database: DataSource,
-  { size = SEGMENT_SIZE, most = SEGMENTS_PER_CALL } = {},
+  {
+    size = SEGMENT_SIZE,
+    most = Number.POSITIVE_INFINITY,
+    signal,
+  }: { size?: number; most?: number; signal?: AbortSignal } = {},
 ): Promise<number> {
   let made = 0;
   for (const { customer_id: customerId } of await findWaiting(database, size)) {
-    while (made < most && (await inTransaction(database, (sql) => makeSegment(sql, customerId, size))))
+    while (
+      made < most &&
+      !signal?.aborted &&
+      (await inTransaction(database, (sql) => makeSegment(sql, customerId, size)))
+    )
       made += 1;
   }
   return made;

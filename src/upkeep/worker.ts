@@ -10,116 +10,60 @@ import { reportStuckImports } from '../imports/fail-import.ts';
 import { dropDeadUploads } from '../imports/stage.ts';
 import { reconcileImports } from '../imports/worker.ts';
 import { makeSegments } from '../movements/segment-maker.ts';
-import { isTransient } from '../platform/database/errors.ts';
-import type { Log } from '../platform/log.ts';
 import {
   addDeliveryJobs,
   countCustomersWithoutJob,
   countWebhooksWithoutJob,
-  type MaintenanceJob,
   queueImports,
 } from '../platform/queues/queues.ts';
-import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { reconcileSources } from '../sources/source-jobs.ts';
 import { runDeletions } from './deletion/deletions.ts';
-import { startLockedLoop } from './locked-loop.ts';
+import { startLeader } from './leader.ts';
 import { pruneIdempotencyKeys } from './retention/prune-idempotency-keys.ts';
 import { removeOld } from './retention/retention.ts';
 import { createSteps } from './retention/steps.ts';
 
 const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;
-const SCHEDULER = 'reconcile';
-const RETENTION_EVERY = 3_600 * SECOND;
-const DELETIONS_EVERY = 5 * SECOND;
 
 /**
- * Every 10 s: queues unfinished imports, due webhooks and due sources, as recorded in MySQL, reports operational events, drops dead uploads and expired idempotency keys, and makes
- * listing segments. A
- * BullMQ job scheduler starts this in only one of the maintenance processes each time.
- *
- * Longer work does not use the queue, and goes on while Redis is unreachable: removing what is old (every hour), and deleting
- * accounts and customers (looked for every 5 s).
+ * Queues unfinished imports, due webhooks and due sources, as recorded in MySQL; reports operational events; removes what is old, and
+ * what was asked to be deleted; makes listing segments. One of the maintenance processes does all of it. It needs no job: work goes on
+ * while Redis is unreachable, except for what is to be queued.
  */
-export function startMaintenanceWorker(runtime: Runtime): Role {
-  const { database, queues, redis, log, metrics } = runtime;
-  const steps: Record<string, () => Promise<unknown>> = {
-    imports: () =>
-      reconcileImports(database, async (ids) => {
-        const missing = await countCustomersWithoutJob(queues, redis, ids);
-        await queueImports(queues, ids);
-        metrics.reconciler.repaired('imports', missing);
-      }),
-    webhooks: () =>
-      reconcileDeliveries(database, async (ids) => {
-        const missing = await countWebhooksWithoutJob(queues, redis, ids);
-        await addDeliveryJobs(queues, ids);
-        metrics.reconciler.repaired('deliveries', missing);
-      }),
-    sources: () => reconcileSources(runtime),
-    events: () => reportEvents(runtime),
-    'dead uploads': () => dropDeadUploads(database),
-    'idempotency keys': () => pruneIdempotencyKeys(database),
-    // Last, because nothing waits for it.
-    segments: () => makeSegments(database),
-  };
-  const worker = startWorker<MaintenanceJob>(runtime, 'maintenance', () => runSteps(steps, log));
-
-  // The scheduler is stored in Redis, and is lost when Redis is emptied. If the clock was set back, its next run is as far in the
-  // future. In both cases it is added again.
-  const keepScheduled = async () => {
-    try {
-      const scheduler = await queues.maintenance.getJobScheduler(SCHEDULER);
-      const isLate = scheduler?.next !== undefined && scheduler.next > Date.now() + 2 * RECONCILE_EVERY;
-      if (isLate) await queues.maintenance.removeJobScheduler(SCHEDULER);
-      if (isLate || scheduler === undefined) {
-        await queues.maintenance.upsertJobScheduler(SCHEDULER, { every: RECONCILE_EVERY });
-      }
-    } catch (err) {
-      log.warn({ err }, 'reconciler not scheduled; trying again in 10 s');
-    }
-  };
-  void keepScheduled();
-  const timer = setInterval(keepScheduled, RECONCILE_EVERY);
-
-  const retention = startLockedLoop(runtime, { name: 'retention', every: RETENTION_EVERY }, (signal) =>
-    passRetention(runtime, signal),
-  );
-  const deletions = startLockedLoop(
-    runtime,
-    { name: 'deletions', every: DELETIONS_EVERY },
-    async (signal) => {
-      await runDeletions(runtime, createSteps({ signal }));
+export function startMaintenance(runtime: Runtime): Role {
+  const { database, queues, redis, metrics } = runtime;
+  const leader = startLeader(runtime, 'maintenance', [
+    {
+      name: 'imports',
+      every: RECONCILE_EVERY,
+      run: () =>
+        reconcileImports(database, async (ids) => {
+          const missing = await countCustomersWithoutJob(queues, redis, ids);
+          await queueImports(queues, ids);
+          metrics.reconciler.repaired('imports', missing);
+        }),
     },
-  );
-
-  return {
-    name: 'maintenance',
-    async stop() {
-      clearInterval(timer);
-      await Promise.all([retention.stop(), deletions.stop(), worker.close()]);
+    {
+      name: 'webhooks',
+      every: RECONCILE_EVERY,
+      run: () =>
+        reconcileDeliveries(database, async (ids) => {
+          const missing = await countWebhooksWithoutJob(queues, redis, ids);
+          await addDeliveryJobs(queues, ids);
+          metrics.reconciler.repaired('deliveries', missing);
+        }),
     },
-  };
-}
-
-/** Runs each step, whatever becomes of the others. A step that fails runs again with the next pass. */
-export async function runSteps(
-  steps: Readonly<Record<string, () => Promise<unknown>>>,
-  log: Log,
-): Promise<void> {
-  const results: Record<string, unknown> = {};
-  for (const [step, run] of Object.entries(steps)) {
-    try {
-      results[step] = await run();
-    } catch (err) {
-      log[isTransient(err) ? 'warn' : 'error'](
-        { err, step },
-        'a step of the reconciler failed; it is tried again in 10 s',
-      );
-    }
-  }
-  log.debug(results, 'reconciled');
+    { name: 'sources', every: RECONCILE_EVERY, run: () => reconcileSources(runtime) },
+    { name: 'events', every: RECONCILE_EVERY, run: () => reportEvents(runtime) },
+    { name: 'dead uploads', every: RECONCILE_EVERY, run: () => dropDeadUploads(database) },
+    { name: 'deletions', every: 5 * SECOND, run: (signal) => runDeletions(runtime, createSteps({ signal })) },
+    { name: 'idempotency keys', every: 60 * SECOND, run: () => pruneIdempotencyKeys(database) },
+    { name: 'segments', every: 60 * SECOND, run: (signal) => makeSegments(database, { signal }) },
+    { name: 'retention', every: 3_600 * SECOND, run: (signal) => passRetention(runtime, signal) },
+  ]);
+  return { name: 'maintenance', stop: leader.stop };
 }
 
 /**

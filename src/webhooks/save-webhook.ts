@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { createProgress, type Filter, lockImports, setFilter } from '../deliveries/filters.ts';
+import { markDue } from '../deliveries/reconcile.ts';
 import { lockCursor } from '../deliveries/redelivery.ts';
 import { resetHealth } from '../deliveries/webhook-status.ts';
 import type { Webhook } from '../platform/database/entities/webhook.ts';
@@ -118,6 +119,7 @@ export async function changeColumns(
   await sql.query(UPDATE(names), [...Object.values(columns), changed.revision, id]);
   if (columns.status === 'active' || names.some((name) => REDIRECTING.includes(name)))
     await resetHealth(sql, id, changed.revision);
+  await markDue(sql, id);
   return true;
 }
 
@@ -190,6 +192,7 @@ export function probeNow(
     await lockCursor(sql, webhookId);
     await sql.query(END_OPENING, [webhookId]);
     await sql.query(BRING_FORWARD, [webhookId]);
+    await markDue(sql, webhookId);
     await record(sql);
   });
 }

@@ -47,7 +47,7 @@ describe('/ops/queues in a browser', () => {
   it('shows every queue, with no way to change them', async () => {
     const visit = await browser.visit(`${service.opsUrl}/ops/queues`);
     const { page, faults } = visit;
-    for (const name of ['imports', 'deliveries', 'maintenance']) {
+    for (const name of ['imports', 'deliveries', 'sources']) {
       await page.getByText(name, { exact: true }).first().waitFor();
     }
     await page.getByText('imports', { exact: true }).first().click();

@@ -96,7 +96,10 @@ describe('/metrics', () => {
     expect(sampleOf('ledgerbell_unfinished_imports{status="failed"}')).toBe(1);
     expect(sampleOf('ledgerbell_oldest_pending_seconds')).toBe(0);
     expect(sampleOf('ledgerbell_longest_failing_seconds')).toBeDefined();
-    for (const queue of ['imports', 'deliveries', 'sources', 'maintenance']) {
+    for (const role of ['api', 'importer', 'delivery', 'maintenance']) {
+      expect([role, sampleOf(`ledgerbell_processes{role="${role}"}`)]).toEqual([role, 1]);
+    }
+    for (const queue of ['imports', 'deliveries', 'sources']) {
       expect([queue, sampleOf(`ledgerbell_queue_workers{queue="${queue}"}`)]).toEqual([queue, 1]);
     }
     expect(sampleOf('ledgerbell_queue_jobs{queue="deliveries",state="delayed"}')).toBe(1);

@@ -31,7 +31,6 @@ describe('the dashboard of the queues', () => {
     expect(body.queues.map(({ name }: { name: string }) => name).sort()).toEqual([
       'deliveries',
       'imports',
-      'maintenance',
       'sources',
     ]);
   });

@@ -1,5 +1,7 @@
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { reconcileDeliveries } from '../../src/deliveries/reconcile.ts';
+import { inTransaction } from '../../src/platform/database/transaction.ts';
+import { importMovements, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';
 import { createSubscriber, NOWHERE, type Subscriber, setCursor } from '../support/subscriber.ts';
@@ -63,6 +65,8 @@ beforeAll(async () => {
   await setCursor(service, idOf('circuit half-open'), 'circuit_open_until = NOW(6) - INTERVAL 1 SECOND');
 });
 
+const byNumber = (one: string, other: string) => Number(one) - Number(other);
+
 async function reconcile(): Promise<{ added: number; ids: string[] }> {
   const found: string[] = [];
   const added = await reconcileDeliveries(service.runtime.database, async (more) => void found.push(...more));
@@ -72,7 +76,39 @@ async function reconcile(): Promise<{ added: number; ids: string[] }> {
 it('the reconciler finds the webhooks that have something due and that no run is at', async () => {
   const due = ['pending', 'retry due', 'replay', 'lease over', 'circuit half-open'] as const;
   await setCursor(service, idOf('leased'), 'lease_until = NOW(6) + INTERVAL 12 SECOND');
-  expect(await reconcile()).toEqual({ added: due.length, ids: due.map(idOf) });
+  const { added, ids: found } = await reconcile();
+  expect([added, found.toSorted(byNumber)]).toEqual([due.length, due.map(idOf)]);
+});
+
+/** When the reconciler looks at a webhook next, in seconds from now; null: not at all. */
+async function nextLook(webhookId: string): Promise<number | null> {
+  const [row] = await service.runtime.database.query<{ seconds: string | null }[]>(
+    'SELECT TIMESTAMPDIFF(MICROSECOND, NOW(6), due_at) / 1000000 AS seconds FROM webhook_backlogs WHERE webhook_id = ?',
+    [webhookId],
+  );
+  return row?.seconds == null ? null : Number(row.seconds);
+}
+
+it('the reconciler looks at a webhook again when it may send, and within an hour if that is far away', async () => {
+  await setCursor(service, idOf('leased'), 'lease_until = NOW(6) + INTERVAL 12 SECOND');
+  await reconcile();
+  expect(await nextLook(idOf('pending'))).toBeLessThanOrEqual(0);
+  for (const name of ['nothing pending', 'failed for good', 'paused', 'disabled'] as const)
+    expect([name, await nextLook(idOf(name))]).toEqual([name, null]);
+  expect(await nextLook(idOf('leased'))).toBeGreaterThan(5);
+  expect(await nextLook(idOf('leased'))).toBeLessThanOrEqual(12);
+  for (const name of ['retry later', 'blocked', 'circuit open'] as const) {
+    expect(await nextLook(idOf(name)), name).toBeGreaterThan(3_500);
+    expect(await nextLook(idOf(name)), name).toBeLessThanOrEqual(3_600);
+  }
+});
+
+it('the reconciler looks at a webhook at once when the clock was set back', async () => {
+  const { database } = service.runtime;
+  await database.query('UPDATE webhook_backlogs SET due_at = NOW(6) + INTERVAL 1 DAY WHERE webhook_id = ?', [
+    idOf('pending'),
+  ]);
+  expect((await reconcile()).ids).toContain(idOf('pending'));
 });
 
 it('the reconciler finds them among thousands', async () => {
@@ -93,7 +129,73 @@ it('the reconciler finds them among thousands', async () => {
     );
   }
   const { added, ids: found } = await reconcile();
-  expect(found).toEqual(found.toSorted((a, b) => Number(a) - Number(b)));
   // Retries were not copied, so the copies of "retry later" have nothing due.
   expect([added, found.length, new Set(found).size]).toEqual(Array(3).fill(before.length + 900));
+});
+
+describe('a webhook with nothing pending is due again', () => {
+  const webhookPath = () => `/v1/webhooks/${idOf('nothing pending')}`;
+  const failed = (webhookId: string) => `${webhookId}-${ids[0]}`;
+  const ask = (path: string, body?: object) =>
+    service.call('POST', path, { key: subscriber.key, ...(body === undefined ? {} : { body }) });
+  const CHANGES: [what: string, webhook: (typeof CASES)[number], change: () => Promise<unknown>][] = [
+    [
+      'after a change of its settings',
+      'nothing pending',
+      () => service.call('PATCH', webhookPath(), { key: subscriber.key, body: { title: 'Other' } }),
+    ],
+    [
+      'after it was enabled',
+      'disabled',
+      () =>
+        service.call('PATCH', `/v1/webhooks/${idOf('disabled')}`, {
+          key: subscriber.key,
+          body: { status: 'active' },
+        }),
+    ],
+    [
+      'after a redelivery',
+      'failed for good',
+      () => ask(`/v1/deliveries/${failed(idOf('failed for good'))}/redeliver`),
+    ],
+    [
+      'after a replay',
+      'failed for good',
+      () => ask(`/v1/webhooks/${idOf('failed for good')}/replay`, { since: '2020-01-01 00:00:00' }),
+    ],
+    [
+      'after an import',
+      'nothing pending',
+      () => importMovements(service, subscriber.key, [movement(subscriber.accountId, { unique_id: 'new' })]),
+    ],
+  ];
+
+  it.each(CHANGES)('%s', async (_what, name, change) => {
+    const { database } = service.runtime;
+    await database.query('UPDATE webhook_backlogs SET due_at = NULL WHERE webhook_id = ?', [idOf(name)]);
+    await change();
+    expect(await nextLook(idOf(name))).toBeLessThanOrEqual(0);
+  });
+});
+
+it('what becomes due while the reconciler looks stays due', async () => {
+  const { database } = service.runtime;
+  const webhookId = idOf('retry later');
+  const due = 'UPDATE webhook_backlogs SET due_at = NOW(6) WHERE webhook_id = ?';
+  await database.query(due, [webhookId]);
+  await database.query(due, [idOf('pending')]);
+  // Jobs are added after the states were read, and before due_at is moved.
+  await reconcileDeliveries(database, () => database.query(due, [webhookId]));
+  expect(await nextLook(webhookId)).toBeLessThanOrEqual(0);
+});
+
+it('a backlog that an import has locked does not hold up the reconciler', async () => {
+  const { database } = service.runtime;
+  const webhookId = idOf('retry later');
+  await database.query('UPDATE webhook_backlogs SET due_at = NOW(6) WHERE webhook_id = ?', [webhookId]);
+  await inTransaction(database, async (sql) => {
+    await sql.query('SELECT 1 FROM webhook_backlogs WHERE webhook_id = ? FOR UPDATE', [webhookId]);
+    await reconcile();
+  });
+  expect(await nextLook(webhookId)).toBeLessThanOrEqual(0);
 });

@@ -49,7 +49,7 @@ const MATCH = `
       AND f.from_id = (SELECT MAX(newest.from_id) FROM webhook_filters newest WHERE newest.webhook_id = f.webhook_id)
     GROUP BY f.webhook_id
   ) m ON m.webhook_id = b.webhook_id
-  SET b.matched_through = m.last, b.matched_count = b.matched_count + m.movements`;
+  SET b.matched_through = m.last, b.matched_count = b.matched_count + m.movements, b.due_at = NOW(6)`;
 
 /** The recorded state of one delivery. */
 export interface Recorded {

@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDataSource } from '../../src/platform/database/data-source.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
-import { startLockedLoop } from '../../src/upkeep/locked-loop.ts';
-import { passRetention, startMaintenanceWorker } from '../../src/upkeep/worker.ts';
+import { passRetention, startMaintenance } from '../../src/upkeep/worker.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -26,7 +25,7 @@ describe('the maintenance role', () => {
     await recordDeliveries(service.runtime.database, webhook, [{ transactionId: id, status: 'delivered' }]);
     await query('UPDATE transactions SET date_readed = NOW(6) - INTERVAL 91 DAY WHERE id = ?', id);
     await query('UPDATE deliveries SET started_at = NOW(6) - INTERVAL 91 DAY WHERE transaction_id = ?', id);
-    const worker = startMaintenanceWorker(service.runtime);
+    const worker = startMaintenance(service.runtime);
     await until('no delivery', async () => {
       return (await query('SELECT 1 FROM deliveries WHERE webhook_id = ?', webhook.id)).length === 0;
     });
@@ -73,45 +72,12 @@ describe('the maintenance role', () => {
     await importMovements(service, key, [movement(accountId), movement(otherId)]);
     await until('two POSTs', () => receiver.at('/all').length === 2);
     await service.call('DELETE', `/v1/accounts/${accountId}`, { key });
-    const worker = startMaintenanceWorker(service.runtime);
+    const worker = startMaintenance(service.runtime);
     await until('no account', async () => {
       return (await service.call('GET', `/v1/accounts/${accountId}`, { key })).status === 404;
     });
     await importMovements(service, key, [movement(otherId, { unique_id: 'after' })]);
     await until('a third POST', () => receiver.at('/all').length === 3);
     await worker.stop();
-  });
-});
-
-describe('work that takes long', () => {
-  const context = () => ({ database: service.runtime.database, log: service.runtime.log });
-
-  it('is done by one process at a time, and by another one when that ends', async () => {
-    const working = new Set<string>();
-    let most = 0;
-    const start = (process: string) =>
-      startLockedLoop(context(), { name: 'test', every: 1 }, async (signal) => {
-        working.add(process);
-        most = Math.max(most, working.size);
-        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-        working.delete(process);
-      });
-    const one = start('one');
-    await until('work', () => working.has('one'));
-    const two = start('two');
-    await one.stop();
-    await until('work in the other', () => working.has('two'));
-    await two.stop();
-    expect([most, working.size]).toEqual([1, 0]);
-  });
-
-  it('that fails is tried again', async () => {
-    let tries = 0;
-    const loop = startLockedLoop(context(), { name: 'failing', every: 1 }, async () => {
-      tries += 1;
-      throw new Error('not this time');
-    });
-    await until('three tries', () => tries >= 3);
-    await loop.stop();
   });
 });

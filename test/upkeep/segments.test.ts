@@ -3,7 +3,7 @@ import { advanceImportLocks, segmentsMade } from '../../bench/filled-tables.ts';
 import { storeHistory } from '../../bench/history.ts';
 import { makeSegments, SEGMENT_SIZE } from '../../src/movements/segment-maker.ts';
 import { inTransaction } from '../../src/platform/database/transaction.ts';
-import { startMaintenanceWorker } from '../../src/upkeep/worker.ts';
+import { startMaintenance } from '../../src/upkeep/worker.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 
@@ -151,7 +151,7 @@ describe('segments', () => {
       2.5 * SEGMENT_SIZE,
     );
     await advanceImportLocks(database);
-    const worker = startMaintenanceWorker(service.runtime);
+    const worker = startMaintenance(service.runtime);
     await segmentsMade(database);
     await worker.stop();
     const segments = await readSegments(customerId);

@@ -3,9 +3,11 @@ import { Gauge, type Registry } from 'prom-client';
 import { readWaitingWebhooks } from '../../deliveries/reconcile.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import type { Queues } from '../../platform/queues/queues.ts';
+import { ROLES, type RoleName } from '../../platform/roles.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { VERSION } from '../../platform/version.ts';
 import { PENDING } from '../../webhooks/webhook-view.ts';
+import { countRunning, readProcesses } from '../heartbeat.ts';
 
 /** How long the processes share what one of them has read. Prometheus asks every 15 s by default. */
 const SHARED_SECONDS = 10;
@@ -49,6 +51,11 @@ export function createInstallationGauges(registry: Registry, runtime: Runtime): 
     'oldest_import_seconds',
     'Time since the oldest import was received that is queued or running. 0: there is none.',
   );
+  const processes = gauge(
+    'processes',
+    'Running processes by role, as their heartbeats in MySQL show them.',
+    'role',
+  );
   const jobs = gauge('queue_jobs', 'Jobs by queue and state.', 'queue', 'state');
   const workers = gauge('queue_workers', 'Processes that work on a queue, as Redis sees them.', 'queue');
 
@@ -63,6 +70,7 @@ export function createInstallationGauges(registry: Registry, runtime: Runtime): 
     setAll(circuits, 'state', state?.circuits);
     setAll(pending, 'state', state?.pending);
     setAll(imports, 'status', state?.imports);
+    setAll(processes, 'role', state?.processes);
     setOnly(oldestPending, state?.oldestPending);
     setOnly(longestFailing, state?.longestFailing);
     setOnly(oldestImport, state?.oldestImport);
@@ -120,6 +128,8 @@ export interface InstallationState {
   imports: Record<UnfinishedStatus, number>;
   /** Seconds since the oldest import was received that is queued or running; 0: there is none. */
   oldestImport: number;
+  /** Running processes. */
+  processes: Record<RoleName, number>;
 }
 
 /** `quarantined`: the service itself has paused the webhook. `paused`: its owner has. */
@@ -164,9 +174,10 @@ interface WebhookGroup {
   failing_for: string | number | null;
 }
 
-/** Reads the state of the installation, in five statements. */
+/** Reads the state of the installation, in six statements. */
 export async function readInstallationState(sql: Sql): Promise<InstallationState> {
   const [longestWaiting] = await readWaitingWebhooks(sql, { failing: false });
+  const seen = await readProcesses(sql);
   const state: InstallationState = {
     webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
     circuits: { closed: 0, half_open: 0, open: 0 },
@@ -175,6 +186,10 @@ export async function readInstallationState(sql: Sql): Promise<InstallationState
     longestFailing: 0,
     imports: { receiving: 0, queued: 0, running: 0, failed: 0 },
     oldestImport: await readSeconds(sql, OLDEST_IMPORT),
+    processes: Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Record<
+      RoleName,
+      number
+    >,
   };
   for (const it of await sql.query<WebhookGroup[]>(WEBHOOKS)) {
     const isActive = it.status_now === 'active';
@@ -207,14 +222,9 @@ export interface QueueState {
 }
 
 /** Reads the state of all queues from Redis. It counts jobs without reading them, and looks at the list of Redis' clients. */
-export const readQueueStates = ({
-  imports,
-  deliveries,
-  sources,
-  maintenance,
-}: Queues): Promise<QueueState[]> =>
+export const readQueueStates = ({ imports, deliveries, sources }: Queues): Promise<QueueState[]> =>
   Promise.all(
-    [imports, deliveries, sources, maintenance].map(async (queue) => {
+    [imports, deliveries, sources].map(async (queue) => {
       const [jobs, workers] = await Promise.all([
         queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
         queue.getWorkersCount(),

@@ -24,7 +24,8 @@ const ADD_DELIVERIES = `
   SELECT w.id, e.id, w.customer_id, NOW(6), 0, 0
   FROM operational_events e JOIN webhooks w WHERE e.id IN (?) AND w.id IN (?) AND (w.id, e.id) IN (?)`;
 
-const COUNT_PENDING = 'UPDATE webhook_backlogs SET matched_count = matched_count + ? WHERE webhook_id = ?';
+const COUNT_PENDING =
+  'UPDATE webhook_backlogs SET matched_count = matched_count + ?, due_at = NOW(6) WHERE webhook_id = ?';
 
 const MARK = 'UPDATE operational_events SET dispatched_at = NOW(6) WHERE id IN (?)';
 

@@ -13,14 +13,12 @@ export interface DeliveryJob {
 export interface SourceJob {
   sourceId: string;
 }
-export type MaintenanceJob = Record<string, never>;
 
 /** The names of all queues. */
 export const QUEUES = {
   imports: 'imports',
   deliveries: 'deliveries',
   sources: 'sources',
-  maintenance: 'maintenance',
 } as const;
 
 /** Ended jobs are kept for the dashboard only. Their results are in MySQL. */
@@ -42,13 +40,12 @@ export const WORKER_OPTIONS = {
  * that hang until their timeout, and runs that wait for new movements, must leave slots for the others. A run of a source mostly waits
  * too, and may hold some MiB of a file.
  */
-export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 30, maintenance: 1 } as const;
+export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 30 } as const;
 
 export interface Queues {
   imports: Queue<ImportJob>;
   deliveries: Queue<DeliveryJob>;
   sources: Queue<SourceJob>;
-  maintenance: Queue<MaintenanceJob>;
   close(): Promise<void>;
 }
 
@@ -68,14 +65,12 @@ export function openQueues(connection: Redis, prefix: string): Queues {
   const imports = open<ImportJob>(QUEUES.imports);
   const deliveries = open<DeliveryJob>(QUEUES.deliveries);
   const sources = open<SourceJob>(QUEUES.sources);
-  const maintenance = open<MaintenanceJob>(QUEUES.maintenance);
   return {
     imports,
     deliveries,
     sources,
-    maintenance,
     close: async () => {
-      await Promise.all([imports.close(), deliveries.close(), sources.close(), maintenance.close()]);
+      await Promise.all([imports.close(), deliveries.close(), sources.close()]);
     },
   };
 }

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { onConnection } from '../platform/database/connection.ts';
+import { isTransient } from '../platform/database/errors.ts';
+import type { Log } from '../platform/log.ts';
+
+/** Repeats tasks in only one of the maintenance processes at a time: the leader, which holds a lock of MySQL. */
+
+/** How often the leader checks that it still has the lock, and the others try to get it. Milliseconds. */
+const CHECK_EVERY = 2_000;
+
+/** A lock ends with its connection. */
+const LOCK = 'SELECT GET_LOCK(?, 0) AS taken';
+const IS_HELD = 'SELECT IS_USED_LOCK(?) = CONNECTION_ID() AS held';
+const RELEASE = 'DO RELEASE_LOCK(?)';
+
+/**
+ * Names belong to the whole server, and have at most 64 characters. Other databases of the server may hold installations of their own.
+ */
+const nameLock = (database: DataSource, name: string): string =>
+  `ledgerbell.${name}.${createHash('sha256').update(String(database.options.database)).digest('hex').slice(0, 16)}`;
+
+/** Work that is repeated. Tasks run side by side, and each fails alone. */
+export interface Task {
+  /** As the log shows it. */
+  name: string;
+  /** Milliseconds from the end of one run to the beginning of the next. A run that failed is repeated after the same time. */
+  every: number;
+  /** @param signal the work stops soon when it is aborted. */
+  run(signal: AbortSignal): Promise<unknown>;
+}
+
+export interface Leadership {
+  /** Ends the tasks, and resolves when all have ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs the tasks for as long as this process is the leader. If the leader ends, another process follows within 2 s. If it loses only its
+ * connection, its tasks are aborted, and for a moment those of two processes may run at the same time.
+ * @param name of the lock.
+ */
+export function startLeader(
+  { database, log }: { database: DataSource; log: Log },
+  name: string,
+  tasks: readonly Task[],
+): Leadership {
+  const lockName = nameLock(database, name);
+  const ending = new AbortController();
+
+  const lead = () =>
+    onConnection(database, async (sql) => {
+      const [lock] = await sql.query<{ taken: string | number | null }[]>(LOCK, [lockName]);
+      if (Number(lock?.taken) !== 1) return;
+      const leading = new AbortController();
+      const signal = AbortSignal.any([ending.signal, leading.signal]);
+      const running = tasks.map((task) => repeat(task, log, signal));
+      try {
+        for (;;) {
+          await pause(CHECK_EVERY, signal);
+          if (signal.aborted) return;
+          const [row] = await sql.query<{ held: string | number | null }[]>(IS_HELD, [lockName]);
+          if (Number(row?.held) !== 1) return;
+        }
+      } finally {
+        leading.abort();
+        await Promise.all(running);
+        await sql.query(RELEASE, [lockName]).catch(() => {});
+      }
+    });
+
+  const stopped = (async () => {
+    while (!ending.signal.aborted) {
+      await lead().catch((err: unknown) =>
+        log.warn({ err }, 'maintenance interrupted; it continues within seconds'),
+      );
+      await pause(CHECK_EVERY, ending.signal);
+    }
+  })();
+
+  return {
+    stop() {
+      ending.abort();
+      return stopped;
+    },
+  };
+}
+
+async function repeat({ name, every, run }: Task, log: Log, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      log.debug({ task: name, result: await run(signal) }, 'maintenance task done');
+    } catch (err) {
+      log[isTransient(err) ? 'warn' : 'error'](
+        { err, task: name },
+        'a maintenance task failed; it is repeated later',
+      );
+    }
+    await pause(every, signal);
+  }
+}
+
+/** Ends early when the signal is aborted. */
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  setTimeout(milliseconds, undefined, { signal }).catch(() => {});
