@@ -9,7 +9,7 @@ import { forgetPeak, memoryOf } from '../usage.ts';
 
 /** Customers, each with a webhook of its own, and how many deliveries of each are pending. */
 const WEBHOOKS = { smoke: 20, normal: 5_000 };
-const PENDING = { smoke: 50, normal: 400, large: 10_000 };
+const PENDING = { smoke: 50, normal: 100, large: 10_000 };
 
 /** Customers are created this many at a time, and webhooks are woken. */
 const AT_A_TIME = 8;

@@ -14,6 +14,7 @@ const LOOK_EVERY = 2 * SECOND;
 const LET_TIME_PASS = [
   'UPDATE retries SET due_at = NOW(6) WHERE due_at > NOW(6)',
   'UPDATE webhook_cursors SET circuit_open_until = NULL WHERE circuit_open_until IS NOT NULL',
+  'UPDATE webhook_backlogs SET due_at = NOW(6) WHERE due_at > NOW(6)',
   'UPDATE sources SET next_run_at = NOW(6) WHERE next_run_at > NOW(6)',
 ];
 

@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
-import { FAULT_KINDS, type FaultKind, makePlan } from './plan.ts';
+import { CLUSTER_FAULT_KINDS, FAULT_KINDS, type FaultKind, makePlan } from './plan.ts';
 import { run } from './run.ts';
 
 /** `npm run chaos -- --minutes N --seed S --only FAULT[,FAULT]`: injects faults for N minutes, and checks the result. */
 
-const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--wait SECONDS] [--keep] [--plan]
-  faults: ${FAULT_KINDS.join(', ')}`;
+const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--wait SECONDS] [--clusters] [--keep] [--plan]
+  faults: ${FAULT_KINDS.join(', ')}
+  faults with --clusters: ${CLUSTER_FAULT_KINDS.join(', ')}`;
 
 const { values } = parseArgs({
   options: {
@@ -15,15 +16,17 @@ const { values } = parseArgs({
     gap: { type: 'string', default: '8' },
     rate: { type: 'string', default: '30' },
     wait: { type: 'string', default: '300' },
+    clusters: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     plan: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
-const isKind = (name: string): name is FaultKind => (FAULT_KINDS as readonly string[]).includes(name);
+const all: readonly FaultKind[] = values.clusters ? CLUSTER_FAULT_KINDS : FAULT_KINDS;
+const isKind = (name: string): name is FaultKind => (all as readonly string[]).includes(name);
 const named = values.only.split(',').map((name) => name.trim());
-const kinds = values.only === '' ? FAULT_KINDS : named.filter(isKind);
+const kinds = values.only === '' ? all : named.filter(isKind);
 const [seed, minutes, gap, rate] = [values.seed, values.minutes, values.gap, values.rate].map(Number);
 const usable = [seed, minutes, gap, rate].every((it) => it !== undefined && it > 0);
 const complete = values.only === '' || kinds.length === named.length;
@@ -54,6 +57,7 @@ const { clean, table, findings } = await run({
   gap,
   rate,
   waitLimit: Number(values.wait),
+  clusters: values.clusters,
   keep: values.keep,
   announce: (line) => process.stderr.write(`${line}\n`),
   signal: interrupted.signal,

@@ -16,16 +16,28 @@ export const FAULT_KINDS = [
   'mysql outage',
   'mysql frozen',
   'mysql locked table',
+  'mysql disk full',
   'mysql and redis outage',
   'kill connections',
   'deadlock import',
   'deadlock delivery',
   'kill receivers',
   'clock jump',
+  'hostile files',
   ...RECEIVER_MODES.map((mode) => `receiver ${mode}` as const),
 ] as const;
 
-export type FaultKind = (typeof FAULT_KINDS)[number];
+/** Faults of a run on a primary with a replica, and on Redis with Sentinel. */
+const CLUSTER_FAULTS = ['mysql roles change', 'redis failover', 'redis master kill'] as const;
+
+export const CLUSTER_FAULT_KINDS = [
+  ...CLUSTER_FAULTS,
+  ...FAULT_KINDS.filter((kind) =>
+    /^(kill|stop) (api|importer|delivery|maintenance|receivers)|^receiver |^hostile/.test(kind),
+  ),
+];
+
+export type FaultKind = (typeof FAULT_KINDS)[number] | (typeof CLUSTER_FAULTS)[number];
 
 /** One planned fault. */
 export interface PlannedFault {
@@ -45,6 +57,7 @@ export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>
   if (kind.startsWith('mysql') || kind.startsWith('deadlock') || kind === 'kill connections')
     return ['mysql'];
   if (kind === 'clock jump') return ['clock'];
+  if (kind === 'hostile files') return ['files'];
   if (kind === 'kill receivers') return ['receivers 0', 'receivers 1', 'receivers 2'];
   if (kind.startsWith('receiver')) return [`receivers ${which}`];
   return [`${kind.slice(kind.indexOf(' ') + 1)} ${which}`];
@@ -120,7 +133,8 @@ function throwFault(
 const isPaired = (kind: FaultKind) => kind.endsWith('importer') || kind.endsWith('delivery');
 
 function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: Lengths): number {
-  if (kind.startsWith('stop') || kind === 'mysql locked table') return stopped;
+  if (kind.startsWith('stop') || kind === 'mysql locked table' || kind === 'mysql disk full') return stopped;
+  if (kind === 'hostile files') return receiver;
   if (isLong(kind)) return outage;
   if (kind === 'redis kill' || kind === 'mysql kill') return dice.whole(1, 3);
   if (kind === 'kill connections' || kind.startsWith('deadlock')) return 5;

@@ -20,7 +20,8 @@ export interface RunResult {
   ownEnds: readonly string[];
   /** Processes that did not end cleanly on SIGTERM. */
   badEnds: readonly string[];
-  clockCanJump: boolean;
+  /** Faults that this machine does not allow, as sentences. */
+  leftOut: readonly string[];
 }
 
 export interface Outcome {
@@ -70,10 +71,10 @@ export function outcomeOf(result: RunResult): Outcome {
   return { clean: findings.length === 0, table, findings };
 }
 
-function describeFaults({ faults, clockCanJump }: RunResult): string {
+function describeFaults({ faults, leftOut }: RunResult): string {
   const counts = new Map<string, number>();
   for (const { kind } of faults) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  const note = clockCanJump ? '' : '; the clock did not jump: libfaketime is not installed';
+  const note = leftOut.map((it) => `; ${it}`).join('');
   return `${faults.length}: ${describeCounts(counts)}${note}`;
 }
 

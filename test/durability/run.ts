@@ -25,6 +25,8 @@ export interface RunOptions {
   /** How long the load lasts. Repairing and checking come on top. */
   minutes: number;
   kinds: readonly FaultKind[];
+  /** Runs on a primary with a replica, and on Redis with Sentinel. */
+  clusters?: boolean;
   /** Seconds between the beginnings of two faults, on average. */
   gap: number;
   /** Movements per second, of all customers together. */
@@ -41,7 +43,11 @@ export interface RunOptions {
 /** Runs load and faults together, repairs everything, waits until all is delivered, and checks the result. */
 export async function run(options: RunOptions): Promise<Outcome> {
   const { announce, signal, keep } = options;
-  const installation = await startInstallation({ customers: CUSTOMERS, announce });
+  const installation = await startInstallation({
+    customers: CUSTOMERS,
+    clusters: options.clusters ?? false,
+    announce,
+  });
   let clean = false;
   try {
     announce(`Everything runs; logs and data are in ${installation.directory}`);
@@ -56,7 +62,11 @@ export async function run(options: RunOptions): Promise<Outcome> {
 async function stress(installation: Installation, options: RunOptions): Promise<Outcome> {
   const { seed, minutes, kinds, gap, rate, waitLimit, announce, signal } = options;
   const { customers, url, clock, webhooks } = installation;
-  const possible = kinds.filter((kind) => kind !== 'clock jump' || clock.canJump);
+  const possible = kinds.filter(
+    (kind) =>
+      (kind !== 'clock jump' || clock.canJump) &&
+      (kind !== 'mysql disk full' || installation.mysql.disk !== null),
+  );
   const plan = makePlan({ seed, minutes, kinds: possible, gap });
 
   const loadOver = new AbortController();
@@ -137,7 +147,14 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     verdict,
     ownEnds: roles.flatMap(({ ownEnds }) => ownEnds),
     badEnds: ends.filter(({ how }) => how !== '0').map(({ name, how }) => `${name}: ${how}`),
-    clockCanJump: clock.canJump,
+    leftOut: [
+      ...(clock.canJump || !kinds.includes('clock jump')
+        ? []
+        : ['the clock did not jump: libfaketime is not installed']),
+      ...(installation.mysql.disk === null && kinds.includes('mysql disk full')
+        ? ['the disk was not filled: this user may not mount one']
+        : []),
+    ],
   });
 }
 

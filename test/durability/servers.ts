@@ -6,13 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { prepareMysql } from '../../src/platform/embedded/mysql.ts';
 import { provide } from '../../src/platform/embedded/provision.ts';
 import { prepareRedis } from '../../src/platform/embedded/redis.ts';
+import { type Disk, mountDisk } from './disk.ts';
 
 const START_LIMIT = 60_000;
 
-/** A Redis or MySQL of the run, with the settings of the embedded servers. Only the run itself restarts it. */
+/** A Redis or MySQL of the run, or a cluster of them. Only the run itself restarts it. */
 export interface ChaosServer {
   url: string;
-  password: string;
+  /** null: it has none. */
+  password: string | null;
   /** Starts it if it is not running, and resolves when it answers. */
   start(): Promise<void>;
   /** Sends SIGKILL and waits until it has ended. */
@@ -20,7 +22,17 @@ export interface ChaosServer {
   /** Sends SIGSTOP: connections stay open, and nothing answers. */
   freeze(): void;
   thaw(): void;
+  /** The disk of its data; null: one that it shares with others. */
+  disk: Disk | null;
+  /** Another server of the cluster becomes the primary or the master. */
+  failOver(): Promise<void>;
+  /** The same after a crash of the former one, which then comes back. */
+  crash(): Promise<void>;
 }
+
+const alone = async () => {
+  throw new Error('this server is not part of a cluster');
+};
 
 interface Command {
   command: readonly [string, ...string[]];
@@ -42,12 +54,14 @@ export async function prepareServers(
   }
   const dataDir = join(directory, 'data');
   mkdirSync(dataDir, { mode: 0o700 });
+  const mysqlDir = join(directory, 'data-of-mysql');
+  const disk = await mountDisk(mysqlDir);
   // Letters and digits that occur nowhere else, so that a leak can be found by searching.
   const password = (of: string) => `chaos${of}password${Math.random().toString(36).slice(2)}`;
   const [mysqlPassword, redisPassword] = [password('mysql'), password('redis')];
-  const mysqlCommand = await prepareMysql(dataDir, {
+  const mysqlCommand = await prepareMysql(mysqlDir, {
     binaries: mysql,
-    socket: join(dataDir, 'mysql.sock'),
+    socket: join(mysqlDir, 'mysql.sock'),
     password: mysqlPassword,
   });
   const redisCommand = prepareRedis(dataDir, {
@@ -57,8 +71,8 @@ export async function prepareServers(
   });
   const log = (name: string) => join(directory, 'logs', `${name}.log`);
   return {
-    mysql: { ...control(mysqlCommand, log('mysql'), env), password: mysqlPassword },
-    redis: { ...control(redisCommand, log('redis'), {}), password: redisPassword },
+    mysql: { ...control(mysqlCommand, log('mysql'), env), password: mysqlPassword, disk },
+    redis: { ...control(redisCommand, log('redis'), {}), password: redisPassword, disk: null },
   };
 }
 
@@ -66,7 +80,7 @@ function control(
   { command, socket, url, ping }: Command,
   log: string,
   env: Record<string, string>,
-): Omit<ChaosServer, 'password'> {
+): Omit<ChaosServer, 'password' | 'disk'> {
   const [file, ...args] = command;
   const { PATH = '', HOME = '' } = process.env;
   let child: ReturnType<typeof launch> | null = null;
@@ -106,6 +120,8 @@ function control(
       child.kill('SIGKILL');
       await exit;
     },
+    failOver: alone,
+    crash: alone,
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
   };

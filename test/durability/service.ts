@@ -9,6 +9,7 @@ import mysql, { type Pool } from 'mysql2/promise';
 import { compile, compiled } from '../support/compiled.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { type Clock, createClock } from './clock.ts';
+import { startClusters } from './clusters.ts';
 import { type Customer, createCustomers } from './customers.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
@@ -49,9 +50,12 @@ export interface Installation {
 /** @param customers how many, each with a webhook of every sort. */
 export async function startInstallation({
   customers: count,
+  clusters,
   announce,
 }: {
   customers: number;
+  /** Starts a primary with a replica, and Redis with Sentinel. */
+  clusters: boolean;
   announce: (line: string) => void;
 }): Promise<Installation> {
   await compile();
@@ -59,10 +63,13 @@ export async function startInstallation({
   await mkdir(join(directory, 'logs'));
   const sourcesDirectory = join(directory, 'sources');
   const clock = createClock(directory);
-  const { mysql: mysqlServer, redis } = await prepareServers(directory, { env: clock.env, announce });
+  const { mysql: mysqlServer, redis } = await (clusters
+    ? startClusters(directory)
+    : prepareServers(directory, { env: clock.env, announce }));
   const ends: (() => Promise<unknown>)[] = [() => mysqlServer.kill(), () => redis.kill()];
   const end = async (remove: boolean) => {
     for (const it of ends.splice(0).reverse()) await it();
+    if (remove) await mysqlServer.disk?.unmount();
     if (remove) await rm(directory, { recursive: true, force: true });
   };
 
@@ -108,21 +115,29 @@ export async function startInstallation({
     );
     const receivers = await startReceivers(receiptsFile, specs);
     ends.push(() => receivers.end());
-    const sql = mysql.createPool({ uri: mysqlServer.url, timezone: 'Z', connectTimeout: 2_000 });
+    const connect = () => mysql.createPool({ uri: mysqlServer.url, timezone: 'Z', connectTimeout: 2_000 });
+    let sql = connect();
     ends.push(() => sql.end().catch(() => {}));
 
-    const secrets = new Map([
-      [secretKey, 'SECRET_KEY'],
-      [mysqlServer.password, 'the password of MySQL'],
-      [redis.password, 'the password of Redis'],
-    ]);
+    const secrets = new Map([[secretKey, 'SECRET_KEY']]);
+    if (mysqlServer.password !== null) secrets.set(mysqlServer.password, 'the password of MySQL');
+    if (redis.password !== null) secrets.set(redis.password, 'the password of Redis');
     for (const { apiKey, apiSecret } of customers)
       secrets.set(apiKey, 'an API key').set(apiSecret, 'an API secret');
     for (const { secret } of webhooks) secrets.set(secret.replace('whsec_', ''), 'a webhook secret');
     return {
       directory,
       url,
-      mysql: mysqlServer,
+      mysql: {
+        ...mysqlServer,
+        async failOver() {
+          await mysqlServer.failOver();
+          // Its connections lead to the former primary.
+          const former = sql;
+          sql = connect();
+          await former.end().catch(() => {});
+        },
+      },
       redis,
       clock,
       roles,
@@ -130,7 +145,9 @@ export async function startInstallation({
       receiptsFile,
       customers,
       webhooks,
-      sql,
+      get sql() {
+        return sql;
+      },
       secrets,
       end,
     };

@@ -15,6 +15,8 @@ export interface SentinelCluster {
   master(): Promise<number>;
   /** Ends the master as a crash does, and waits until another server is the master. */
   killMaster(): Promise<void>;
+  /** Ends the master as a crash does. It comes back when another server is the master, as its replica. */
+  replaceMaster(): Promise<void>;
   /** Makes the other server the master. The former one goes on as its replica, and closes no connection. */
   failOver(): Promise<void>;
   stop(): Promise<void>;
@@ -28,11 +30,18 @@ export async function startSentinelCluster(directory: string): Promise<SentinelC
     const port = await freePort();
     const folder = join(directory, String(port));
     await mkdir(folder, { recursive: true });
-    const file = join(folder, 'redis.conf');
-    await writeFile(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`, ...lines, ''].join('\n'));
+    await writeFile(
+      join(folder, 'redis.conf'),
+      [`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`, ...lines, ''].join('\n'),
+    );
+    await launch(port, ...args);
+    return port;
+  }
+
+  async function launch(port: number, ...args: string[]): Promise<void> {
+    const file = join(directory, String(port), 'redis.conf');
     children.set(port, spawn('redis-server', [file, ...args], { stdio: 'ignore' }));
     await until(`Redis at ${port}`, () => ask(port, 'PING').then(Boolean, () => false), 20_000);
-    return port;
   }
 
   async function ask(port: number, command: string, ...args: string[]): Promise<unknown> {
@@ -81,6 +90,17 @@ export async function startSentinelCluster(directory: string): Promise<SentinelC
       30_000,
     );
 
+  const follows = (former: number) =>
+    until(
+      'the replica follows',
+      () =>
+        ask(former, 'ROLE').then(
+          (role) => (role as string[])[0] === 'slave' && (role as string[])[3] === 'connected',
+          () => false,
+        ),
+      30_000,
+    );
+
   return {
     url: `redis+sentinel://${sentinels.map((port) => `127.0.0.1:${port}`).join(',')}/0?name=${NAME}`,
     master,
@@ -89,17 +109,19 @@ export async function startSentinelCluster(directory: string): Promise<SentinelC
       children.get(former)?.kill('SIGKILL');
       await waitForOther(former);
     },
+    async replaceMaster() {
+      const former = await master();
+      children.get(former)?.kill('SIGKILL');
+      await waitForOther(former);
+      await launch(former);
+      await follows(former);
+    },
     async failOver() {
       const former = await master();
       await ask(sentinel, 'SENTINEL', 'failover', NAME);
       await waitForOther(former);
       // The former master closes its connections when it becomes a replica, this one too.
-      await until('the replica follows', () =>
-        ask(former, 'ROLE').then(
-          (role) => (role as string[])[0] === 'slave',
-          () => false,
-        ),
-      );
+      await follows(former);
     },
     async stop() {
       for (const child of children.values()) {

@@ -8,6 +8,7 @@ import type { ReceiverMode } from '../receiver-modes.ts';
 import type { ChaosServer } from '../servers.ts';
 import type { Installation } from '../service.ts';
 import { actHalfWay, killConnections, makeDeadlocks } from './connections.ts';
+import { sendHostileFiles } from './hostile-files.ts';
 
 const SECOND = 1_000;
 const HOUR_SECONDS = 3_600;
@@ -87,6 +88,23 @@ async function perform(
     case 'mysql locked table':
       await lockTable(sql, seconds);
       return '';
+    case 'mysql disk full':
+      await mysql.disk?.fill();
+      await sleep(seconds * SECOND);
+      await mysql.disk?.free();
+      await mysql.start();
+      return '';
+    case 'mysql roles change':
+      await mysql.failOver();
+      return '';
+    case 'redis failover':
+      await redis.failOver();
+      return '';
+    case 'redis master kill':
+      await redis.crash();
+      return '';
+    case 'hostile files':
+      return sendHostileFiles(installation, seconds);
     case 'mysql and redis outage':
       await down([mysql, redis], seconds);
       return '';
