@@ -21,8 +21,8 @@ const FILTERS_CHANGED = `
 
 /** Adds the other rows that each webhook needs. It matches movements that are stored from now on. */
 const COMPLETE = [
-  `INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, previous_through, matched_after)
-   SELECT w.id, w.customer_id, l.last_transaction_id, l.last_transaction_id, l.last_transaction_id
+  `INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through)
+   SELECT w.id, w.customer_id, l.last_transaction_id
    FROM webhooks w JOIN import_locks l ON l.customer_id = w.customer_id WHERE w.id IN (?)`,
   `INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id)
    SELECT w.id, w.customer_id, l.last_transaction_id, l.last_transaction_id
@@ -103,7 +103,7 @@ export async function rewind(database: DataSource, webhookIds: readonly string[]
   const statements = [
     'UPDATE webhook_filters SET from_id = 0 WHERE webhook_id IN (?)',
     `UPDATE webhook_backlogs b JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
-     SET b.matched_through = 0, b.previous_through = 0, b.matched_after = 0, c.sent_through = 0, c.highest_recorded_id = 0
+     SET b.matched_through = 0, c.sent_through = 0, c.highest_recorded_id = 0
      WHERE b.webhook_id IN (?)`,
     FILTERS_CHANGED,
   ];
@@ -126,8 +126,7 @@ export async function makePending(database: DataSource, webhookIds: readonly str
   );
   for (const { webhook_id: id, count, newest } of found) {
     await database.query(
-      `UPDATE webhook_backlogs SET previous_through = matched_through, matched_after = matched_through,
-         matched_count = matched_count + ?, matched_through = ?, due_at = NOW(6) WHERE webhook_id = ?`,
+      `UPDATE webhook_backlogs SET matched_count = matched_count + ?, matched_through = ?, due_at = NOW(6) WHERE webhook_id = ?`,
       [Number(count), newest, id],
     );
   }

@@ -32,7 +32,7 @@ export const outage: Figure = {
       async round() {
         const pid = installation.pids['delivery 1'] ?? 0;
         await forgetPeak(pid);
-        const seconds = await drain(installation, webhookIds, pending);
+        const seconds = await sendAll(installation, webhookIds, pending);
         const name = `backlogs of ${webhookIds.length.toLocaleString('en')} webhooks`;
         return [
           {
@@ -81,7 +81,7 @@ async function createBacklogs(
 }
 
 /** Sends everything. @returns the seconds that it took. */
-async function drain(
+async function sendAll(
   { runtime }: Installation,
   webhookIds: readonly string[],
   pending: number,

@@ -98,7 +98,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     });
   // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
   let firstRead: Promise<LogRead> | null = start.hasBacklog
-    ? readLog(start.logFrom, start.cursor.highestRecordedId)
+    ? readLog(start.cursor.sentThrough, start.cursor.highestRecordedId)
     : null;
   firstRead?.catch(() => {});
 
@@ -249,10 +249,8 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
 
 /** The start of the state machine. */
 export function toRunStart({ state, settings, ...options }: RunOptions): RunStart {
-  const { sentThrough, highestRecordedId, previousThrough, matchedAfter } = state;
+  const { sentThrough, highestRecordedId } = state;
   const { ordered, maxInFlight, rateLimit, health } = settings;
-  // Nothing matches above previousThrough up to matchedAfter, so the log need not be read there.
-  const logFrom = sentThrough >= previousThrough ? Math.max(sentThrough, matchedAfter) : sentThrough;
   return {
     revision: options.revision,
     ordered,
@@ -262,7 +260,6 @@ export function toRunStart({ state, settings, ...options }: RunOptions): RunStar
     health,
     lastError: state.settings.last_error,
     cursor: { sentThrough, highestRecordedId },
-    logFrom,
     hasBacklog: hasBacklog(state),
     filtersVersion: state.filtersVersion,
     retryIn: state.retryIn,

@@ -19,8 +19,7 @@ const ADD_FILTER = `
   ON DUPLICATE KEY UPDATE event = VALUES(event), account_id = VALUES(account_id)`;
 
 const ADD_BACKLOG = `
-  INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, previous_through, matched_after)
-  VALUES (?, ?, ?, ?, ?)`;
+  INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through) VALUES (?, ?, ?)`;
 
 const ADD_CURSOR = `
   INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id) VALUES (?, ?, ?, ?)`;
@@ -59,7 +58,7 @@ export async function createProgress(
 ): Promise<void> {
   const newest = await lockImports(sql, webhook.customerId);
   const { id, customerId } = webhook;
-  await sql.query(ADD_BACKLOG, [id, customerId, newest, newest, newest]);
+  await sql.query(ADD_BACKLOG, [id, customerId, newest]);
   await sql.query(ADD_CURSOR, [id, customerId, newest, newest]);
   await setFilter(sql, webhook, filter);
 }

@@ -72,29 +72,41 @@ export const nothingMatches = (after: number, through: number | null): LogRead =
 /** Equal for equal ranges. */
 export const keyOf = (range: LogRange): string => JSON.stringify(range);
 
-/** The column whose index a range is read from. */
-export const ownerOf = ({ filter }: LogRange): 'customer_id' | 'account_id' =>
+/** What is read: a customer's movements, or those of an account, in both directions or in one. */
+type Log = Pick<LogRange, 'customerId' | 'filter'>;
+
+/** The column that begins the index of a log. */
+export const ownerOf = ({ filter }: Log): 'customer_id' | 'account_id' =>
   filter.accountId === null ? 'customer_id' : 'account_id';
 
-export const ownerIdOf = ({ filter, customerId }: LogRange): string => filter.accountId ?? customerId;
+export const ownerIdOf = ({ filter, customerId }: Log): string => filter.accountId ?? customerId;
 
 export const dcOf = ({ event }: Filter): string | null =>
   event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
+
+/** The index of a log, and its columns in their order. @param alias of the table. */
+export function indexOf(log: Log, alias: string): { name: string; columns: string } {
+  const owner = ownerOf(log);
+  const of = owner === 'customer_id' ? 'customer' : 'account';
+  return dcOf(log.filter) === null
+    ? { name: `transactions_${of}_page`, columns: `${alias}.${owner}, ${alias}.id` }
+    : { name: `transactions_${of}_dc`, columns: `${alias}.${owner}, ${alias}.dc, ${alias}.id` };
+}
 
 const isPlain = ({ through, withoutResultsOf }: LogRange): boolean =>
   through === null && withoutResultsOf === null;
 
 /**
- * Ranges up to the newest movement share one SELECT for each index: parsing and planning one SELECT for each range would cost more than
+ * Ranges up to the newest movement share one SELECT for each index and direction: parsing and planning one SELECT for each range would cost more than
  * reading a few movements. The others are read alone.
  */
 export function groupRanges(all: readonly LogRange[]): LogRange[][] {
-  const plain = all.filter(isPlain);
-  return [
-    plain.filter((range) => ownerOf(range) === 'customer_id'),
-    plain.filter((range) => ownerOf(range) === 'account_id'),
-    ...all.filter((range) => !isPlain(range)).map((range) => [range]),
-  ].filter((group) => group.length > 0);
+  const shared = new Map<string, LogRange[]>();
+  for (const range of all.filter(isPlain)) {
+    const key = `${ownerOf(range)} ${dcOf(range.filter)}`;
+    shared.set(key, [...(shared.get(key) ?? []), range]);
+  }
+  return [...shared.values(), ...all.filter((range) => !isPlain(range)).map((range) => [range])];
 }
 
 /** Whether a range got nothing because a large backlog filled the SELECT that they share. */

@@ -1,4 +1,4 @@
-import { dcOf, type LogRange, ownerIdOf, ownerOf } from './log-ranges.ts';
+import { dcOf, indexOf, type LogRange, ownerIdOf, ownerOf } from './log-ranges.ts';
 import { MOVEMENT_COLUMNS, NO_MOVEMENT_COLUMNS } from './movement-columns.ts';
 
 /** The statement that reads ranges of the movement log. */
@@ -11,21 +11,16 @@ const NEWEST = `
   (SELECT -1 AS branch, l.customer_id AS owner, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT_COLUMNS}
    FROM import_locks l WHERE l.customer_id IN (?))`;
 
-const INDEXES = {
-  customer_id: 'transactions_customer_page',
-  account_id: 'transactions_account_page',
-} as const;
-
 /**
- * Ranges of one index. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all
+ * Ranges of one index, and of one direction. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all
  * of them, and sort the result.
  */
-const BRANCH = (branch: number, owner: keyof typeof INDEXES, ranges: readonly string[], limit: number) => `
-  (SELECT ${branch}, t.${owner}, NULL, NULL, ${MOVEMENT_COLUMNS}
-   FROM transactions t FORCE INDEX (${INDEXES[owner]})
+const BRANCH = (branch: number, first: LogRange, ranges: readonly string[], limit: number) => `
+  (SELECT ${branch}, t.${ownerOf(first)}, NULL, NULL, ${MOVEMENT_COLUMNS}
+   FROM transactions t FORCE INDEX (${indexOf(first, 't').name})
    STRAIGHT_JOIN accounts a FORCE INDEX (PRIMARY) ON a.id = t.account_id
    STRAIGHT_JOIN banks b FORCE INDEX (PRIMARY) ON b.id = a.bank_id
-   WHERE ${ranges.join(' OR ')} ORDER BY t.${owner}, t.id LIMIT ${limit})`;
+   WHERE ${ranges.join(' OR ')} ORDER BY ${indexOf(first, 't').columns} LIMIT ${limit})`;
 
 /** Index: the primary key of deliveries. */
 const UNRECORDED =
@@ -49,7 +44,7 @@ function conditionOf(range: LogRange): { sql: string; values: unknown[] } {
 
 /**
  * The statement that reads groups of ranges. A row's `branch` is the index of its group; -1: it holds a customer's newest id.
- * @param groups of ranges of one index each.
+ * @param groups of ranges of one index and direction each.
  * @param limits rows of each group.
  */
 export function rangesStatement(
@@ -63,7 +58,7 @@ export function rangesStatement(
     return {
       sql: BRANCH(
         branch,
-        ownerOf(first),
+        first,
         conditions.map(({ sql }) => sql),
         limits[branch] ?? 0,
       ),

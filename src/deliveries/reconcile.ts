@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { dcOf, indexOf, ownerIdOf, ownerOf } from './log-ranges.ts';
 import { readStates, waitBeforeSending } from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */
@@ -131,12 +132,10 @@ export interface WaitingFilter {
 }
 
 /**
- * One row per active webhook. `matched_after` skips a gap in which nothing matches. What a webhook matched before its event or account
- * were changed is not looked at. due_at is NULL where nothing is pending. Indexes: webhook_backlogs_due, and the primary keys.
+ * One row per active webhook. What a webhook matched before its event or account were changed is not looked at. due_at is NULL where nothing is pending. Indexes: webhook_backlogs_due, and the primary keys.
  */
 const BACKLOGS = ({ failing, stalled = false }: WaitingFilter) => `
-  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through,
-    IF(c.sent_through >= b.previous_through, GREATEST(c.sent_through, b.matched_after), c.sent_through) AS after_id
+  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
   FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
     JOIN webhooks w ON w.id = b.webhook_id
   WHERE b.due_at IS NOT NULL AND w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
@@ -145,15 +144,22 @@ const BACKLOGS = ({ failing, stalled = false }: WaitingFilter) => `
 
 /**
  * The first matching movement in the log that a webhook was not sent. A join, because MariaDB would answer NOT EXISTS by reading all
- * deliveries of the webhook first. Indexes: transactions_customer_page, and the primary key of deliveries.
+ * deliveries of the webhook first. Indexes: that of the log which the webhook reads, and the primary key of deliveries.
  */
-const FIRST = `
+function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
+  const { webhook_id: id, customer_id, account_id, event, after_id, matched_through } = backlog;
+  const range = { customerId: customer_id, filter: { event, accountId: account_id } };
+  const dc = dcOf(range.filter);
+  const { name, columns } = indexOf(range, 'l');
+  return {
+    sql: `
   (SELECT ? AS webhook_id, l.date_readed AS since, TIMESTAMPDIFF(MICROSECOND, l.date_readed, NOW(6)) / 1000000 AS seconds
-   FROM transactions l FORCE INDEX (transactions_customer_page)
-     LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = l.id
-   WHERE d.webhook_id IS NULL AND l.customer_id = ? AND l.id > ? AND l.id <= ? AND (? IS NULL OR l.account_id = ?)
-     AND (? = 'NEW_TRANSACTION' OR ? = CONCAT('NEW_', UPPER(l.dc)))
-   ORDER BY l.customer_id, l.id LIMIT 1)`;
+   FROM transactions l FORCE INDEX (${name}) LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = l.id
+   WHERE d.webhook_id IS NULL AND l.${ownerOf(range)} = ? ${dc === null ? '' : 'AND l.dc = ?'} AND l.id > ? AND l.id <= ?
+   ORDER BY ${columns} LIMIT 1)`,
+    values: [id, id, ownerIdOf(range), ...(dc === null ? [] : [dc]), after_id, matched_through],
+  };
+}
 
 export interface WaitingWebhook {
   id: string;
@@ -169,11 +175,10 @@ export interface WaitingWebhook {
 export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
   const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter));
   if (backlogs.length === 0) return [];
+  const statements = backlogs.map(firstNotSent);
   const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
-    backlogs.map(() => FIRST).join(' UNION ALL '),
-    backlogs.flatMap(({ webhook_id: id, customer_id, account_id, event, after_id, matched_through }) => [
-      ...[id, id, customer_id, after_id, matched_through, account_id, account_id, event, event],
-    ]),
+    statements.map(({ sql: statement }) => statement).join(' UNION ALL '),
+    statements.flatMap(({ values }) => values),
   );
   return rows
     .map(({ webhook_id, since, seconds }) => ({ id: String(webhook_id), since, seconds: Number(seconds) }))

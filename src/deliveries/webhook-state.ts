@@ -23,9 +23,6 @@ export interface WebhookState {
   sentThrough: number;
   highestRecordedId: number;
   matchedThrough: number;
-  /** Nothing matches above `previousThrough` up to `matchedAfter`, where the newest matched chunk of an import began. */
-  matchedAfter: number;
-  previousThrough: number;
   filters: LogFilter[];
   filtersVersion: number;
   /** The customer's accounts that are being deleted. Nothing of them is sent any more. */
@@ -76,7 +73,7 @@ const READ = `
     EXISTS (SELECT 1 FROM replays p WHERE p.webhook_id = w.id AND p.finished_at IS NULL) AS replaying,
     EXISTS (SELECT 1 FROM webhook_filters f WHERE f.webhook_id = w.id AND f.from_id > k.sent_through) AS refiltered,
     l.removals > 0 AND EXISTS (SELECT 1 FROM deletions x WHERE x.customer_id = w.customer_id) AS deleting,
-    b.matched_through, b.matched_after, b.previous_through, l.filters_version
+    b.matched_through, l.filters_version
   FROM webhooks w
   JOIN customers c ON c.id = w.customer_id
   JOIN webhook_cursors k ON k.webhook_id = w.id
@@ -107,8 +104,6 @@ type Row = SealedSettings & {
   refiltered: string | number;
   deleting: string | number;
   matched_through: string;
-  matched_after: string;
-  previous_through: string;
   filters_version: number;
 };
 
@@ -156,8 +151,6 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
     sentThrough: Number(row.sent_through),
     highestRecordedId: Number(row.highest_recorded_id),
     matchedThrough: Number(row.matched_through),
-    matchedAfter: Number(row.matched_after),
-    previousThrough: Number(row.previous_through),
     filters: toRanges(row, filters),
     filtersVersion: row.filters_version,
     deletedAccounts: deletions.map(({ account_id }) => account_id),

@@ -40,16 +40,13 @@ const READ_FILTERS = `
 
 /**
  * One statement for many webhooks, however many movements matched: an import pays no more than this for deliveries. import_locks is
- * updated before. previous_through takes the old value of matched_through. MySQL and MariaDB assign in this order, but do not promise
- * it for an UPDATE of several tables. In the other order only a shortcut would be lost: a run would search the gap that
- * previous_through lets it skip.
+ * updated before.
  */
 const ADVANCE_BACKLOGS = (webhooks: number) => `
   UPDATE webhook_backlogs b
-  JOIN (${derivedRows(['webhook_id', 'matched', 'matched_after'], webhooks)}) r ON r.webhook_id = b.webhook_id
+  JOIN (${derivedRows(['webhook_id', 'matched'], webhooks)}) r ON r.webhook_id = b.webhook_id
   JOIN import_locks l ON l.customer_id = b.customer_id
-  SET b.previous_through = b.matched_through, b.matched_after = r.matched_after, b.matched_through = l.last_transaction_id,
-    b.matched_count = b.matched_count + r.matched, b.due_at = LEAST(COALESCE(b.due_at, NOW(6)), NOW(6))`;
+  SET b.matched_through = l.last_transaction_id, b.matched_count = b.matched_count + r.matched, b.due_at = LEAST(COALESCE(b.due_at, NOW(6)), NOW(6))`;
 
 const BACKLOGS_PER_STATEMENT = 500;
 
@@ -93,14 +90,10 @@ export function createMatcher(cachedCustomers = CACHED_CUSTOMERS): Matcher {
 }
 
 /** Adds matched movements to the backlogs of their webhooks, in the transaction that stores them. */
-export async function advanceBacklogs(
-  sql: Sql,
-  locks: ReadonlyMap<string, ImportLock>,
-  { webhooks }: Matches,
-): Promise<void> {
+export async function advanceBacklogs(sql: Sql, { webhooks }: Matches): Promise<void> {
   // In primary key order, like every statement that locks these rows.
   const rows = [...webhooks]
-    .map(([webhookId, { customerId, movements }]) => [webhookId, movements, locks.get(customerId)?.newest])
+    .map(([webhookId, { movements }]) => [webhookId, movements])
     .sort(([one], [other]) => Number(one) - Number(other));
   for (let start = 0; start < rows.length; start += BACKLOGS_PER_STATEMENT) {
     const part = rows.slice(start, start + BACKLOGS_PER_STATEMENT);

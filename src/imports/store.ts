@@ -80,7 +80,7 @@ export async function storeBatches(
   if (added.length === 0) return NOTHING_STORED;
 
   const matches = areAllNew && expected !== undefined ? expected : await matcher.match(sql, locks, added);
-  await advanceBacklogs(sql, locks, matches);
+  await advanceBacklogs(sql, matches);
   return {
     inserted: sumBy(added, ({ importId }) => importId),
     deliveries: matches.deliveries,

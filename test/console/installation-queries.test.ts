@@ -28,6 +28,7 @@ const addImport = ({ customerId }: Subscriber, status: string, receivedAgo: numb
 describe('the state of an installation', () => {
   it('is all zeros where nothing is', async () => {
     expect(await readState()).toEqual({
+      processes: { api: 1, importer: 0, delivery: 0, maintenance: 0 },
       webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
       circuits: { closed: 0, half_open: 0, open: 0 },
       pending: { healthy: 0, failing: 0, held: 0 },
@@ -77,6 +78,7 @@ describe('the state of an installation', () => {
       await addImport(one, status, ago);
 
     expect(await readState()).toEqual({
+      processes: { api: 1, importer: 0, delivery: 0, maintenance: 0 },
       webhooks: { active: 4, paused: 1, quarantined: 1, disabled: 1 },
       circuits: { closed: 2, half_open: 1, open: 1 },
       pending: { healthy: 2, failing: 6, held: 9 },

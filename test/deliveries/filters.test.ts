@@ -42,14 +42,12 @@ describe('the filters of a webhook', () => {
     expect(await filtersOf(id)).toEqual([{ from_id: newest, event: 'NEW_DEBIT', account_id: null }]);
     expect(await cursorOf(service, id)).toMatchObject({ sent_through: newest, highest_recorded_id: newest });
     const [backlog] = await query(
-      'SELECT matched_through, matched_count, matched_after, previous_through FROM webhook_backlogs WHERE webhook_id = ?',
+      'SELECT matched_through, matched_count FROM webhook_backlogs WHERE webhook_id = ?',
       [id],
     );
     expect(backlog).toEqual({
       matched_through: newest,
       matched_count: '0',
-      matched_after: newest,
-      previous_through: newest,
     });
     expect(await versionOf(subscriber)).toBe(2);
   });

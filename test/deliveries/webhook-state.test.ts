@@ -29,8 +29,6 @@ describe('how long a webhook waits', () => {
     sentThrough: 10,
     highestRecordedId: 10,
     matchedThrough: 10,
-    matchedAfter: 0,
-    previousThrough: 0,
     filters: [],
     filtersVersion: 1,
     deletedAccounts: [],

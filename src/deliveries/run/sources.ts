@@ -35,7 +35,7 @@ export interface Sources {
 
 export function createSources(start: RunStart, now: number): Sources {
   const { ordered } = start;
-  const window = createLogWindow(start.logFrom);
+  const window = createLogWindow(start.cursor.sentThrough);
   const fresh: Delivery[] = [];
   const due: Delivery[] = [];
   /** Ids of deliveries that were read and are not recorded yet. A read of the retries may return them again. */

@@ -76,8 +76,6 @@ export interface RunStart {
   health: EndpointHealth;
   lastError: string | null;
   cursor: Cursor;
-  /** Nothing at or before this id has to be read from the log. */
-  logFrom: number;
   /** Whether the log holds matching movements beyond the cursor. */
   hasBacklog: boolean;
   /** The customer's `filters_version`, which grows when one of the customer's webhooks changes what it matches. */

@@ -5,12 +5,9 @@ import { deleteByIds, type Steps } from './steps.ts';
 
 /** Removes old movements that no webhook needs any more. */
 
-/**
- * The movements beyond the cursor of a webhook that still has some pending. As in a delivery run, a gap in which nothing matches is
- * passed over. Index: webhooks_customer.
- */
+/** The movements beyond the cursor of a webhook that still has some pending. Index: webhooks_customer. */
 const PENDING_AFTER = `
-  SELECT MIN(IF(c.sent_through >= b.previous_through, GREATEST(c.sent_through, b.matched_after), c.sent_through)) AS id
+  SELECT MIN(c.sent_through) AS id
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND b.matched_through > c.sent_through`;
 

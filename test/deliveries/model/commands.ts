@@ -41,8 +41,6 @@ export function importMovements(world: World, count: number): void {
   }
   note(world, 'import', `${before} … ${lock.newest}, matched: [${matched}]`);
   if (matched.length === 0) return;
-  backlog.previousThrough = backlog.matchedThrough;
-  backlog.matchedAfter = before;
   backlog.matchedThrough = lock.newest;
   backlog.matchedCount += matched.length;
   checks.matched(matched);

@@ -35,8 +35,6 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
       sentThrough: cursor.sentThrough,
       highestRecordedId: cursor.highestRecordedId,
       matchedThrough: backlog.matchedThrough,
-      matchedAfter: backlog.matchedAfter,
-      previousThrough: backlog.previousThrough,
       filters: [{ from: 0, through: null, filter: webhook.filter }],
       filtersVersion: lock.filtersVersion,
       deletedAccounts: [],

@@ -6,7 +6,7 @@ export interface Tables {
   webhook: WebhookRow;
   /** In the order of from_id. */
   filters: FilterRow[];
-  backlog: { matchedThrough: number; matchedCount: number; matchedAfter: number; previousThrough: number };
+  backlog: { matchedThrough: number; matchedCount: number };
   cursor: CursorRow;
   /** import_locks. */
   lock: { newest: number; filtersVersion: number };
@@ -90,7 +90,7 @@ export function createTables(webhook: WebhookRow, newest: number): Tables {
   return {
     webhook,
     filters: [{ fromId: newest, filter: webhook.filter }],
-    backlog: { matchedThrough: newest, matchedCount: 0, matchedAfter: newest, previousThrough: newest },
+    backlog: { matchedThrough: newest, matchedCount: 0 },
     cursor: {
       sentThrough: newest,
       highestRecordedId: newest,

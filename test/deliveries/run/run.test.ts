@@ -22,7 +22,6 @@ const START: RunStart = {
   },
   lastError: null,
   cursor: { sentThrough: 10, highestRecordedId: 10 },
-  logFrom: 10,
   hasBacklog: false,
   filtersVersion: 1,
   retryIn: null,

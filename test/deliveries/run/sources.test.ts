@@ -13,7 +13,6 @@ const start = (fields: Partial<RunStart> = {}): RunStart => ({
   health: healthy,
   lastError: null,
   cursor: { sentThrough: 0, highestRecordedId: 0 },
-  logFrom: 0,
   hasBacklog: false,
   filtersVersion: 1,
   retryIn: null,

@@ -30,8 +30,8 @@ const INSERTS = [
    SELECT ${ID}, ${CUSTOMER}, 'Webhook', 'http://127.0.0.1:9/', 'NEW_TRANSACTION', ${ID}, '-', 'json', 'hex', 1 FROM ${NUMBERS}, ${TIMES}`,
   `webhook_filters (webhook_id, from_id, customer_id, event, account_id)
    SELECT ${ID}, 0, ${CUSTOMER}, 'NEW_TRANSACTION', ${ID} FROM ${NUMBERS}, ${TIMES}`,
-  `webhook_backlogs (webhook_id, customer_id, matched_through, previous_through, matched_after)
-   SELECT ${ID}, ${CUSTOMER}, 0, 0, 0 FROM ${NUMBERS}, ${TIMES}`,
+  `webhook_backlogs (webhook_id, customer_id, matched_through)
+   SELECT ${ID}, ${CUSTOMER}, 0 FROM ${NUMBERS}, ${TIMES}`,
   `webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id) SELECT ${ID}, ${CUSTOMER}, 0, 0 FROM ${NUMBERS}, ${TIMES}`,
   `replays (webhook_id, customer_id, position, until_id, statuses, finished_at) SELECT ${ID}, ${CUSTOMER}, 0, 0, 'failed', ${YOUNG} FROM ${NUMBERS}, ${TIMES}`,
   `transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed)

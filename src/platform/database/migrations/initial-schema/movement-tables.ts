@@ -3,8 +3,9 @@ import { TABLE } from './table-options.ts';
 /** Movements, imports, and the segments of the listing. */
 export const MOVEMENT_TABLES = [
   // transactions_customer_page and transactions_account_page contain date_issue, so that a page with `starts` and `ends` is
-  // filtered in the index, and dc, for webhooks that match only one direction. The first also contains account_id, for API keys
-  // limited to some accounts. transactions_account_date finds the range of ids of a range of dates.
+  // filtered in the index. The first also contains account_id, for API keys limited to some accounts. transactions_customer_dc and
+  // transactions_account_dc are the log of webhooks that match one direction: one that matches rarely need not pass over all the others.
+  // transactions_account_date finds the range of ids of a range of dates.
   `CREATE TABLE transactions (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -22,8 +23,10 @@ export const MOVEMENT_TABLES = [
     opponent_id VARCHAR(64) NULL,
     opponent_iban VARCHAR(64) NULL,
     UNIQUE KEY transactions_unique_id (account_id, unique_id),
-    KEY transactions_customer_page (customer_id, id, date_issue, account_id, dc),
-    KEY transactions_account_page (account_id, id, date_issue, dc),
+    KEY transactions_customer_page (customer_id, id, date_issue, account_id),
+    KEY transactions_account_page (account_id, id, date_issue),
+    KEY transactions_customer_dc (customer_id, dc, id),
+    KEY transactions_account_dc (account_id, dc, id),
     KEY transactions_account_date (account_id, date_issue, id),
     KEY transactions_readed (customer_id, date_readed, id)
   ) ${TABLE}`,

@@ -42,17 +42,12 @@ export const WEBHOOK_TABLES = [
     CONSTRAINT webhook_filters_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // Updated when movements are stored. No movement beyond matched_through matches, and none with previous_through < id <=
-  // matched_after, so a webhook that rarely matches need not search this gap. Example: after matches at 10 and 5,001, the second
-  // in a chunk that began after 5,000, previous_through is 10 and matched_after is 5,000.
-  // due_at: when the reconciler looks at the webhook next. NULL: nothing is pending.
+  // Updated when movements are stored. No movement beyond matched_through matches. due_at: when the reconciler looks at the webhook next. NULL: nothing is pending.
   `CREATE TABLE webhook_backlogs (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
     matched_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
     matched_count BIGINT UNSIGNED NOT NULL DEFAULT 0,
-    matched_after BIGINT UNSIGNED NOT NULL DEFAULT 0,
-    previous_through BIGINT UNSIGNED NOT NULL DEFAULT 0,
     due_at DATETIME(6) NULL DEFAULT CURRENT_TIMESTAMP(6),
     KEY webhook_backlogs_due (due_at, webhook_id),
     CONSTRAINT webhook_backlogs_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
