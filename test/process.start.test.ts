@@ -97,7 +97,7 @@ it('the service waits for MySQL, Redis and the schema, and says for what', async
   await servers.stop();
 });
 
-it('the service says that a newer version has migrated the database, and works', async () => {
+it('the service says that a newer version has migrated the database, and works, unless that needs a newer one', async () => {
   const dataDir = await newDirectory();
   const first = start({ DATA_DIR: dataDir });
   await first.url();
@@ -113,5 +113,12 @@ it('the service says that a newer version has migrated the database, and works',
   const second = start({ DATA_DIR: dataDir });
   expect((await fetch(`${await second.url()}/readyz`)).status).toBe(200);
   expect(second.said).toContain('A newer version has migrated this database (Newer1863700000000)');
+  const later = await createDataSource((await findRunning(dataDir))?.databaseUrl ?? '').initialize();
+  await later.query("UPDATE minimum_version SET version = '9.0.0'");
+  await later.destroy();
   expect(await second.end('SIGTERM')).toBe(0);
+
+  const third = start({ DATA_DIR: dataDir });
+  expect(await third.ended()).toBe(1);
+  expect(third.said).toContain('a newer version has changed the database so that it needs 9.0.0 or later');
 });

@@ -5,6 +5,7 @@ import type { DataSource } from 'typeorm';
 import type { Config } from './config/config.ts';
 import { createDataSource } from './database/data-source.ts';
 import { findNewerMigrations, migrate } from './database/migrate.ts';
+import { requireMinimumVersion } from './database/minimum-version.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from './database/secret-box.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -12,6 +13,7 @@ import { connectFailFast, connectWorker } from './queues/connection.ts';
 import { openQueues, type Queues } from './queues/queues.ts';
 import { abandonStart, type Stop, stopInReverse } from './stopping.ts';
 import type { Tracing } from './tracing/tracing.ts';
+import { VERSION } from './version.ts';
 
 const SECOND = 1_000;
 const START_TIMEOUT = 60 * SECOND;
@@ -118,13 +120,12 @@ export async function openRuntime(
         }
       });
     }
+    await requireMinimumVersion(database, VERSION);
     const newer = await findNewerMigrations(database);
-    // Whoever goes back a version in an emergency has to know, and may have no other way.
-    if (newer.length > 0) {
+    if (newer.length > 0)
       announce(
-        `A newer version has migrated this database (${newer.join(', ')}), and this version may not work with it. Start the newer version, or restore the backup that was made before.`,
+        `A newer version has migrated this database (${newer.join(', ')}). This version can run beside it.`,
       );
-    }
     signal?.throwIfAborted();
     await checkSecretKey(database, secrets);
     signal?.throwIfAborted();

@@ -19,14 +19,18 @@ export interface ServiceProcess {
   ended(): Promise<number | null>;
 }
 
-/** Starts the service as a process. Of this process's environment it gets only PATH and HOME. */
+/**
+ * Starts the service as a process. Of this process's environment it gets only PATH and HOME.
+ * @param root the checkout that was compiled. Default: this one.
+ */
 export function startServiceProcess(
   env: Record<string, string>,
   args: string[] = [],
   entry = 'src/main.ts',
+  root?: string,
 ): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [compiled(entry), ...args], {
+  const child = spawn(process.execPath, [compiled(entry, root), ...args], {
     env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'silent', ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -17,8 +17,8 @@ export function useServiceProcesses() {
     for (const directory of directories) await rm(directory, { recursive: true, force: true });
   });
   return {
-    start(env: Record<string, string>, args?: string[], entry?: string): ServiceProcess {
-      const service = startServiceProcess(env, args, entry);
+    start(env: Record<string, string>, args?: string[], entry?: string, root?: string): ServiceProcess {
+      const service = startServiceProcess(env, args, entry, root);
       running.push(service);
       return service;
     },

@@ -2,16 +2,20 @@ import { DataSource } from 'typeorm';
 import type { MysqlDataSourceOptions } from 'typeorm/driver/mysql/MysqlDataSourceOptions.js';
 
 import { createDriver } from './data-source.ts';
+import { raiseMinimumVersion, requireNoOlderProcess } from './minimum-version.ts';
 
 const LOCK = 'ledgerbell.migrations';
 const LOCK_TIMEOUT_SECONDS = 60;
+/** The last table of the initial schema. */
+const LAST_TABLE = `
+  SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'operational_events'`;
 const WITHOUT_TIMEOUT = { enableQueryTimeout: false, poolSize: 2 };
 
 /**
  * Runs the migrations that have not run yet, under MySQL's GET_LOCK. If several processes start at the same time, one migrates and
- * the others find nothing left to do.
+ * the others find nothing left to do. A migration that failed half-way can be run again.
  * @returns the names of the migrations that ran.
- * @throws when the lock is held for more than a minute, or a migration fails.
+ * @throws when the lock is held for more than a minute, a migration fails, or processes of a version run that is too old for one.
  */
 export async function migrate(database: DataSource): Promise<string[]> {
   // Changing a large table may take longer than any timeout.
@@ -33,7 +37,10 @@ export async function migrate(database: DataSource): Promise<string[]> {
       );
     }
     try {
+      const hasSchema = (await untimed.query<unknown[]>(LAST_TABLE)).length > 0;
+      if (hasSchema) await requireNoOlderProcess(untimed);
       const migrations = await untimed.runMigrations({ transaction: 'none' });
+      await raiseMinimumVersion(untimed);
       return migrations.map(({ name }) => name);
     } finally {
       await runner.query('DO RELEASE_LOCK(?)', [LOCK]);

@@ -31,3 +31,11 @@ it('the service names the migrations of a newer version', async () => {
   );
   expect(await findNewerMigrations(database)).toEqual(['Newer1863700000000']);
 });
+
+it('a migration that failed half-way can be run again', async () => {
+  const made = await tables();
+  await database.query('DELETE FROM migrations');
+  for (const name of ['operational_events', 'webhook_cursors']) await database.query(`DROP TABLE ${name}`);
+  expect(await migrate(database)).toEqual(['InitialSchema1763700000000']);
+  expect((await tables()).toSorted()).toEqual(made.toSorted());
+});

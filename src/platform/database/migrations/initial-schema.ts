@@ -15,7 +15,9 @@ const TABLES = [
 
 export class InitialSchema1763700000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const statement of TABLES) await runner.query(statement);
+    // MySQL commits each statement at once. After one that failed, the migration is run again from its beginning.
+    for (const statement of TABLES)
+      await runner.query(statement.replace('CREATE TABLE', 'CREATE TABLE IF NOT EXISTS'));
   }
 
   async down(runner: QueryRunner): Promise<void> {

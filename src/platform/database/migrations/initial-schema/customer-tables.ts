@@ -10,6 +10,12 @@ export const CUSTOMER_TABLES = [
     sealed VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
   ) ${TABLE}`,
 
+  // One row: the oldest version that may use this schema.
+  `CREATE TABLE minimum_version (
+    id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
+    version VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
+  ) ${TABLE}`,
+
   // is_operator: 1 for the operator's own customer, which gets the operational events of all customers; NULL for all others, so that
   // there is at most one.
   `CREATE TABLE customers (
