@@ -1,4 +1,5 @@
-import { MessageChannel, type MessagePort, Worker, type WorkerOptions } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
+import { isOutOfMemory, startThread } from '../platform/thread.ts';
 import { createStatementFormats, type StatementFormats } from '../statements/formats.ts';
 import type { Profile } from '../statements/profiles/profile.ts';
 import type { FileEvent, Recognition } from '../statements/read-files.ts';
@@ -9,9 +10,6 @@ import type { FromThread, ReadOrder, ToThread } from './parser-thread.ts';
  * Parses files in worker threads. A file is written by strangers: one that fills the memory of a thread, or keeps it busy for too long,
  * ends the thread, and the import fails with a sentence. The process, and whatever else it does, goes on.
  */
-
-/** Megabytes. No parser keeps more than an entry, so a file that needs more is made for it. */
-const MEMORY_LIMIT = 192;
 
 /** Milliseconds in which a thread that has work must show a result. It needs far less than a second for a part of 1 MiB. */
 const DEADLINE = 20_000;
@@ -45,21 +43,12 @@ interface Threads {
   giveBack(thread: Worker): void;
 }
 
-/** Starts the thread. From TypeScript sources, as in tests and `npm run dev`, it first registers what translates them. */
-function startThread(options: WorkerOptions): Worker {
-  const isSource = import.meta.url.endsWith('.ts');
-  const file = new URL(`./parser-thread.${isSource ? 'ts' : 'js'}`, import.meta.url);
-  if (!isSource) return new Worker(file, options);
-  const code = `import('tsx/esm/api').then(({ register }) => { register(); return import('${file}'); });`;
-  return new Worker(code, { ...options, eval: true });
-}
-
-function createThreads(profiles: readonly Profile[], { memoryLimit = MEMORY_LIMIT }: ThreadLimits): Threads {
+function createThreads(profiles: readonly Profile[], { memoryLimit }: ThreadLimits): Threads {
   const idle = new Map<Worker, NodeJS.Timeout>();
   const start = () => {
-    const thread = startThread({
+    const thread = startThread(new URL('./parser-thread', import.meta.url), {
       workerData: profiles,
-      resourceLimits: { maxOldGenerationSizeMb: memoryLimit, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+      ...(memoryLimit === undefined ? {} : { memoryLimit }),
     });
     // Nobody reads while a thread is idle. One that ends then is not used again.
     thread.on('error', () => {});
@@ -152,8 +141,7 @@ function createInbox(thread: Worker, port: MessagePort, deadline: number) {
     failure ??= error;
     wake();
   };
-  const onError = (error: NodeJS.ErrnoException) =>
-    fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new UnreadableFileError(TOO_LARGE) : error);
+  const onError = (error: Error) => fail(isOutOfMemory(error) ? new UnreadableFileError(TOO_LARGE) : error);
   const onExit = () => fail(new UnreadableFileError(TOO_LARGE));
   thread.on('error', onError).on('exit', onExit);
   port.on('message', (message: FromThread) => {

@@ -4,6 +4,7 @@ import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { createCollector } from './collector.ts';
 import { customerFolder } from './connectors/settings.ts';
+import { createThreadedKinds } from './connectors/threaded-connector.ts';
 import { unscheduleSource } from './source-jobs.ts';
 
 /** Runs the jobs of the queue `sources`. A part of the role `importer`. */
@@ -18,6 +19,7 @@ export function startCollectorWorker(runtime: Runtime): Role {
     queueImport: ({ customerId }) => queueImports(queues, [customerId]),
     log,
     tracing,
+    kinds: createThreadedKinds(config.allowPrivateEndpoints),
   });
   const worker = startWorker<SourceJob>(runtime, 'sources', async ({ data: { sourceId } }) => {
     let outcome = await collector.run(sourceId, shutdown.signal);

@@ -1,0 +1,87 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { createAddressGuard } from '../../platform/addresses/address-guard.ts';
+import { type Connector, type FileOutcome, type OfferedFile, SourceError } from '../connector.ts';
+import { KINDS } from './kinds.ts';
+
+/** Runs in a worker thread: one connector, for one run of a source. See threaded-connector.ts. */
+
+/** What the thread is started with. */
+export interface ThreadSource {
+  kind: keyof typeof KINDS;
+  settings: unknown;
+  credentials: unknown;
+  accountId: string | null;
+  /** CIDR ranges to which connections are allowed although they are private. */
+  allow: readonly string[];
+}
+
+/** What the thread is asked to do. Each request but `abort` is answered. */
+export type Request =
+  /** Gives the next file; null: there is none. */
+  | { do: 'next file'; since: string | null }
+  /** Gives the next part of the file that was given last; null: it is whole. */
+  | { do: 'next part' }
+  | { do: 'mark'; file: { name: string; version: string }; outcome: FileOutcome }
+  | { do: 'close' }
+  | { do: 'abort' };
+
+export type ThreadFile = Pick<OfferedFile, 'name' | 'version' | 'format' | 'cursor'>;
+
+export type Reply =
+  | { file: ThreadFile | null }
+  | { part: Uint8Array | null }
+  | 'done'
+  /** A sentence for the owner of the source. */
+  | { sourceError: string }
+  /** A defect of the connector. */
+  | { defect: Error };
+
+const { kind, allow, ...source } = workerData as ThreadSource;
+const connector: Connector = KINDS[kind].create({
+  ...source,
+  folder: null,
+  guard: createAddressGuard({ allow, subject: 'source' }),
+});
+const aborting = new AbortController();
+let files: AsyncIterator<OfferedFile> | null = null;
+let file: OfferedFile | null = null;
+let parts: AsyncIterator<Uint8Array> | null = null;
+
+async function carryOut(request: Request): Promise<Reply> {
+  switch (request.do) {
+    case 'next file': {
+      await parts?.return?.();
+      parts = null;
+      files ??= connector.files(request.since, aborting.signal)[Symbol.asyncIterator]();
+      const { value, done } = await files.next();
+      file = done === true ? null : value;
+      if (file === null) return { file };
+      const { name, version, format, cursor } = file;
+      return { file: { name, version, format, ...(cursor === undefined ? {} : { cursor }) } };
+    }
+    case 'next part': {
+      if (file === null) throw new Error('there is no file to read');
+      parts ??= file.open(aborting.signal)[Symbol.asyncIterator]();
+      const { value, done } = await parts.next();
+      // A copy: the bytes may be a view of a much larger buffer, all of which would cross the border.
+      return { part: done === true ? null : new Uint8Array(value) };
+    }
+    case 'mark':
+      await connector.mark?.(request.file, request.outcome);
+      return 'done';
+    case 'close':
+      await connector.close();
+      return 'done';
+    case 'abort':
+      aborting.abort();
+      return 'done';
+  }
+}
+
+parentPort?.on('message', async (request: Request) => {
+  const reply = await carryOut(request).catch((error: unknown): Reply => {
+    if (error instanceof SourceError) return { sourceError: error.message };
+    return { defect: error instanceof Error ? error : new Error(String(error)) };
+  });
+  if (request.do !== 'abort') parentPort?.postMessage(reply);
+});
