@@ -47,7 +47,7 @@ it.each([
   ['A run', '1 h', 'sources/run-watch.ts', 'total: 60 * MINUTE'],
   ['Nothing comes from a source', '2 min', 'sources/run-watch.ts', 'silence: 2 * MINUTE'],
   ['Files in a row that cannot be read', '3', 'sources/collector.ts', 'MAX_UNREADABLE = 3;'],
-  ['Runs at a time, per importer process', '30', 'platform/queues/queues.ts', 'sources: 30,'],
+  ['Runs at a time, per importer process', '12', 'platform/queues/queues.ts', 'sources: 12 }'],
   ['Wait of a source that fails', '6 h', 'sources/source-schedule.ts', 'LONGEST_BACKOFF = 6 * UNITS.h;'],
   ['Runs kept per source', '1,000', 'sources/finish-run.ts', 'KEPT_RUNS = 1_000;'],
   ['Time to connect to an SFTP', '15 s', 'sources/connectors/connection-errors.ts', 'connect: 15 * SECOND'],

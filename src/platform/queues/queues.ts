@@ -38,9 +38,9 @@ export const WORKER_OPTIONS = {
 /**
  * Jobs that one process runs at the same time. A delivery job mostly waits for its endpoint, and waiting is cheap. Endpoints
  * that hang until their timeout, and runs that wait for new movements, must leave slots for the others. A run of a source mostly waits
- * too, and may hold some MiB of a file.
+ * too, but its thread takes 25 MB or more.
  */
-export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 30 } as const;
+export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 12 } as const;
 
 export interface Queues {
   imports: Queue<ImportJob>;
