@@ -34,8 +34,20 @@ export function causeOf(
   const cause = faults.find((fault) => {
     const reach = reachOf(fault.kind);
     if (reach === null || !affected(fault)) return false;
-    const until = (answered.answeredAt ?? answered.at) >= fault.start - reach.before;
-    return until && answered.at <= fault.end + reach.after;
+    const since = Math.min(fault.start - reach.before, waitingSince(fault, faults));
+    return (answered.answeredAt ?? answered.at) >= since && answered.at <= fault.end + reach.after;
   });
   return cause ?? null;
+}
+
+/** A delivery process that is killed or stopped while results cannot be recorded loses those that wait. */
+function waitingSince({ kind, start }: InjectedFault, faults: readonly InjectedFault[]): number {
+  if (kind !== 'kill delivery' && kind !== 'stop delivery') return start;
+  const unrecorded = faults.filter(
+    (it) =>
+      (it.kind === 'mysql locked table' || it.kind === 'mysql disk full') &&
+      it.start <= start &&
+      start <= it.end + SECOND,
+  );
+  return Math.min(start, ...unrecorded.map((it) => it.start - SECOND));
 }
