@@ -26,25 +26,30 @@ let directory: string;
 let replication: Replication;
 let service: Service;
 
+const secretKey = randomBytes(32).toString('base64');
+const prefix = `test-${randomBytes(6).toString('hex')}`;
+const start = (announce: (line: string) => void) =>
+  startService({
+    config: readConfig({
+      PORT: '0',
+      DATABASE_URL: replication.url,
+      REDIS_URL: inject('redisUrl'),
+      SECRET_KEY: secretKey,
+      ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+    }),
+    roles: ROLES,
+    log: createLog('silent'),
+    announce,
+    prefix,
+  });
+
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ledgerbell-failover-'));
   replication = await startReplication(directory);
   const database = await createDataSource(replication.url).initialize();
   await migrate(database);
   await database.destroy();
-  service = await startService({
-    config: readConfig({
-      PORT: '0',
-      DATABASE_URL: replication.url,
-      REDIS_URL: inject('redisUrl'),
-      SECRET_KEY: randomBytes(32).toString('base64'),
-      ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
-    }),
-    roles: ROLES,
-    log: createLog('silent'),
-    announce: () => {},
-    prefix: `test-${randomBytes(6).toString('hex')}`,
-  });
+  service = await start(() => {});
 }, 120_000);
 
 afterAll(async () => {
@@ -110,6 +115,16 @@ it('primary and replica change roles under load: all is stored once and sent onc
   expect(onPrimary).toMatchObject([{ number: accepted.length, ids: accepted.length }]);
   expect(onReplica).toEqual(onPrimary);
 }, 180_000);
+
+it('a process that starts while no server takes writes waits for one that does', async () => {
+  await replication.forbidWrites();
+  const announced: string[] = [];
+  const starting = start((line) => announced.push(line));
+  await until('it waits', () => announced.some((line) => /^Waiting for MySQL: .*read-only/.test(line)));
+  await replication.allowWrites();
+  const other = await starting;
+  await other.stop();
+}, 60_000);
 
 it('after a failover that loses movements, new ones get ids that nobody has seen, once skip-ids has run', async () => {
   const { api_key: key } = await createCustomer(service.runtime, 'Müşteri');

@@ -4,6 +4,7 @@ import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import type { Config } from './config/config.ts';
 import { createDataSource } from './database/data-source.ts';
+import { isConnectionError } from './database/errors.ts';
 import { findNewerMigrations, migrate } from './database/migrate.ts';
 import { requireMinimumVersion } from './database/minimum-version.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from './database/secret-box.ts';
@@ -79,7 +80,7 @@ export async function openRuntime(
     tracing?: Tracing | undefined;
   },
 ): Promise<Runtime & { close(): Promise<void> }> {
-  const waitFor = <T>(what: string, attempt: () => Promise<T>) => {
+  const waitFor = <T>(what: string, attempt: () => Promise<T>, mayPass = (_error: Error) => true) => {
     let announced = '';
     return pRetry(attempt, {
       retries: Number.POSITIVE_INFINITY,
@@ -88,6 +89,7 @@ export async function openRuntime(
       maxRetryTime: startTimeout,
       ...(signal === undefined ? {} : { signal }),
       onFailedAttempt: ({ error }) => {
+        if (!mayPass(error)) throw error;
         const line = `Waiting for ${what}: ${error.message || ('code' in error ? error.code : error.name)}`;
         if (line !== announced) announce(line);
         announced = line;
@@ -112,22 +114,25 @@ export async function openRuntime(
       if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(2 * SECOND) });
       await redis.ping();
     });
-    if (migrations === 'run') await migrate(database);
-    else {
+    if (migrations === 'expect') {
       await waitFor('the database schema', async () => {
         if (await database.showMigrations()) {
           throw new Error('migrations have not been run; run: npm run cli -- migrate');
         }
       });
     }
-    await requireMinimumVersion(database, VERSION);
+    // A server that is about to become the primary takes no writes yet.
+    const prepare = async () => {
+      if (migrations === 'run') await migrate(database);
+      await requireMinimumVersion(database, VERSION);
+      await checkSecretKey(database, secrets);
+    };
+    await waitFor('MySQL', prepare, isConnectionError);
     const newer = await findNewerMigrations(database);
     if (newer.length > 0)
       announce(
         `A newer version has migrated this database (${newer.join(', ')}). This version can run beside it.`,
       );
-    signal?.throwIfAborted();
-    await checkSecretKey(database, secrets);
     signal?.throwIfAborted();
   } catch (error) {
     return await abandonStart(error, close);

@@ -54,18 +54,25 @@ export async function repair({
 }
 
 /**
- * Waits until every import is done and no delivery is pending, making retries due meanwhile.
- * @returns what is left, at the latest after `limit` seconds.
+ * Waits until every import is done and no delivery is pending, making retries due meanwhile. A webhook with a rate limit and a backlog may
+ * take long, but it makes progress.
+ * @returns what is left when it has not become less for `limit` seconds.
  */
 export async function waitForCompletion(
   { sql, customers }: Installation,
   limit: number,
   signal: AbortSignal,
 ): Promise<Left> {
-  const end = performance.now() + limit * SECOND;
+  let end = performance.now() + limit * SECOND;
+  let least = Number.POSITIVE_INFINITY;
   for (;;) {
     const left = { ...(await readLeft(sql)), files: await countFiles(customers.map(({ folder }) => folder)) };
-    if (left.imports + left.deliveries + left.files === 0 || performance.now() > end) return left;
+    const count = left.imports + left.deliveries + left.files;
+    if (count < least) {
+      least = count;
+      end = performance.now() + limit * SECOND;
+    }
+    if (count === 0 || performance.now() > end) return left;
     // After a deadlock, the next round tries again.
     for (const statement of LET_TIME_PASS) await sql.query(statement).catch(() => {});
     await sleep(LOOK_EVERY, undefined, { signal });

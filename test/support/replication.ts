@@ -15,6 +15,9 @@ export interface Replication {
   url: string;
   /** Makes the replica the primary, as an operator does it: the old primary becomes read-only and keeps its connections. */
   changeRoles(): Promise<void>;
+  /** Between the two: no server takes writes. */
+  forbidWrites(): Promise<void>;
+  allowWrites(): Promise<void>;
   /** From now on, the replica gets nothing new. */
   cutOff(): Promise<void>;
   /** Makes the replica the primary as it is, and ends the old primary for good. */
@@ -164,6 +167,8 @@ export async function startReplication(directory: string): Promise<Replication> 
       [primary, replica] = [next, old];
       await follow(replica, primary);
     },
+    forbidWrites: () => run(primary, [statements.forbidWrites]),
+    allowWrites: () => run(primary, statements.allowWrites),
     cutOff: () => run(replica, statements.lead),
     async failOver() {
       const lost = primary;

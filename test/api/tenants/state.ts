@@ -41,7 +41,7 @@ const ROWS: Record<string, string> = {
 };
 
 /** Tables whose rows belong to no customer. */
-const NOBODYS = ['installation', 'migrations', 'processes'];
+const NOBODYS = ['installation', 'migrations', 'minimum_version', 'processes'];
 
 /**
  * All that the database holds of a customer: the rows of each table, as one text and in numbers. Fails when there is a table

@@ -69,7 +69,10 @@ it('movements are accepted and delivered while another Redis becomes the master,
     await client;
   }
   await until('all are delivered', () => received().size === sent.length, 40_000);
-  // Workers take new jobs from the new master.
-  const workers = await service.runtime.queues.deliveries.getWorkersCount();
-  expect(workers).toBe(1);
+  const { deliveries } = service.runtime.queues;
+  await until(
+    'workers take new jobs from the new master',
+    async () => (await deliveries.getWorkersCount()) === 1,
+    20_000,
+  );
 }, 180_000);
