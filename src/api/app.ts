@@ -23,12 +23,19 @@ import { createApiKeyRoute } from './routes/apikeys/create.ts';
 import { deleteApiKeyRoute } from './routes/apikeys/delete.ts';
 import { listApiKeysRoute } from './routes/apikeys/list.ts';
 import { listBanksRoute } from './routes/banks/list.ts';
+import { decideConflictRoute } from './routes/conflicts/decide.ts';
+import { getConflictRoute, listConflictsRoute } from './routes/conflicts/list.ts';
 import { getDeliveryRoute } from './routes/deliveries/get.ts';
 import { listDeliveriesRoute } from './routes/deliveries/list.ts';
 import { redeliverRoute } from './routes/deliveries/redeliver.ts';
 import { getHealthRoute, getReadinessRoute } from './routes/health.ts';
 import { createImportRoute } from './routes/imports/create.ts';
-import { getImportRoute, listImportErrorsRoute, listImportsRoute } from './routes/imports/list.ts';
+import {
+  getImportRoute,
+  listImportDuplicatesRoute,
+  listImportErrorsRoute,
+  listImportsRoute,
+} from './routes/imports/list.ts';
 import { limitImportMemory } from './routes/imports/memory-limit.ts';
 import { retryImportRoute } from './routes/imports/retry.ts';
 import { rotateApiSecretRoute } from './routes/settings/rotate.ts';
@@ -135,7 +142,11 @@ export function createApp(
   app.post('/v1/imports', limitImportMemory(), ...createImportRoute(runtime, formats));
   app.get('/v1/imports/:id', ...getImportRoute(runtime));
   app.get('/v1/imports/:id/errors', ...listImportErrorsRoute(runtime));
+  app.get('/v1/imports/:id/duplicates', ...listImportDuplicatesRoute(runtime));
   app.post('/v1/imports/:id/retry', ...retryImportRoute(runtime));
+  app.get('/v1/conflicts', ...listConflictsRoute(runtime));
+  app.get('/v1/conflicts/:id', ...getConflictRoute(runtime));
+  app.post('/v1/conflicts/:id', ...decideConflictRoute(runtime));
   const sourceGuard = createAddressGuard({ allow: runtime.config.allowPrivateEndpoints, subject: 'source' });
   app.get('/v1/sources', ...listSourcesRoute(runtime));
   app.post('/v1/sources', ...createSourceRoute(runtime, sourceGuard));

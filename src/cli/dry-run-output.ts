@@ -55,8 +55,8 @@ export function printDryRun(terminal: Terminal, { json }: { json?: boolean | und
   if (isAllRejected(run.dry_run)) throw new NegativeAnswer('every row would be rejected');
 }
 
-function moreRows({ transactions, dry_run: { inserted, duplicates } }: DryRun): string[] {
-  const left = inserted + duplicates - transactions.length;
+function moreRows({ transactions, dry_run: { inserted, duplicates, conflicts } }: DryRun): string[] {
+  const left = inserted + duplicates + conflicts - transactions.length;
   return left === 0 ? [] : [`… and ${formatCount(left)} more`];
 }
 

@@ -106,6 +106,8 @@ export const ImportAnswer = v.object({
     inserted: v.number(),
     duplicates: v.number(),
     rejected: v.number(),
+    assumed_duplicates: v.number(),
+    conflicts: v.number(),
     deliveries: v.number(),
     error: v.nullable(v.string()),
   }),
@@ -139,15 +141,16 @@ interface RowCounts {
   inserted: number;
   duplicates: number;
   rejected: number;
+  conflicts: number;
 }
 
 /** Rows that have been processed so far. */
-export const rowsDone = ({ inserted, duplicates, rejected }: RowCounts): number =>
-  inserted + duplicates + rejected;
+export const rowsDone = ({ inserted, duplicates, rejected, conflicts }: RowCounts): number =>
+  inserted + duplicates + rejected + conflicts;
 
 /** Whether rows were rejected, and none was stored or known already. The exit code is then 1. */
-export const isAllRejected = ({ inserted, duplicates, rejected }: RowCounts): boolean =>
-  rejected > 0 && inserted + duplicates === 0;
+export const isAllRejected = ({ inserted, duplicates, rejected, conflicts }: RowCounts): boolean =>
+  rejected > 0 && inserted + duplicates + conflicts === 0;
 
 /** `3 rows, 2 new, 0 known already, 1 rejected` */
 export const describeRows = (counts: RowCounts): string =>
@@ -156,6 +159,7 @@ export const describeRows = (counts: RowCounts): string =>
     `${formatCount(counts.inserted)} new`,
     `${formatCount(counts.duplicates)} known already`,
     `${formatCount(counts.rejected)} rejected`,
+    ...(counts.conflicts === 0 ? [] : [countOf(counts.conflicts, 'conflict')]),
   ].join(', ');
 
 const throughOutages = <T>(ask: () => Promise<T>): Promise<T> =>

@@ -10,6 +10,7 @@ const CUSTOMER_OF = {
   import: 'SELECT customer_id AS customerId FROM imports WHERE id = ?',
   'API key': 'SELECT customer_id AS customerId FROM api_keys WHERE id = ?',
   movement: 'SELECT customer_id AS customerId FROM transactions WHERE id = ?',
+  conflict: 'SELECT customer_id AS customerId FROM movement_conflicts WHERE id = ?',
   account: 'SELECT customer_id AS customerId FROM accounts WHERE id = ?',
 } as const;
 
@@ -26,6 +27,7 @@ const MISSING: Readonly<Record<Subject['kind'], string>> = {
   import: 'There is no import of that id.',
   'API key': 'There is no API key of that id.',
   movement: 'There is no movement of that id.',
+  conflict: 'There is no conflict of that id.',
   account: 'There is no account of that id.',
 };
 

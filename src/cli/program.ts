@@ -68,6 +68,11 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
   ],
   ['imports', 'follow and retry imports', async () => group((await import('./commands/imports.ts')).imports)],
   [
+    'conflicts',
+    'list and decide rows with the id of a stored movement and another content',
+    async () => group((await import('./commands/conflicts.ts')).conflicts),
+  ],
+  [
     'sources',
     'manage where files are collected from',
     async () => group((await import('./commands/sources.ts')).sources),

@@ -39,6 +39,14 @@ const AccountNumber = v.pipe(
   ),
 );
 
+/** What happens to a row with the unique id of a stored movement and another direction, amount or date. */
+export const OnConflict = v.pipe(
+  v.picklist(['hold', 'store'], 'must be "hold" or "store"'),
+  v.description(
+    'What happens to a row with the unique_id of a stored movement and another direction, amount or date. hold: it waits until you decide, at POST /v1/conflicts/{id}. store: it is stored as well, and sent.',
+  ),
+);
+
 /** The body of POST /v1/accounts. */
 export const NewAccount = v.pipe(
   v.strictObject({
@@ -48,6 +56,7 @@ export const NewAccount = v.pipe(
     currency: v.picklist(CURRENCIES, 'must be a currency of ISO 4217, such as "TRY"'),
     iban: v.nullish(Iban, null),
     number: v.nullish(AccountNumber, null),
+    on_conflict: v.optional(OnConflict, 'hold'),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (dataset.typed && (dataset.value.bank === undefined) === (dataset.value.bank_id === undefined)) {
@@ -66,6 +75,7 @@ export const AccountChange = v.pipe(
     title: v.optional(Title),
     iban: v.optional(v.nullable(Iban)),
     number: v.optional(v.nullable(AccountNumber)),
+    on_conflict: v.optional(OnConflict),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
   documented({ minProperties: 1 }),
@@ -84,6 +94,7 @@ export const AccountView = v.object({
   iban: v.nullable(v.string()),
   number: v.nullable(v.string()),
   status: v.pipe(v.string(), v.description('active; or deleting, until all of its rows are deleted.')),
+  on_conflict: OnConflict,
   last_work: v.nullable(v.string()),
   last_update: v.nullable(v.string()),
   error: v.nullable(v.string()),
@@ -116,6 +127,7 @@ const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): 
   iban: account.iban,
   number: account.number,
   status: account.status,
+  on_conflict: account.onConflict,
   last_work: account.lastWork === null ? null : formatMoment(account.lastWork, zone),
   last_update: account.lastUpdate === null ? null : formatMoment(account.lastUpdate, zone),
   error: account.error,

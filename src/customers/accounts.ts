@@ -15,6 +15,7 @@ export interface NewAccount {
   iban: string | null;
   /** The account number as the bank writes it, by which statements without an IBAN find the account. */
   number?: string | null;
+  onConflict?: 'hold' | 'store';
 }
 
 /**
@@ -24,7 +25,7 @@ export interface NewAccount {
  */
 export async function createAccount(
   database: DataSource,
-  { customerId, bank, title, currency, iban, number = null }: NewAccount,
+  { customerId, bank, title, currency, iban, number = null, onConflict = 'hold' }: NewAccount,
   caller?: Caller,
 ): Promise<Account> {
   const id = await inTransaction(database, async (sql) => {
@@ -33,8 +34,8 @@ export async function createAccount(
         ? await existingBank(sql, customerId, bank.id)
         : await bankOfName(sql, customerId, bank.name);
     const { insertId } = await sql.query<WriteResult>(
-      'INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number) VALUES (?, ?, ?, ?, ?, ?)',
-      [customerId, bankId, title, currency, iban, number],
+      'INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number, on_conflict) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [customerId, bankId, title, currency, iban, number, onConflict],
     );
     if (caller !== undefined)
       await recordChange(sql, caller, {

@@ -65,7 +65,8 @@ export function readAccepted(
   accepted: Extract<Accepted, { importId: string }>,
 ): Promise<ViewedImport> {
   if (accepted.outcome !== 'stored') return findImport(database, caller, accepted.importId);
-  const { importId, received, inserted, duplicates, deliveries, storedAt } = accepted;
+  const { importId, received, inserted, duplicates, changed, assumed, conflicts, deliveries, storedAt } =
+    accepted;
   return Promise.resolve({
     id: importId,
     source_id: null,
@@ -75,6 +76,9 @@ export function readAccepted(
     received,
     inserted,
     duplicates,
+    changed,
+    assumed_duplicates: assumed,
+    conflicts,
     rejected: 0,
     deliveries,
     statements: 0,

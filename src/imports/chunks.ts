@@ -4,6 +4,7 @@ import { toValidationIssue, type ValidationIssue } from '../platform/validation.
 import { UnreadableFileError } from '../statements/unreadable.ts';
 import { isOfRemovedTime, Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
 import type { Row } from './rows.ts';
+import type { Unidentified } from './stage.ts';
 import type { Chunk } from './store-chunk.ts';
 import { createOrdinals, createUniqueIds } from './unique-ids.ts';
 
@@ -31,6 +32,8 @@ export interface ChunkedImport {
   /** Whether a statement file may go back to any day. See createOrdinals. */
   isUnordered?: boolean;
   removedTime: RemovedTime;
+  /** Whether a row without an id may be taken for an equal movement that is stored. */
+  unidentified: Unidentified;
 }
 
 /**
@@ -77,8 +80,9 @@ function createChunkBuilder({
   accounts,
   isUnordered = false,
   removedTime,
+  unidentified,
 }: ChunkedImport) {
-  const uniqueIdOf = createUniqueIds();
+  const uniqueIdOf = createUniqueIds(unidentified === 'store' ? id : undefined);
   const ordinalOf = createOrdinals({ keepAll: isUnordered });
   let position = 0;
   let listedIssues = 0;

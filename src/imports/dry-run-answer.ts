@@ -22,7 +22,7 @@ const WORK_LIMIT = 60 * SECOND;
 const AT_ONCE = { total: 4, perOwner: 1, patience: 5 * SECOND };
 
 /** The file to read, and how. */
-export type DryUpload = Pick<Upload, 'format' | 'statement' | 'body'>;
+export type DryUpload = Pick<Upload, 'format' | 'statement' | 'unidentified' | 'body'>;
 
 /** Creates a function that answers dry runs: it reads the body as an import does, and stores nothing. */
 export function createDryRuns(database: DataSource, formats: StatementFormats) {
@@ -32,7 +32,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
   /** @throws {Problem} 413 when reading takes too long, 503 when there are too many dry runs. */
   return async function answerDryRun(
     caller: Caller,
-    { format, statement, body }: DryUpload,
+    { format, statement, unidentified = 'known', body }: DryUpload,
   ): Promise<v.InferOutput<typeof DryRunView>> {
     const release = await turns.reserve(caller.customerId, 1);
     if (release === null) throw tooManyDryRuns();
@@ -61,6 +61,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
         customerId,
         accounts: known,
         removedTime: accounts.removedTime,
+        unidentified,
       });
       return viewDryRun(run, format, accounts.find);
     } finally {

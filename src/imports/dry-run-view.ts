@@ -5,9 +5,11 @@ import { type Caller, maySee } from '../customers/caller.ts';
 import { Count, IdView } from '../platform/validation.ts';
 import type { MinorUnits } from '../statements/statement.ts';
 import { formatAmount } from '../statements/values.ts';
+import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
 import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run.ts';
 import type { KnownAccount } from './find-account.ts';
-import type { Movement, RemovedTime } from './movement.ts';
+import { DUPLICATE_REASONS } from './known-movements.ts';
+import type { RemovedTime } from './movement.ts';
 
 /** The answer to a dry run of an import. */
 
@@ -31,6 +33,17 @@ export const DryRunView = v.object({
     received: v.pipe(Count, v.description('All rows.')),
     inserted: v.pipe(Count, v.description('Rows that would be stored.')),
     duplicates: v.pipe(Count, v.description('Rows that are known already.')),
+    changed: v.pipe(Count, v.description('Duplicates with another text or balance than what is stored.')),
+    assumed_duplicates: v.pipe(
+      Count,
+      v.description(
+        'Duplicates without an id, which equal a stored movement: nothing proves that they are the same.',
+      ),
+    ),
+    conflicts: v.pipe(
+      Count,
+      v.description('Rows with the unique_id of a stored movement and another direction, amount or date.'),
+    ),
     rejected: Count,
     statements: Count,
     warnings: Count,
@@ -40,18 +53,19 @@ export const DryRunView = v.object({
       v.object({
         line: Count,
         known: v.pipe(v.boolean(), v.description('true: stored already, or earlier in the file.')),
+        reason: v.pipe(
+          v.nullable(v.picklist(DUPLICATE_REASONS)),
+          v.description('Why it counts as known; null: it is new.'),
+        ),
+        stored: v.pipe(
+          v.nullable(StoredView),
+          v.description(
+            'The stored movement that it was taken for; null: there is none, or it is earlier in the file.',
+          ),
+        ),
         account_id: NewId,
         account: AccountName,
-        name: v.nullable(v.string()),
-        dc: v.picklist(['Debit', 'Credit']),
-        code: v.string(),
-        amount: v.string(),
-        balance: v.string(),
-        description: v.string(),
-        date_issue: v.string(),
-        opponent_id: v.string(),
-        opponent_iban: v.string(),
-        unique_id: v.string(),
+        ...ContentView,
       }),
     ),
     first('rows that are not rejected'),
@@ -115,7 +129,20 @@ export function viewDryRun(
   format: string,
   find: FindDryAccount,
 ): v.InferOutput<typeof DryRunView> {
-  const { error, received, inserted, duplicates, rejected, rows, errors, warnings, statements } = run;
+  const {
+    error,
+    received,
+    inserted,
+    duplicates,
+    changed,
+    assumed,
+    conflicts,
+    rejected,
+    rows,
+    errors,
+    warnings,
+    statements,
+  } = run;
   const found = statements.flatMap(({ account }) => ('id' in account ? [account.id] : []));
   const ids = new Set([...found, ...rows.map(({ movement }) => movement.account_id)]);
   return {
@@ -126,11 +153,14 @@ export function viewDryRun(
       received,
       inserted,
       duplicates,
+      changed,
+      assumed_duplicates: assumed,
+      conflicts,
       rejected,
       statements: run.statementCount,
       warnings: run.warningCount,
     },
-    transactions: rows.map(({ line, isKnown, movement }) => viewRow(line, isKnown, movement, find)),
+    transactions: rows.map((row) => viewRow(row, find)),
     errors,
     warnings,
     statements: statements.map((statement) => viewStatement(statement, find)),
@@ -143,23 +173,16 @@ export function viewDryRun(
   };
 }
 
-function viewRow(line: number, known: boolean, movement: Movement, find: FindDryAccount) {
+function viewRow({ line, known, movement }: DryRun['rows'][number], find: FindDryAccount) {
   const account = find(movement.account_id);
   return {
     line,
-    known,
+    known: known !== null,
+    reason: known?.reason ?? null,
+    stored: known === null || known.stored === null ? null : viewStoredMovement(known.stored),
     account_id: idOf(account),
     account: account?.iban ?? account?.number ?? account?.title ?? null,
-    name: movement.name,
-    dc: movement.dc,
-    code: movement.code ?? '',
-    amount: movement.amount,
-    balance: movement.balance ?? '',
-    description: movement.description ?? '',
-    date_issue: movement.date_issue,
-    opponent_id: movement.opponent_id ?? '',
-    opponent_iban: movement.opponent_iban ?? '',
-    unique_id: movement.unique_id ?? '',
+    ...viewContent(movement),
   };
 }
 

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
-import { cutIntoChunks } from './chunks.ts';
+import { type ChunkedImport, cutIntoChunks } from './chunks.ts';
 import { createEntryIdentifier, type UnstoredEntries } from './identify-entries.ts';
-import type { Movement, RemovedTime } from './movement.ts';
+import { createKnownMovements, type DuplicateReason, type Known, readStoredById } from './known-movements.ts';
+import type { Movement } from './movement.ts';
 import type { BegunStatement, Row, StatementTotals } from './rows.ts';
-import type { Batch } from './store.ts';
 import type { Chunk } from './store-chunk.ts';
-import { createCounts, createTally } from './unique-ids.ts';
+import { createCounts } from './unique-ids.ts';
 
 /** Reads a file as an import does, and says what would be stored. Nothing is stored. */
 
@@ -21,10 +21,14 @@ export interface DryRun {
   received: number;
   inserted: number;
   duplicates: number;
+  changed: number;
+  assumed: number;
+  conflicts: number;
   rejected: number;
   statementCount: number;
   warningCount: number;
-  rows: { line: number; isKnown: boolean; movement: Movement }[];
+  /** `known`: what the row was taken for; null: it is new. */
+  rows: { line: number; known: Known | null; movement: Movement }[];
   errors: (ValidationIssue & { line: number })[];
   warnings: { line: number; message: string }[];
   statements: DryStatement[];
@@ -50,13 +54,17 @@ export async function runDry(
     customerId,
     accounts,
     removedTime,
-  }: { customerId: string; accounts: ReadonlySet<string> | null; removedTime: RemovedTime },
+    unidentified,
+  }: Pick<ChunkedImport, 'customerId' | 'accounts' | 'removedTime' | 'unidentified'>,
 ): Promise<DryRun> {
   const result: DryRun = {
     error: null,
     received: 0,
     inserted: 0,
     duplicates: 0,
+    changed: 0,
+    assumed: 0,
+    conflicts: 0,
     rejected: 0,
     statementCount: 0,
     warningCount: 0,
@@ -65,7 +73,7 @@ export async function runDry(
     warnings: [],
     statements: [],
   };
-  const findKnown = createKnownFinder(sql);
+  const findKnown = createKnownFinder(sql, unidentified === 'known');
   const chunks = cutIntoChunks(collectStatements(rows, result.statements), {
     id: NO_IMPORT,
     customerId,
@@ -74,6 +82,7 @@ export async function runDry(
     // A file is read once.
     isUnordered: true,
     removedTime,
+    unidentified,
   });
   try {
     for await (const chunk of chunks) addChunk(result, chunk, await findKnown(chunk));
@@ -103,14 +112,21 @@ async function* collectStatements(
   }
 }
 
-/** Creates a function that says of each movement of a chunk whether it is known. A chunk has either movements or entries. */
-function createKnownFinder(sql: Sql): (chunk: Chunk) => Promise<readonly boolean[]> {
-  const areKnown = createKnownMovements(sql);
-  const identify = createEntryIdentifier(NO_IMPORT, createUnstoredEntries());
+/** Creates a function that says of each movement of a chunk what it was taken for. A chunk has either movements or entries. */
+function createKnownFinder(
+  sql: Sql,
+  mayAssume: boolean,
+): (chunk: Chunk) => Promise<readonly (Known | null)[]> {
+  const findKnown = createKnownMovements(sql);
+  const identify = createEntryIdentifier(NO_IMPORT, { unstored: createUnstoredEntries(), mayAssume });
   return async ({ movements, entries }) => {
-    if (entries.length === 0) return areKnown(movements);
-    const ids = await identify(sql, NOTHING_LOCKED, entries);
-    return ids.map((id) => id === null);
+    if (entries.length === 0) return findKnown(movements);
+    const identities = await identify(sql, NOTHING_LOCKED, entries);
+    const ids = identities.flatMap((it) => ('transactionId' in it ? [it.transactionId] : []));
+    const stored = await readStoredById(sql, ids);
+    return identities.map((it) =>
+      'uniqueId' in it ? null : { reason: it.reason, stored: stored.get(it.transactionId) ?? null },
+    );
   };
 }
 
@@ -120,18 +136,23 @@ function createUnstoredEntries(): UnstoredEntries {
   return { count: (key) => counts.get(digest(key)), add: (key) => void counts.add(digest(key)) };
 }
 
-function addChunk(result: DryRun, chunk: Chunk, known: readonly boolean[]): void {
+function addChunk(result: DryRun, chunk: Chunk, known: readonly (Known | null)[]): void {
   const { from, to, movements, entries, issues, warnings, rejected, statements, warned } = chunk;
-  const duplicates = known.filter((isKnown) => isKnown).length;
+  const count = (reason: DuplicateReason) => known.filter((it) => it?.reason === reason).length;
+  const conflicts = count('conflict');
+  const duplicates = known.filter((it) => it !== null).length - conflicts;
   result.received += to - from;
-  result.inserted += known.length - duplicates;
+  result.inserted += known.length - duplicates - conflicts;
   result.duplicates += duplicates;
+  result.changed += count('changed');
+  result.assumed += count('assumed');
+  result.conflicts += conflicts;
   result.rejected += rejected;
   result.statementCount += statements;
   result.warningCount += warned;
   const rows = [...movements, ...entries].map(({ line, movement }, index) => ({
     line,
-    isKnown: known[index] === true,
+    known: known[index] ?? null,
     movement,
   }));
   append(result.rows, rows);
@@ -141,30 +162,4 @@ function addChunk(result: DryRun, chunk: Chunk, known: readonly boolean[]): void
 
 function append<T>(list: T[], more: readonly T[]): void {
   list.push(...more.slice(0, MAX_LISTED - list.length));
-}
-
-/** Index: transactions_unique_id. */
-const STORED = `
-  SELECT account_id, unique_id FROM transactions FORCE INDEX (transactions_unique_id)
-  WHERE (account_id, unique_id) IN (?)`;
-
-/**
- * Creates a function that says which movements of a file are known: stored already, or a repetition of an earlier one in the file.
- * Call it for each chunk, in the order of the file.
- */
-export function createKnownMovements(
-  sql: Sql,
-): (movements: Batch['movements']) => Promise<ReadonlyArray<boolean>> {
-  const countIn = createTally();
-  return async (movements) => {
-    if (movements.length === 0) return [];
-    const keys = movements.map(({ uniqueId, movement }) => [movement.account_id, uniqueId] as const);
-    const rows = await sql.query<{ account_id: string; unique_id: Buffer }[]>(STORED, [keys]);
-    const stored = new Set(rows.map(({ account_id, unique_id }) => `${account_id} ${unique_id.toString()}`));
-    return keys.map((key) => {
-      const text = key.join(' ');
-      const isRepeated = countIn(createHash('sha256').update(text).digest()) > 1;
-      return isRepeated || stored.has(text);
-    });
-  };
 }

@@ -5,11 +5,20 @@ import { isConnectionError, isRetryableLockError } from '../platform/database/er
 import { type Sql, tryTransaction, type WriteResult } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import type { ImportMetrics } from '../platform/metrics.ts';
+import { reportConflicts } from './conflicts.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
 import { createMatcher, type Matches } from './matching.ts';
 import type { Movement } from './movement.ts';
 import { type EarlierUpload, findEarlierUpload, type Upload } from './stage.ts';
-import { type Batch, countAll, type Stored, storeBatches } from './store.ts';
+import {
+  type Batch,
+  countAll,
+  countRows,
+  listKnown,
+  type RowCounts,
+  type Stored,
+  storeBatches,
+} from './store.ts';
 import { createUniqueIds } from './unique-ids.ts';
 
 /** An import of more movements is staged, because other imports would wait for it too long. */
@@ -40,7 +49,8 @@ const ADD_IMPORTS = `
 const ID_STEP = 'SELECT @@auto_increment_increment AS step';
 
 /** For an import some of whose movements were known. */
-const CORRECT_IMPORT = 'UPDATE imports SET inserted = ?, duplicates = ?, deliveries = ? WHERE id = ?';
+const CORRECT_IMPORT = `
+  UPDATE imports SET inserted = ?, duplicates = ?, changed = ?, assumed_duplicates = ?, conflicts = ?, deliveries = ? WHERE id = ?`;
 
 /**
  * Stores imports that arrive at the same time in one transaction, for all customers. A customer whose lock is held elsewhere, for
@@ -67,15 +77,9 @@ export function createGroupCommit(options: {
   };
 
   function count(stored: Iterable<GroupImport>): void {
-    const rows = { stored: 0, duplicate: 0, rejected: 0 };
-    let imports = 0;
-    for (const { inserted, duplicates } of stored) {
-      rows.stored += inserted;
-      rows.duplicate += duplicates;
-      imports += 1;
-    }
-    metrics?.rows(rows);
-    metrics?.ended('json', 'done', imports);
+    const all = [...stored];
+    for (const it of all) metrics?.rows({ ...it, rejected: 0 });
+    metrics?.ended('json', 'done', all.length);
   }
 
   /** @returns one result per upload, in order. null: the customer is locked elsewhere, or the upload has to be checked again. */
@@ -112,18 +116,25 @@ export function createGroupCommit(options: {
     const rows = uploads.map((upload, index) => toRow(upload, locks, expected.deliveries.get(String(index))));
     const { insertId } = await sql.query<WriteResult>(ADD_IMPORTS, [rows]);
     const ids = uploads.map((_, index) => String(Number(insertId) + index * idStep));
-    const batches = provisional.map((batch, index) => ({ ...batch, importId: ids[index] ?? '' }));
+    const batches = uploads.map((upload, index) => toBatch(upload, ids[index] ?? ''));
     const renamed: Matches = {
       webhooks: expected.webhooks,
       deliveries: new Map(ids.map((id, index) => [id, expected.deliveries.get(String(index)) ?? 0])),
     };
     const stored = await storeBatches(sql, matcher, locks, batches, renamed);
+    await listKnown(sql, stored.known);
     for (const [index, upload] of uploads.entries()) {
       const it = viewStored(upload, ids[index] ?? '', stored, locks);
-      if (it.duplicates > 0) {
-        await sql.query(CORRECT_IMPORT, [it.inserted, it.duplicates, it.deliveries, it.importId]);
+      if (it.inserted < it.received) {
+        const { inserted, duplicates, changed, assumed, conflicts, deliveries, importId } = it;
+        const values = [inserted, duplicates, changed, assumed, conflicts, deliveries, importId];
+        await sql.query(CORRECT_IMPORT, values);
       }
       imports.set(upload, it);
+    }
+    for (const [{ customerId }, { importId }] of imports) {
+      const conflicts = stored.known.filter((it) => it.isHeld && it.importId === importId).length;
+      if (conflicts > 0) await reportConflicts(sql, { customerId, importId, conflicts });
     }
     return { imports, webhookIds: stored.webhookIds };
   }
@@ -194,12 +205,16 @@ export function createGroupCommit(options: {
 /** An import without movements counts as one, because its row has to be stored too. */
 const weightOf = ({ movements }: GroupUpload): number => Math.max(1, movements.length);
 
-function toBatch({ customerId, movements }: GroupUpload, importId: string): Batch {
-  const uniqueIdOf = createUniqueIds();
+function toBatch({ customerId, movements, unidentified }: GroupUpload, importId: string): Batch {
+  const uniqueIdOf = createUniqueIds(unidentified === 'store' ? importId : undefined);
   return {
     customerId,
     importId,
-    movements: movements.map((movement) => ({ uniqueId: uniqueIdOf(movement), movement })),
+    movements: movements.map((movement, index) => ({
+      line: index + 1,
+      uniqueId: uniqueIdOf(movement),
+      movement,
+    })),
   };
 }
 
@@ -214,11 +229,9 @@ export interface GroupUpload extends Upload {
 }
 
 /** A stored import, with the values of its row. */
-export interface GroupImport {
+export interface GroupImport extends RowCounts {
   importId: string;
   received: number;
-  inserted: number;
-  duplicates: number;
   deliveries: number;
   storedAt: Date;
 }
@@ -262,12 +275,10 @@ export function viewStored(
   stored: Stored,
   locks: ReadonlyMap<string, ImportLock>,
 ): GroupImport {
-  const inserted = stored.inserted.get(importId) ?? 0;
   return {
     importId,
     received: movements.length,
-    inserted,
-    duplicates: movements.length - inserted,
+    ...countRows(importId, movements.length, stored),
     deliveries: stored.deliveries.get(importId) ?? 0,
     storedAt: new Date(`${locks.get(customerId)?.dateReaded.replace(' ', 'T').slice(0, 23)}Z`),
   };

@@ -1,4 +1,5 @@
 import type { Sql } from '../platform/database/transaction.ts';
+import type { DuplicateReason } from './known-movements.ts';
 import { type Evidence, matchEntries } from './match-entries.ts';
 import type { Movement } from './movement.ts';
 import {
@@ -28,17 +29,22 @@ export interface UnstoredEntries {
   add(key: string): void;
 }
 
+/** The unique id of a new entry; or the stored movement that an entry is. */
+export type Identity =
+  | { uniqueId: string }
+  | { transactionId: string; reason: Extract<DuplicateReason, 'same' | 'assumed'> };
+
 /**
- * Gives each entry of a chunk its unique id.
+ * Gives each new entry of a chunk its unique id.
  * @param sql a transaction that holds the customer's import lock, unless nothing is to be stored.
  * @param newest the id of the customer's newest movement, as the lock says.
- * @returns for each entry its unique id; null: it is stored already.
+ * @returns the identity of each entry.
  */
 export type IdentifyEntries = (
   sql: Sql,
   newest: string,
   entries: readonly StatementEntry[],
-) => Promise<(string | null)[]>;
+) => Promise<Identity[]>;
 
 /** The entries of a chunk with the same account, date, direction and amount. */
 interface Group {
@@ -53,9 +59,13 @@ const NOTHING: StoredGroup = { others: [], own: 0, highest: 0 };
 
 /**
  * Identifies the entries of one import, chunk by chunk. It remembers what was stored on the days of earlier chunks.
- * @param unstored what earlier calls found of a file of which nothing is stored: a dry run.
+ * @param options.unstored what earlier calls found of a file of which nothing is stored: a dry run.
+ * @param options.mayAssume whether an entry that nothing tells apart from a stored movement is taken for it.
  */
-export function createEntryIdentifier(importId: string, unstored?: UnstoredEntries): IdentifyEntries {
+export function createEntryIdentifier(
+  importId: string,
+  { unstored, mayAssume = true }: { unstored?: UnstoredEntries; mayAssume?: boolean } = {},
+): IdentifyEntries {
   const storedDays = createStoredDays(importId);
 
   return async (sql, newest, entries) => {
@@ -65,23 +75,22 @@ export function createEntryIdentifier(importId: string, unstored?: UnstoredEntri
     const groupsOf = await storedDays.read(sql, newest, [...days.values()]);
     // Most days are stored for the first time. Of their entries, each is the one of this file that its ordinal says.
     const isUnknown = (position: number) => groupsOf(dayOf[position] as string).size === 0;
-    const ids: (string | null)[] = entries.map((entry, position) =>
-      isUnknown(position) ? idOf(entry, entry.ordinal) : null,
-    );
+    const identities: Identity[] = entries.map((entry) => ({ uniqueId: idOf(entry, entry.ordinal) }));
     const groups = groupEntries(entries, dayOf, (position) => !isUnknown(position) || unstored !== undefined);
     const storedOf = ({ day, key }: Group) => groupsOf(day).get(key) ?? NOTHING;
     const changedDays = findDaysWithNewReferences(groups, storedOf);
     for (const group of groups) {
       const stored = storedOf(group);
       const own = unstored?.count(group.key) ?? stored.own;
-      const numbered = identifyGroup(group, { ...stored, own }, changedDays.has(group.day));
+      const referencesChanged = changedDays.has(group.day);
+      const found = identifyGroup(group, { ...stored, own }, { referencesChanged, mayAssume });
       for (const [index, position] of group.positions.entries()) {
-        const id = numbered[index] ?? null;
-        ids[position] = id;
-        if (id !== null) unstored?.add(group.key);
+        const identity = found[index] as Identity;
+        identities[position] = identity;
+        if ('uniqueId' in identity) unstored?.add(group.key);
       }
     }
-    return ids;
+    return identities;
   };
 }
 
@@ -124,20 +133,24 @@ const idOf = ({ movement, reference }: StatementEntry, number: number): string =
 function identifyGroup(
   { entries }: Group,
   { others, own, highest }: StoredGroup,
-  referencesChanged: boolean,
-): (string | null)[] {
+  options: { referencesChanged: boolean; mayAssume: boolean },
+): Identity[] {
   const before = (entries[0]?.ordinal ?? 1) - 1;
   // If nobody else has stored such a movement, this import has stored all the entries before.
-  if (others.length === 0) return entries.map((entry, index) => idOf(entry, before + index + 1));
+  if (others.length === 0)
+    return entries.map((entry, index) => ({ uniqueId: idOf(entry, before + index + 1) }));
   const matches = matchEntries(entries.map(evidenceOf), others, {
     matchedBefore: Math.max(0, before - own),
-    referencesChanged,
+    ...options,
   });
   let last = Math.max(others.length + own, highest);
   return entries.map((entry, index) => {
-    if (matches[index] !== null) return null;
+    const match = matches[index];
+    const known = others[match?.index ?? -1];
+    if (known !== undefined)
+      return { transactionId: known.id, reason: match?.isAssumed ? 'assumed' : 'same' };
     last += 1;
-    return idOf(entry, last);
+    return { uniqueId: idOf(entry, last) };
   });
 }
 

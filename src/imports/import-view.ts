@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Sql } from '../platform/database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import type { ImportRow } from './find-imports.ts';
+import type { DuplicateReason } from './known-movements.ts';
 
 export interface ImportIssue {
   /** A warning costs no row. */
@@ -40,6 +41,25 @@ export async function findImportErrors(sql: Sql, importId: string): Promise<Impo
   };
 }
 
+/** Index: import_duplicates_import. */
+const DUPLICATES = `
+  SELECT line, reason, transaction_id FROM import_duplicates WHERE import_id = ? ORDER BY import_id, id`;
+
+export interface ImportDuplicate {
+  line: number;
+  reason: DuplicateReason;
+  transaction_id: number;
+}
+
+/** Reads the rows of an import that were taken for stored movements, in their order: the first 10,000. */
+export async function findImportDuplicates(sql: Sql, importId: string): Promise<ImportDuplicate[]> {
+  const rows = await sql.query<(Omit<ImportDuplicate, 'transaction_id'> & { transaction_id: string })[]>(
+    DUPLICATES,
+    [importId],
+  );
+  return rows.map((row) => ({ ...row, transaction_id: Number(row.transaction_id) }));
+}
+
 export const ImportView = v.object({
   id: IdView,
   source_id: v.pipe(
@@ -62,6 +82,22 @@ export const ImportView = v.object({
   received: v.nullable(Count),
   inserted: Count,
   duplicates: Count,
+  changed: v.pipe(
+    Count,
+    v.description('Of the duplicates, those with another text or balance than what is stored.'),
+  ),
+  assumed_duplicates: v.pipe(
+    Count,
+    v.description(
+      'Of the duplicates, those without an id. They equal a stored movement, and nothing proves that they are the same.',
+    ),
+  ),
+  conflicts: v.pipe(
+    Count,
+    v.description(
+      'Rows with the unique_id of a stored movement and another direction, amount or date. They are no duplicates: GET /v1/conflicts lists them.',
+    ),
+  ),
   rejected: Count,
   deliveries: Count,
   statements: Count,
@@ -88,6 +124,9 @@ export const viewImport = (it: ViewedImport) => ({
   received: it.received,
   inserted: it.inserted,
   duplicates: it.duplicates,
+  changed: it.changed,
+  assumed_duplicates: it.assumed_duplicates,
+  conflicts: it.conflicts,
   rejected: it.rejected,
   deliveries: it.deliveries,
   statements: it.statements,

@@ -15,9 +15,10 @@ import { createMatcher } from './matching.ts';
 import { readPart, readParts } from './parts.ts';
 import { readStatementFile } from './read-file.ts';
 import { FORMATS, isFormatName } from './rows.ts';
+import type { Unidentified } from './stage.ts';
 import {
   type Chunk,
-  countRows,
+  countChunk,
   createSourceAccounts,
   ImportTakenOverError,
   RemovalsChangedError,
@@ -53,6 +54,7 @@ interface Unfinished {
   account_id: string | null;
   profile: string | null;
   create_accounts: number;
+  unidentified: Unidentified;
   checkpoint: number;
   crash_count: number;
   removals: number;
@@ -61,8 +63,8 @@ interface Unfinished {
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
-  SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.checkpoint,
-    i.crash_count, l.removals, l.removed_before
+  SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.unidentified,
+    i.checkpoint, i.crash_count, l.removals, l.removed_before
   FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 
 export function createImporter(options: {
@@ -97,7 +99,7 @@ export function createImporter(options: {
   }
 
   async function storeChunks(
-    { id: importId, format, source_id: sourceId }: Unfinished,
+    { id: importId, format, source_id: sourceId, unidentified }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,
     { signal, mayGoOn, started }: { signal: AbortSignal; mayGoOn: () => Promise<boolean>; started: number },
   ): Promise<ImportOutcome> {
@@ -109,7 +111,11 @@ export function createImporter(options: {
       return [...matched];
     });
     const noteAccounts = createSourceAccounts(database, sourceId);
-    const storing = { database, matcher, identify: createEntryIdentifier(importId) };
+    const storing = {
+      database,
+      matcher,
+      identify: createEntryIdentifier(importId, { mayAssume: unidentified === 'known' }),
+    };
     try {
       // The next chunk is read and validated while MySQL stores this one.
       for (let next = chunks.next(); ; ) {
@@ -121,7 +127,7 @@ export function createImporter(options: {
         await noteAccounts(chunk);
         const stored = await storeChunk(storing, chunk, performance.now() - started);
         const woken = wakeMatched(stored.webhookIds);
-        metrics?.rows(countRows(chunk, stored));
+        metrics?.rows({ ...countChunk(chunk, stored), rejected: chunk.rejected });
         if (chunk.last) {
           metrics?.ended(format, 'done');
           log.info({ importId, rows: chunk.to }, 'import done');
@@ -178,6 +184,7 @@ export function createImporter(options: {
       checkpoint: unfinished.checkpoint,
       accounts: isFormatName(format) ? new Set(accounts.map(({ id }) => id)) : null,
       isUnordered,
+      unidentified: unfinished.unidentified,
       removedTime: {
         // Of what was read at the same time, the oldest counts.
         removals: Math.min(unfinished.removals, ...accounts.map(({ removals }) => removals)),

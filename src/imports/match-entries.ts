@@ -12,6 +12,13 @@ export interface Evidence {
   balance: string | null;
 }
 
+/** The movement that an entry is matched with. */
+export interface Match {
+  index: number;
+  /** Nothing proves that the two are the same. */
+  isAssumed: boolean;
+}
+
 /**
  * Matches the entries of one file with the movements that are stored, all of the same account, date, direction and amount. In this
  * order, each entry with one movement at most:
@@ -24,23 +31,26 @@ export interface Evidence {
  * @param stored movements that this file did not store.
  * @param options.matchedBefore how many of them earlier entries of this file were matched with. A file is matched in parts.
  * @param options.referencesChanged the bank has given new references to the entries of this day.
- * @returns for each entry the index of its movement; null: it is new.
+ * @param options.mayAssume whether entries are matched by count.
+ * @returns for each entry the index of its movement, and whether only the count says so; null: it is new.
  */
 export function matchEntries(
   entries: readonly Evidence[],
   stored: readonly Evidence[],
-  { matchedBefore = 0, referencesChanged = false } = {},
-): (number | null)[] {
-  const matches = entries.map((): number | null => null);
+  { matchedBefore = 0, referencesChanged = false, mayAssume = true } = {},
+): (Match | null)[] {
+  const matches = entries.map((): Match | null => null);
   const movements = createFreeMovements(stored);
   const matchWhere = (
     candidatesFor: (entry: Evidence) => Candidates,
     isSame: (entry: Evidence, movement: Evidence) => boolean,
-    keep = 0,
+    { keep = 0, isAssumed = false } = {},
   ) => {
     for (const [index, entry] of entries.entries()) {
       if (movements.count() <= keep) return;
-      if (matches[index] === null) matches[index] = movements.take(candidatesFor(entry), entry, isSame);
+      if (matches[index] !== null) continue;
+      const taken = movements.take(candidatesFor(entry), entry, isSame);
+      if (taken !== null) matches[index] = { index: taken, isAssumed };
     }
   };
   matchWhere(movements.withReferenceOf, haveSameReference);
@@ -49,12 +59,13 @@ export function matchEntries(
     (entry, movement) => haveSameBalance(entry, movement) && !haveOtherReference(entry, movement),
   );
   matchWhere(movements.withBalanceOf, haveSameBalance);
+  if (!mayAssume) return matches;
   matchWhere(
     (entry) =>
       referencesChanged || present(entry.reference) === null ? movements.all : movements.withoutReference,
     (entry, movement) =>
       !haveOtherReference(entry, movement) || (referencesChanged && !haveOtherBalance(entry, movement)),
-    matchedBefore,
+    { keep: matchedBefore, isAssumed: true },
   );
   return matches;
 }

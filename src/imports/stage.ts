@@ -47,6 +47,8 @@ export interface Upload {
   format: FormatName | StatementFormat | 'auto';
   /** How a statement file is to be read. */
   statement?: StatementOptions;
+  /** Whether a row without an id that equals a stored movement is taken for it (the default), or stored. */
+  unidentified?: Unidentified;
   /** Number of rows in the body, if they have been counted. */
   received: number | null;
   idempotencyKey: string | null;
@@ -54,6 +56,8 @@ export interface Upload {
   traceparent?: string | undefined;
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
+
+export type Unidentified = 'known' | 'store';
 
 export interface StatementOptions {
   /** The account of all statements in the file; null: each statement says which. */
@@ -104,10 +108,10 @@ const FIND_KEY = `
  * import. Without either, the CHECK of the table fails.
  */
 const OPEN = `
-  INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, received, idempotency_key,
-    traceparent, body_hash, status)
+  INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, unidentified, received,
+    idempotency_key, traceparent, body_hash, status)
   VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE),
-    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, ?, UNHEX(?),
+    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PART = 'INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, ?, ?)';
 /** While the body is being received, `received_at` is the heartbeat of the upload. */
@@ -247,6 +251,7 @@ export async function openImport(
     accountId,
     profile,
     createAccounts,
+    upload.unidentified ?? 'known',
     received,
     upload.idempotencyKey,
     upload.traceparent ?? null,

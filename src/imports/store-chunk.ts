@@ -1,16 +1,28 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
+import { reportConflicts } from './conflicts.ts';
 import type { IdentifyEntries, StatementEntry } from './identify-entries.ts';
 import { lockCustomers } from './import-locks.ts';
+import type { IdentifiedRow } from './known-movements.ts';
 import type { Matcher } from './matching.ts';
-import { type Batch, NOTHING_STORED, type Stored, storeBatches, updateAccounts } from './store.ts';
+import type { Movement } from './movement.ts';
+import {
+  type Batch,
+  countRows,
+  type KnownRow,
+  listKnown,
+  NOTHING_STORED,
+  type RowCounts,
+  type Stored,
+  storeBatches,
+  updateAccounts,
+} from './store.ts';
 
 /** Stores the chunks of a staged import. */
 
 /** Consecutive rows of a staged import that are stored in one transaction. */
 export interface Chunk extends Batch {
-  movements: readonly (Batch['movements'][number] & { line: number })[];
   /** Number of the import's rows before this chunk (`from`), and including it (`to`). */
   from: number;
   to: number;
@@ -50,8 +62,8 @@ export class RemovalsChangedError extends Error {
 
 /** An import stays `queued` until its first chunk is stored. */
 const MOVE_CHECKPOINT = `
-  UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, rejected = rejected + ?,
-    deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, detected_format = COALESCE(detected_format, ?),
+  UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, changed = changed + ?,
+    assumed_duplicates = assumed_duplicates + ?, conflicts = conflicts + ?, rejected = rejected + ?, deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, detected_format = COALESCE(detected_format, ?),
     started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
     status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
     finished_at = IF(status = 'done', NOW(6), NULL)
@@ -89,8 +101,11 @@ export function storeChunk(
       ...warnings.map(({ line, message }) => [importId, 'warning', line, '', message.slice(0, 500)]),
     ];
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
+    await listKnown(sql, stored.known);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
+    const conflicts = stored.known.filter(({ isHeld }) => isHeld).length;
+    if (conflicts > 0) await reportConflicts(sql, { customerId: chunk.customerId, importId, conflicts });
     return stored;
   });
 }
@@ -105,23 +120,37 @@ async function storeMovements(
   const locks = await lockCustomers(sql, [customerId]);
   const lock = locks.get(customerId);
   if (lock?.removals !== removals) throw new RemovalsChangedError('removals have changed');
-  const ids = await identify(sql, lock.newest, entries);
-  const fresh = entries.flatMap(({ movement }, index) => {
-    const uniqueId = ids[index] ?? null;
-    return uniqueId === null ? [] : [{ uniqueId, movement }];
-  });
-  const known = entries.filter((_, index) => ids[index] === null).map(({ movement }) => movement);
-  if (known.length > 0) await updateAccounts(sql, known, []);
-  return storeBatches(sql, matcher, locks, [{ customerId, importId, movements: [...movements, ...fresh] }]);
+  const identities = await identify(sql, lock.newest, entries);
+  const fresh: IdentifiedRow[] = [];
+  const known: (KnownRow & { movement: Movement })[] = [];
+  for (const [index, { line, movement }] of entries.entries()) {
+    const identity = identities[index];
+    if (identity === undefined) throw new Error('an entry was not identified');
+    if ('uniqueId' in identity) fresh.push({ line, uniqueId: identity.uniqueId, movement });
+    else known.push({ importId, line, ...identity, isHeld: false, movement });
+  }
+  if (known.length > 0)
+    await updateAccounts(
+      sql,
+      known.map(({ movement }) => movement),
+      [],
+    );
+  const stored = await storeBatches(sql, matcher, locks, [
+    { customerId, importId, movements: [...movements, ...fresh] },
+  ]);
+  return { ...stored, known: [...known, ...stored.known] };
 }
 
 async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
   const { importId, from, to, last, rejected, statements, warned, format } = chunk;
-  const rows = countRows(chunk, stored);
+  const rows = countChunk(chunk, stored);
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
     to,
-    rows.stored,
-    rows.duplicate,
+    rows.inserted,
+    rows.duplicates,
+    rows.changed,
+    rows.assumed,
+    rows.conflicts,
     rejected,
     stored.deliveries.get(importId) ?? 0,
     statements,
@@ -136,10 +165,8 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
 }
 
 /** Counts the rows of a chunk that was stored. */
-export function countRows({ importId, movements, entries, rejected }: Chunk, { inserted }: Stored) {
-  const stored = inserted.get(importId) ?? 0;
-  return { stored, duplicate: movements.length + entries.length - stored, rejected };
-}
+export const countChunk = ({ importId, movements, entries }: Chunk, stored: Stored): RowCounts =>
+  countRows(importId, movements.length + entries.length, stored);
 
 /** Leaves out an account or a source that has just been deleted: its foreign key would end the import. */
 const ADD = 'INSERT IGNORE INTO source_accounts (source_id, account_id) VALUES ?';

@@ -1,5 +1,7 @@
 import type { Sql, WriteResult } from '../platform/database/transaction.ts';
+import { type ConflictingRow, conflictId, keepConflicts, markStored } from './conflicts.ts';
 import { advanceLocks, type ImportLock } from './import-locks.ts';
+import { compareWith, type DuplicateReason, type IdentifiedRow, readStored } from './known-movements.ts';
 import { advanceBacklogs, type Matcher, type Matches, type MovementCount } from './matching.ts';
 import type { Movement } from './movement.ts';
 
@@ -7,13 +9,25 @@ import type { Movement } from './movement.ts';
 export interface Batch {
   customerId: string;
   importId: string;
-  movements: readonly { uniqueId: string; movement: Movement }[];
+  movements: readonly IdentifiedRow[];
+}
+
+/** A row that was not stored, or not under its own id, because a movement (`transactionId`) was known. */
+export interface KnownRow {
+  importId: string;
+  line: number;
+  reason: DuplicateReason;
+  transactionId: string;
+  /** A conflict that waits for a decision. */
+  isHeld: boolean;
 }
 
 /** The result of storing batches. */
 export interface Stored {
-  /** Number of new movements by import. The others are duplicates. */
+  /** Number of new movements by import. */
   inserted: ReadonlyMap<string, number>;
+  /** The rows whose movements were known, in their order. */
+  known: readonly KnownRow[];
   /** Number of deliveries by import. */
   deliveries: ReadonlyMap<string, number>;
   /** The webhooks to wake after the commit. */
@@ -49,7 +63,12 @@ const UPDATE_ACCOUNTS = `
       WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1), a.balance)
   WHERE a.id IN (?)`;
 
-export const NOTHING_STORED: Stored = { inserted: new Map(), deliveries: new Map(), webhookIds: [] };
+export const NOTHING_STORED: Stored = {
+  inserted: new Map(),
+  known: [],
+  deliveries: new Map(),
+  webhookIds: [],
+};
 
 /**
  * Stores the movements of several imports, of any number of customers. Inserts those that are new, and updates import locks,
@@ -68,7 +87,8 @@ export async function storeBatches(
   if (rows.length === 0) return NOTHING_STORED;
   const { affectedRows } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
   const areAllNew = affectedRows === rows.length;
-  const added = areAllNew ? countAll(batches) : await countNew(sql, locks, affectedRows);
+  const { known, inserted } = areAllNew ? { known: [], inserted: 0 } : await handleKnown(sql, locks, batches);
+  const added = areAllNew ? countAll(batches) : await countNew(sql, locks, affectedRows + inserted);
   if (added.length > 0)
     await advanceLocks(
       sql,
@@ -77,12 +97,13 @@ export async function storeBatches(
     );
   const movements = batches.flatMap((batch) => batch.movements.map(({ movement }) => movement));
   await updateAccounts(sql, movements, added);
-  if (added.length === 0) return NOTHING_STORED;
+  if (added.length === 0) return { ...NOTHING_STORED, known };
 
   const matches = areAllNew && expected !== undefined ? expected : await matcher.match(sql, locks, added);
   await advanceBacklogs(sql, matches);
   return {
     inserted: sumBy(added, ({ importId }) => importId),
+    known,
     deliveries: matches.deliveries,
     webhookIds: [...matches.webhooks.keys()],
   };
@@ -108,6 +129,101 @@ const toRows = ({ customerId, importId, movements }: Batch, locks: ReadonlyMap<s
     m.opponent_iban,
   ]);
 };
+
+/** Finds the rows whose movements were known, and keeps the conflicts. @returns how many of these were stored under other ids. */
+async function handleKnown(
+  sql: Sql,
+  locks: ReadonlyMap<string, ImportLock>,
+  batches: readonly Batch[],
+): Promise<{ known: KnownRow[]; inserted: number }> {
+  const rows = batches.flatMap(({ customerId, importId, movements }) =>
+    movements.map((row) => ({ ...row, customerId, importId })),
+  );
+  const findStored = await readStored(sql, rows);
+  const seen = new Set<string>();
+  const known: KnownRow[] = [];
+  const conflicts: (ConflictingRow & { at: number })[] = [];
+  for (const row of rows) {
+    const stored = findStored(row);
+    if (stored === undefined) throw new Error('a movement that was just stored is missing');
+    // The first of several rows with a new id is the one that was stored.
+    const isFirst = !seen.has(stored.id);
+    seen.add(stored.id);
+    if (isFirst && BigInt(stored.id) > BigInt(locks.get(row.customerId)?.newest ?? 0)) continue;
+    const reason = compareWith(row, stored);
+    const { importId, line } = row;
+    if (reason === 'conflict') conflicts.push({ ...row, stored, at: known.length });
+    known.push({ importId, line, reason, transactionId: stored.id, isHeld: false });
+  }
+  if (conflicts.length === 0) return { known, inserted: 0 };
+
+  const decisions = await keepConflicts(sql, conflicts);
+  const inserting: ConflictingRow[] = [];
+  for (const [index, conflict] of conflicts.entries()) {
+    const row = known[conflict.at] as KnownRow;
+    const decision = decisions[index];
+    if (decision?.outcome === 'held') row.isHeld = true;
+    if (decision?.outcome === 'known')
+      known[conflict.at] = { ...row, reason: 'same', transactionId: decision.transactionId };
+    if (decision?.outcome === 'new') inserting.push(conflict);
+  }
+  if (inserting.length === 0) return { known, inserted: 0 };
+  const { affectedRows } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [
+    inserting.flatMap(({ customerId, importId, line, uniqueId, movement }) =>
+      toRows(
+        { customerId, importId, movements: [{ line, movement, uniqueId: conflictId(uniqueId, movement) }] },
+        locks,
+      ),
+    ),
+  ]);
+  for (const conflict of inserting) await markStored(sql, conflict);
+  return { known, inserted: affectedRows };
+}
+
+/** The counts of an import's rows, after they were stored. */
+export interface RowCounts {
+  inserted: number;
+  duplicates: number;
+  /** Of the duplicates. */
+  changed: number;
+  assumed: number;
+  /** Those that wait, and those that were stored as well. */
+  conflicts: number;
+}
+
+/** @param rows how many rows of the import there were. */
+export function countRows(importId: string, rows: number, { inserted, known }: Stored): RowCounts {
+  const own = known.filter((it) => it.importId === importId);
+  const count = (reason: DuplicateReason) => own.filter((it) => it.reason === reason).length;
+  const stored = inserted.get(importId) ?? 0;
+  return {
+    inserted: stored,
+    duplicates: rows - stored - own.filter(({ isHeld }) => isHeld).length,
+    changed: count('changed'),
+    assumed: count('assumed'),
+    conflicts: count('conflict'),
+  };
+}
+
+/** The most rows of an import that are listed with what they were taken for. */
+const MOST_LISTED = 10_000;
+
+const LISTED = 'SELECT id, duplicates + conflicts AS listed FROM imports WHERE id IN (?)';
+const LIST = 'INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES ?';
+
+/** Lists known rows with what they were taken for, before they are counted. */
+export async function listKnown(sql: Sql, known: readonly KnownRow[]): Promise<void> {
+  if (known.length === 0) return;
+  const importIds = [...new Set(known.map(({ importId }) => importId))];
+  const counts = await sql.query<{ id: string; listed: string | number }[]>(LISTED, [importIds]);
+  const rows = counts.flatMap(({ id, listed }) =>
+    known.filter(({ importId }) => importId === id).slice(0, Math.max(0, MOST_LISTED - Number(listed))),
+  );
+  if (rows.length === 0) return;
+  await sql.query(LIST, [
+    rows.map(({ importId, line, reason, transactionId }) => [importId, line, reason, transactionId]),
+  ]);
+}
 
 /** Counts the movements that were inserted under these locks, by import, account and direction. */
 async function countNew(

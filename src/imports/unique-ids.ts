@@ -102,34 +102,46 @@ function scatter(number: number): number {
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
+/** Whether a movement has no id of its own, so that its content stands for it. */
+const isUnidentified = ({ unique_id }: Movement): boolean => unique_id === null || unique_id.trim() === '';
+
+/** Whether this unique id of a movement was made of its content. */
+export const isContentId = (movement: Movement, uniqueId: string): boolean =>
+  isUnidentified(movement) && uniqueId.startsWith('content:');
+
 /**
  * Creates a function that returns the unique id of each movement of one import.
  *
  * A movement with a `unique_id` keeps it, byte by byte. A movement without one (absent, null or blank) gets
- * `content:<sha256 of account, date, dc, amount, balance, description>:<n>`, where n counts the movements of the same
- * content within this import, from 1. Two equal card payments on one day are therefore two movements, while the same
- * statement sent again gives the same ids and is stored once.
+ * `content:<sha256 of all that it says>:<n>`, where n counts the movements of the same content within this import, from 1. Two equal
+ * card payments on one day are therefore two movements, while the same statement sent again gives the same ids and is stored once.
  *
  * Because of this count, a resumed import must be read from its first row.
+ *
+ * @param importId makes the ids of movements without one differ from those of all other imports. Without it, equal movements of two
+ * imports have the same id, and are taken for one.
  */
-export function createUniqueIds(): (movement: Movement) => string {
+export function createUniqueIds(importId?: string): (movement: Movement) => string {
   let countIn: ReturnType<typeof createTally> | null = null;
   return (movement) => {
-    if (movement.unique_id !== null && movement.unique_id.trim() !== '') return movement.unique_id;
+    if (!isUnidentified(movement) && movement.unique_id !== null) return movement.unique_id;
     const { account_id, date_issue, dc, amount, balance, description } = movement;
+    const { name, code, opponent_id, opponent_iban } = movement;
+    const what = [account_id, date_issue, dc, canonical(amount), canonical(balance), description];
     const content = hash(
       'sha256',
-      JSON.stringify([account_id, date_issue, dc, canonical(amount), canonical(balance), description]),
+      JSON.stringify([...what, name, code, opponent_id, opponent_iban]),
       'buffer',
     );
     // Created on first use: it takes 12 KB, and most imports bring their own ids.
     countIn ??= createTally();
-    return `content:${content.toString('hex')}:${countIn(content)}`;
+    const id = `content:${content.toString('hex')}:${countIn(content)}`;
+    return importId === undefined ? id : `${id}:${importId}`;
   };
 }
 
 /** "7", "07.0" and "7.00" are the same amount and must give the same id. */
-function canonical(money: string | null): string | null {
+export function canonical(money: string | null): string | null {
   if (money === null) return null;
   const [, sign = '', whole = '', fraction = ''] = /^(-?)0*(\d+?)(?:\.(\d*))?$/.exec(money) ?? [];
   const digits = `${whole}.${fraction.padEnd(2, '0')}`;

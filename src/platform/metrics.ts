@@ -109,9 +109,11 @@ type ImportOutcome = (typeof IMPORT_OUTCOMES)[number];
 
 /** Rows of imports whose transaction is committed. */
 export interface CountedRows {
-  stored: number;
+  inserted: number;
   /** Known already. */
-  duplicate: number;
+  duplicates: number;
+  /** Known with another direction, amount or date. */
+  conflicts: number;
   /** Could not be read. */
   rejected: number;
 }
@@ -134,12 +136,17 @@ export function createImportMetrics(registry: Registry): ImportMetrics {
   });
   const rows = new Counter({
     name: 'ledgerbell_import_rows_total',
-    help: 'Rows of imports: stored, duplicates of stored movements, and rejected.',
+    help: 'Rows of imports: stored, duplicates of stored movements, conflicts with them, and rejected.',
     labelNames: ['result'],
     registers,
   });
-  const RESULTS = ['stored', 'duplicate', 'rejected'] as const;
-  for (const result of RESULTS) rows.inc({ result }, 0);
+  const RESULTS = {
+    stored: 'inserted',
+    duplicate: 'duplicates',
+    conflict: 'conflicts',
+    rejected: 'rejected',
+  } as const;
+  for (const result of Object.keys(RESULTS)) rows.inc({ result }, 0);
 
   return {
     announce(formats) {
@@ -147,7 +154,9 @@ export function createImportMetrics(registry: Registry): ImportMetrics {
         for (const outcome of IMPORT_OUTCOMES) imports.inc({ format, outcome }, 0);
     },
     rows(counted) {
-      for (const result of RESULTS) if (counted[result] > 0) rows.inc({ result }, counted[result]);
+      for (const [result, name] of Object.entries(RESULTS)) {
+        if (counted[name] > 0) rows.inc({ result }, counted[name]);
+      }
     },
     ended: (format, outcome, count = 1) => imports.inc({ format, outcome }, count),
   };

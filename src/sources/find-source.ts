@@ -32,12 +32,14 @@ export interface SourceRow extends SourceSummary {
   format: string;
   profile: string | null;
   create_accounts: number;
+  on_conflict: 'hold' | 'store' | null;
   created_at: Date;
 }
 
 /** The ids are found first, so that the joins cost a page and no more. Indexes of the joins: the primary keys. */
 const ROWS = (ids: string) => `
-  SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.create_accounts, s.created_at
+  SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.create_accounts, s.on_conflict,
+    s.created_at
   FROM (${ids}) f JOIN sources s ON s.id = f.id JOIN customers u ON u.id = s.customer_id ORDER BY s.id`;
 
 /** A key limited to accounts sees the sources of its accounts, and not those for all. */

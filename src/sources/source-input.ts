@@ -109,6 +109,12 @@ const fields = {
     ),
   ),
   create_accounts: v.boolean('must be true or false'),
+  on_conflict: v.pipe(
+    v.nullable(v.picklist(['hold', 'store'], 'must be "hold", "store" or null')),
+    v.description(
+      'What happens to a row with the unique_id of a stored movement and another direction, amount or date. null: what its account says.',
+    ),
+  ),
 };
 
 /** The body of POST /v1/sources. Settings and credentials are checked by the kind. */
@@ -121,6 +127,7 @@ export const NewSource = v.pipe(
     format: v.optional(fields.format, 'auto'),
     profile: v.optional(fields.profile, null),
     create_accounts: v.optional(fields.create_accounts, false),
+    on_conflict: v.optional(fields.on_conflict, null),
   }),
   documented({
     examples: [

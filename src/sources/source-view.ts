@@ -26,6 +26,7 @@ export const SourceView = v.object({
   format: v.string(),
   profile: v.nullable(v.string()),
   create_accounts: v.boolean(),
+  on_conflict: v.nullable(v.picklist(['hold', 'store'])),
   status: v.picklist(['active', 'paused']),
   is_running: v.pipe(v.boolean(), v.description('Whether a run is in progress.')),
   last_run_at: v.pipe(v.nullable(Timestamp), v.description('When the last run began.')),
@@ -59,6 +60,7 @@ export const viewSource = ({ secrets }: Pick<Runtime, 'secrets'>, it: SourceRow)
   format: it.format,
   profile: it.profile,
   create_accounts: it.create_accounts === 1,
+  on_conflict: it.on_conflict,
   // A deleted source is never shown.
   status: it.status as SourceView['status'],
   is_running: it.run_id !== null,

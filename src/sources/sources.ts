@@ -43,6 +43,7 @@ export async function createSource(
       format: body.format,
       profile: body.profile,
       create_accounts: body.create_accounts,
+      on_conflict: body.on_conflict,
     },
     schedule: body.schedule,
     seal: (sourceId) =>

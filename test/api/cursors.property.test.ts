@@ -99,15 +99,16 @@ async function listings(): Promise<Listing[]> {
       ['apikeys', 'k1'],
       ['imports', 'i1'],
       ['sources', 's1'],
+      ['conflicts', 'f1'],
     ].map(([member = '', of]) => {
       const ids = idsOf(own.all, member).map((id) => ({ id, position: id }));
-      const rows = of === 'i1' ? ids.toReversed() : ids;
+      const rows = of === 'i1' || of === 'f1' ? ids.toReversed() : ids;
       return { target: `/v1/${member}?`, member, kind: of as CursorKind, rows };
     }),
   ];
 }
 
-const kind = fc.constantFrom<CursorKind>('t1', 'm2', 'i1', 'r1', 'w1', 's1', 'a1', 'b1', 'k1');
+const kind = fc.constantFrom<CursorKind>('t1', 'm2', 'i1', 'r1', 'w1', 's1', 'a1', 'b1', 'k1', 'f1');
 
 /** Numbers that are ids of somebody, or of nobody. */
 const anyId = () =>

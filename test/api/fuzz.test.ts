@@ -9,7 +9,7 @@ import { type FuzzedRequest, requestsOf } from './fuzz/requests.ts';
 import { MARKER } from './fuzz/values.ts';
 
 /** Requests for each operation. Another seed and a hundred times as many are for a search; this many fit into `npm test`. */
-const RUNS = 30;
+const RUNS = 50;
 const SEED = 20_261_231;
 
 const service = useService({ roles: ['api', 'importer'], config: { sourcesDir: NO_SOURCES } });

@@ -139,6 +139,7 @@ const without = (all: Objects, seen: Objects): Objects => ({
   transactions: all.transactions.filter((id) => !seen.transactions.includes(id)),
   deliveries: all.deliveries.filter((id) => !seen.deliveries.includes(id)),
   imports: all.imports.filter((id) => !seen.imports.includes(id)),
+  conflicts: all.conflicts.filter((id) => !seen.conflicts.includes(id)),
   apikeys: all.apikeys.filter((id) => !seen.apikeys.includes(id)),
   sources: all.sources.filter((id) => !seen.sources.includes(id)),
 });

@@ -90,6 +90,7 @@ describe('ledgerbell accounts create', () => {
         iban: 'TR630006200000099000000101',
         number: '0001-01',
         status: 'active',
+        on_conflict: 'hold',
         balance: null,
         last_work: null,
         last_update: null,

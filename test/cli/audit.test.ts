@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { CommandContext } from '../../src/cli/output.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { useSourcesDir } from '../sources/folder-source.ts';
+import { movement as exampleMovement } from '../support/movements.ts';
 import { documentOf } from './command.ts';
 import { useRunningService } from './running-service.ts';
 
@@ -44,6 +45,7 @@ it('a change by the command line is recorded with the name of the user', async (
 const NO_CHANGES = [
   'accounts list',
   'banks list',
+  'conflicts list',
   'completion',
   'customers list',
   'deliveries list',
@@ -51,6 +53,7 @@ const NO_CHANGES = [
   'formats',
   // The import itself says who has sent what, and when.
   'import',
+  'imports duplicates',
   'imports errors',
   'imports list',
   'imports show',
@@ -78,6 +81,7 @@ interface Subjects {
   webhook: string;
   delivery: string;
   import: string;
+  conflict: string;
   key: string;
   source: string;
 }
@@ -110,6 +114,7 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
   ['deliveries redeliver', 'redeliver', ({ delivery }) => ['deliveries', 'redeliver', delivery]],
   ['replay', 'replay', ({ webhook }) => ['replay', '--webhook', webhook, '--since', '2001-01-01']],
   ['imports retry', 'retry', (it) => ['imports', 'retry', it.import]],
+  ['conflicts decide', 'ignore', ({ conflict }) => ['conflicts', 'decide', conflict, 'ignore']],
   [
     'sources create',
     'create',
@@ -170,9 +175,19 @@ async function createSubjects(): Promise<Subjects> {
     webhook,
     delivery: `${webhook}-${movement?.id}`,
     import: await insertFailedImport(customer),
+    conflict: await insertConflict(String(movement?.id)),
     key: String(apikey.id),
     source: String(source.id),
   };
+}
+
+async function insertConflict(movement: string): Promise<string> {
+  const { insertId } = await running.database.query<{ insertId: number }>(
+    `INSERT INTO movement_conflicts (customer_id, account_id, transaction_id, dc, amount, date_issue, received, import_id, line)
+     SELECT customer_id, account_id, id, dc, amount + 1, date_issue, ?, import_id, 1 FROM transactions WHERE id = ?`,
+    [JSON.stringify(exampleMovement('1', { unique_id: 'x' })), movement],
+  );
+  return String(insertId);
 }
 
 async function insertFailedImport(customer: string): Promise<string> {

@@ -89,7 +89,9 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     expect(reasonOf(await change('--iban', 'TR12'))).toBe(
       'error: --iban must be an IBAN, with or without spaces.',
     );
-    expect(reasonOf(await change())).toBe('error: Say what to change: --title, --iban or --number.');
+    expect(reasonOf(await change())).toBe(
+      'error: Say what to change: --title, --iban, --number or --on-conflict.',
+    );
   });
 
   it('accounts, banks, keys and movements are shown', async () => {

@@ -47,6 +47,9 @@ describe('a dry run of a statement', () => {
         received: 2,
         inserted: 2,
         duplicates: 0,
+        changed: 0,
+        assumed_duplicates: 0,
+        conflicts: 0,
         rejected: 0,
         statements: 1,
         warnings: 0,
@@ -55,6 +58,8 @@ describe('a dry run of a statement', () => {
         {
           line: 5,
           known: false,
+          reason: null,
+          stored: null,
           account_id: id,
           account: IBAN,
           name: null,

@@ -1,6 +1,6 @@
 import { parse } from 'valibot';
 import { expect, it } from 'vitest';
-import { createKnownMovements } from '../../src/imports/dry-run.ts';
+import { createKnownMovements } from '../../src/imports/known-movements.ts';
 import { Movement } from '../../src/imports/movement.ts';
 import { movement } from '../support/movements.ts';
 import { watchReads } from '../support/reads.ts';
@@ -18,8 +18,12 @@ it('known movements are found in an index, however many an account has', async (
     [accountId],
   );
   const ids = [...rows.map(({ unique_id }) => String(unique_id)), 'new', 'twice', 'twice'];
-  const movements = ids.map((uniqueId) => ({ uniqueId, movement: parse(Movement, movement(accountId)) }));
+  const movements = ids.map((uniqueId, line) => ({
+    line,
+    uniqueId,
+    movement: parse(Movement, movement(accountId)),
+  }));
   const { result, read } = await watchReads(database, (sql) => createKnownMovements(sql)(movements));
-  expect(result).toEqual([...rows.map(() => true), false, false, true]);
+  expect(result.map((it) => it?.reason ?? null)).toEqual([...rows.map(() => 'conflict'), null, null, 'same']);
   expect(read).toBeLessThan(500);
 });

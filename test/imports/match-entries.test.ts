@@ -11,7 +11,7 @@ const parse = (text: string): Evidence => {
   };
 };
 const match = (entries: string[], stored: string[], options?: Parameters<typeof matchEntries>[2]) =>
-  matchEntries(entries.map(parse), stored.map(parse), options);
+  matchEntries(entries.map(parse), stored.map(parse), options).map((it) => it?.index ?? null);
 
 describe('entries of the same account, date, direction and amount', () => {
   it.each<[string, string[], string[], (number | null)[]]>([
@@ -50,6 +50,18 @@ describe('entries of the same account, date, direction and amount', () => {
     expect(match(['X=7', 'Y=2'], ['A=1', 'B=2'], { referencesChanged: true })).toEqual([null, 1]);
   });
 
+  it.each<[string, string, boolean]>([
+    ['A', 'A', false],
+    ['=1', '=1', false],
+    ['A', '', true],
+    ['', '', true],
+    ['=1', '=2', true],
+  ])('%j is %j, and that is assumed: %s', (entry, stored, isAssumed) => {
+    expect(matchEntries([parse(entry)], [parse(stored)])).toEqual([{ index: 0, isAssumed }]);
+    const only = matchEntries([parse(entry)], [parse(stored)], { mayAssume: false });
+    expect(only).toEqual([isAssumed ? null : { index: 0, isAssumed }]);
+  });
+
   it('leaves as many movements alone as earlier entries of the file were matched with', () => {
     expect(match([''], [''], { matchedBefore: 1 })).toEqual([null]);
     expect(match(['', ''], ['', '', ''], { matchedBefore: 2 })).toEqual([expect.any(Number), null]);
@@ -64,7 +76,7 @@ describe('entries of the same account, date, direction and amount', () => {
   it('matches each movement once, and everything that was stored from the same entries', () => {
     fc.assert(
       fc.property(some, some, (entries, stored) => {
-        const matched = matchEntries(entries, stored).filter((at) => at !== null);
+        const matched = matchEntries(entries, stored).flatMap((it) => it?.index ?? []);
         expect(new Set(matched).size).toBe(matched.length);
         expect(matchEntries(entries, entries.toReversed())).not.toContain(null);
       }),

@@ -40,6 +40,7 @@ function store(
           customerId,
           importId: String(imports),
           movements: rows.map((row, at) => ({
+            line: at + 1,
             uniqueId: row.unique_id ?? `${imports} ${at}`,
             movement: row,
           })),

@@ -40,24 +40,29 @@ function assemble(account: string, { mark, lines, end, ended }: File): Buffer {
   return Buffer.from(text.replaceAll(ACCOUNT, account).replaceAll(FOREIGN, foreign), 'latin1');
 }
 
+const versionOf = ({ dc, amount, date_issue }: Stored) => `${dc} ${amount} ${date_issue}`;
+
 /** The expected result: the movements in order, each id once, and the numbers of the rejected lines. */
 function expected(lines: readonly Line[]) {
-  const seen = new Set<string>();
+  const seen = new Map<string, Stored>();
   const stored: Stored[] = [];
   let duplicates = 0;
+  let conflicts = 0;
   for (const it of lines) {
     if (it.is !== 'good') continue;
     const id = it.stored.unique_id;
-    if (id !== null && seen.has(id)) duplicates += 1;
-    else stored.push(it.stored);
-    if (id !== null) seen.add(id);
+    const known = id === null ? undefined : seen.get(id);
+    if (known === undefined) stored.push(it.stored);
+    else if (versionOf(known) === versionOf(it.stored)) duplicates += 1;
+    else conflicts += 1;
+    if (id !== null && known === undefined) seen.set(id, it.stored);
   }
   const refused = lines.flatMap(({ is }, index) => (is === 'bad' ? [index + 1] : []));
   const received = lines.filter(({ is }) => is !== 'blank').length;
   return {
     stored,
     refused,
-    counts: { received, inserted: stored.length, duplicates, rejected: refused.length },
+    counts: { received, inserted: stored.length, duplicates, conflicts, rejected: refused.length },
   };
 }
 

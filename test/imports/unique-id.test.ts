@@ -43,12 +43,12 @@ describe('the id by which a movement is known', () => {
     ['description', null],
     ['description', ''],
     ['description', 'EFT gönderen Şükrü Özgür İnce '],
+    ['code', 'other'],
+    ['name', 'other'],
+    ['opponent_id', 'other'],
+    ['opponent_iban', 'other'],
   ])('differs by %s: %j', (field, value) => {
     expect(idsOf({ [field]: value })).not.toEqual(idsOf({}));
-  });
-
-  it.each(['code', 'name', 'opponent_id', 'opponent_iban'])('does not differ by %s', (field) => {
-    expect(idsOf({ [field]: 'other' })).toEqual(idsOf({}));
   });
 
   it('does not let what stands in one field pass for another', () => {

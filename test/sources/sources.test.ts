@@ -30,6 +30,7 @@ describe('POST /v1/sources', () => {
       format: 'auto',
       profile: null,
       create_accounts: false,
+      on_conflict: null,
       status: 'active',
       is_running: false,
       last_run_at: null,

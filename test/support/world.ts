@@ -48,7 +48,15 @@ export const worldPlan = (mark: string): fc.Arbitrary<WorldPlan> =>
 
 /** Ids by the name of their collection in the API's paths. Deliveries are in the order of their webhooks. */
 export type Objects = Record<
-  'accounts' | 'banks' | 'webhooks' | 'transactions' | 'deliveries' | 'imports' | 'apikeys' | 'sources',
+  | 'accounts'
+  | 'banks'
+  | 'webhooks'
+  | 'transactions'
+  | 'deliveries'
+  | 'imports'
+  | 'conflicts'
+  | 'apikeys'
+  | 'sources',
   string[]
 >;
 
@@ -124,6 +132,8 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
   );
   await importMovements(service, key, rows);
   await importMovements(service, limited.apikey, [movement(first, { unique_id: `${mark} dar` })]);
+  const others = rows.map((row) => ({ ...row, amount: '7.07' }));
+  await importMovements(service, key, others);
   // From now on it matches one account. Deliveries for the others are still pending.
   await service.call('PATCH', `/v1/webhooks/${narrowed}`, { key, body: { account: first } });
   const faulty = `${JSON.stringify({ [mark]: 1 })}\n`.repeat(plan.issues);
@@ -233,6 +243,10 @@ async function findObjects(
       `SELECT i.id FROM imports i JOIN api_keys k ON k.id = i.api_key_id
        WHERE i.customer_id = ? AND (? OR NOT k.all_accounts) ORDER BY i.id`,
       [customerId, whole],
+    ),
+    conflicts: await ids(
+      'SELECT id FROM movement_conflicts WHERE customer_id = ? AND account_id IN (?) ORDER BY id',
+      [customerId, accountIds],
     ),
     sources: await ids(
       "SELECT id FROM sources WHERE customer_id = ? AND status <> 'deleted' AND (? OR account_id IN (?)) ORDER BY id",

@@ -32,7 +32,7 @@ const WEBHOOK = {
 
 const IMPORT = {
   type: 'object' as const,
-  description: 'The import that import.failed and import.stuck are about.',
+  description: 'The import that import.failed, import.stuck and movement.conflict are about.',
   properties: {
     id: id('The id of the import.', 4),
     format: text('Its format.'),
@@ -84,6 +84,7 @@ const DATA = {
     import: IMPORT,
     received_at: moment('import.stuck: when the import was received.'),
     imports: count('import.stuck: imports of the customer that are stuck, with this one.'),
+    conflicts: count('movement.conflict: conflicts that its first rows have. Others may follow.'),
     source: SOURCE,
     consecutive_failures: count('source.failing: failed runs in a row.'),
     error: text('source.failing: why the last run failed.'),

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import * as v from 'valibot';
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
@@ -15,12 +15,19 @@ export const AccountAnswer = v.object({ account: Account });
 export const describeAccount = ({ id, title, bank, currency }: v.InferOutput<typeof Account>): string =>
   `Account ${id}: ${title} at ${bank.name}, ${currency}`;
 
+const onConflictOption = () =>
+  new Option(
+    '--on-conflict <what>',
+    'what happens to a row with the id of a stored movement and another content',
+  ).choices(['hold', 'store']);
+
 interface CreateOptions extends AccessOptions {
   bank: string;
   title: string;
   currency: string;
   iban?: string;
   number?: string;
+  onConflict?: string;
 }
 
 /** `ledgerbell accounts create` */
@@ -34,10 +41,11 @@ const createAccountCommand = (context: CommandContext) =>
     .requiredOption('--currency <code>', 'ISO 4217, such as TRY')
     .option('--iban <iban>', 'with or without spaces')
     .option('--number <number>', 'as the bank writes it, for statements without an IBAN')
+    .addOption(onConflictOption())
     .action(async (options: CreateOptions) => {
-      const { bank, title, currency, iban, number } = options;
+      const { bank, title, currency, iban, number, onConflict: on_conflict } = options;
       // Checked before anything is connected to or started.
-      const body = readOptions(NewAccount, { bank, title, currency, iban, number });
+      const body = readOptions(NewAccount, { bank, title, currency, iban, number, on_conflict });
       const answer = await withAccess(context, options, {}, (api) =>
         api.post('/v1/accounts', body, AccountAnswer),
       );
@@ -48,6 +56,7 @@ interface ChangeOptions extends AccessOptions {
   title?: string;
   iban?: string;
   number?: string;
+  onConflict?: string;
 }
 
 /** `ledgerbell accounts change` */
@@ -60,14 +69,16 @@ const changeAccountCommand = (context: CommandContext) =>
     .option('--title <title>', 'the title of the account')
     .option('--iban <iban>', 'with or without spaces; "": none')
     .option('--number <number>', 'as the bank writes it, for statements without an IBAN; "": none')
-    .action(async (id: string, { title, iban, number, ...options }: ChangeOptions) => {
+    .addOption(onConflictOption())
+    .action(async (id: string, { title, iban, number, onConflict, ...options }: ChangeOptions) => {
       const given = {
         ...(title === undefined ? {} : { title }),
         ...(iban === undefined ? {} : { iban: iban || null }),
         ...(number === undefined ? {} : { number: number || null }),
+        ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
       };
       if (Object.keys(given).length === 0)
-        throw new Failure('Say what to change: --title, --iban or --number.');
+        throw new Failure('Say what to change: --title, --iban, --number or --on-conflict.');
       // Checked before anything is connected to or started.
       const change = readOptions(AccountChange, given);
       const answer = await withAccess(context, options, { subject: { kind: 'account', id } }, (api) =>

@@ -125,7 +125,15 @@ async function follow(
 
 function describe(state: ImportState): string {
   const summary = `Import ${state.id} is done: ${describeRows(state)}; ${countOf(state.deliveries, 'delivery', 'deliveries')}.`;
-  return state.rejected === 0
-    ? summary
-    : `${summary}\nWhy rows were rejected: npm run cli -- imports errors ${state.id}`;
+  const { id, rejected, assumed_duplicates: assumed, conflicts } = state;
+  return [
+    summary,
+    ...(rejected === 0 ? [] : [`Why rows were rejected: npm run cli -- imports errors ${id}`]),
+    ...(assumed === 0
+      ? []
+      : [
+          `${countOf(assumed, 'row')} without an id: taken for equal movements, see npm run cli -- imports duplicates ${id}`,
+        ]),
+    ...(conflicts === 0 ? [] : ['Conflicts: npm run cli -- conflicts list']),
+  ].join('\n');
 }

@@ -34,6 +34,7 @@ export const importColumns = (zone: ZoneOffset): readonly Column<Import>[] => [
   ['rows', ({ received }) => count(received), 'right'],
   ['new', ({ inserted }) => count(inserted), 'right'],
   ['known', ({ duplicates }) => count(duplicates), 'right'],
+  ['conflicts', ({ conflicts }) => count(conflicts), 'right'],
   ['rejected', ({ rejected }) => count(rejected), 'right'],
   ['error', ({ error }) => error],
 ];
@@ -46,6 +47,9 @@ export const describeImport = (it: Import, zone: ZoneOffset): string =>
     ['rows', count(it.received)],
     ['new', count(it.inserted)],
     ['known already', count(it.duplicates)],
+    ['of these, changed', count(it.changed)],
+    ['of these, assumed', count(it.assumed_duplicates)],
+    ['conflicts', count(it.conflicts)],
     ['rejected', count(it.rejected)],
     ['deliveries', count(it.deliveries)],
     ['received', formatTime(it.received_at, zone)],
@@ -119,6 +123,31 @@ function describe({ errors, warnings, import: { rejected, warnings: warned } }: 
   return [...tables, counts].join('\n\n');
 }
 
+const DuplicatesAnswer = v.looseObject({
+  duplicates: v.array(v.looseObject({ line: v.number(), reason: v.string(), transaction_id: v.number() })),
+});
+
+const DUPLICATES: readonly Column<v.InferOutput<typeof DuplicatesAnswer>['duplicates'][number]>[] = [
+  ['line', ({ line }) => line, 'right'],
+  ['reason', ({ reason }) => reason],
+  ['movement', ({ transaction_id }) => transaction_id, 'right'],
+];
+
+/** `ledgerbell imports duplicates` */
+const importDuplicatesCommand = (context: CommandContext) =>
+  addAccessOptions(
+    new Command('duplicates').description('show which stored movements rows of an import were taken for'),
+  )
+    .argument('<id>', 'of the import', parseId)
+    .action(async (id: string, options: AccessOptions) => {
+      const answer = await withAccess(context, options, { subject: { kind: 'import', id } }, (api) =>
+        api.get(`/v1/imports/${id}/duplicates`, DuplicatesAnswer),
+      );
+      const { duplicates } = answer;
+      const text = duplicates.length === 0 ? 'None.' : renderColumns(DUPLICATES, duplicates);
+      context.terminal.answer(options.json, answer, text);
+    });
+
 /** `ledgerbell imports retry` */
 const retryImportCommand = (context: CommandContext) =>
   addAccessOptions(
@@ -140,4 +169,10 @@ const retryImportCommand = (context: CommandContext) =>
     });
 
 /** `ledgerbell imports` */
-export const imports = [listImportsCommand, showImportCommand, importErrorsCommand, retryImportCommand];
+export const imports = [
+  listImportsCommand,
+  showImportCommand,
+  importErrorsCommand,
+  importDuplicatesCommand,
+  retryImportCommand,
+];

@@ -8,6 +8,7 @@ export const EVENT_TYPES = [
   'delivery.failed',
   'import.failed',
   'import.stuck',
+  'movement.conflict',
   'source.failing',
   'delivery.stalled',
 ] as const;

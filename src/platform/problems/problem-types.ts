@@ -205,6 +205,14 @@ export const STATE_PROBLEMS = {
     remedy: 'Send the file again as a new import.',
     retry: NOT_UNCHANGED,
   },
+  'conflict-decided': {
+    status: 409,
+    title: 'Conflict already decided',
+    cause: 'The conflict was decided before, in the other way.',
+    remedy:
+      'Nothing, if that was right. A movement that should not have been stored is corrected by another one.',
+    retry: NOT_UNCHANGED,
+  },
   'webhook-disabled': {
     status: 409,
     title: 'Webhook disabled',

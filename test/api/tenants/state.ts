@@ -20,6 +20,8 @@ const ROWS: Record<string, string> = {
   imports: 'SELECT * FROM imports WHERE customer_id = ? ORDER BY id',
   import_parts:
     'SELECT p.* FROM import_parts p JOIN imports i ON i.id = p.import_id WHERE i.customer_id = ? ORDER BY 1, 2',
+  import_duplicates:
+    'SELECT d.* FROM import_duplicates d JOIN imports i ON i.id = d.import_id WHERE i.customer_id = ? ORDER BY d.id',
   import_errors:
     'SELECT e.* FROM import_errors e JOIN imports i ON i.id = e.import_id WHERE i.customer_id = ? ORDER BY 1, 2, 3, 4',
   sources: 'SELECT * FROM sources WHERE customer_id = ? ORDER BY id',
@@ -34,6 +36,7 @@ const ROWS: Record<string, string> = {
   deliveries: 'SELECT * FROM deliveries WHERE customer_id = ? ORDER BY 1, 2',
   retries: 'SELECT * FROM retries WHERE customer_id = ? ORDER BY 1, 2',
   attempts: 'SELECT * FROM attempts WHERE customer_id = ? ORDER BY 1, 2, 3',
+  movement_conflicts: 'SELECT * FROM movement_conflicts WHERE customer_id = ? ORDER BY id',
   deletions: 'SELECT * FROM deletions WHERE customer_id = ? ORDER BY 1, 2',
   replays: 'SELECT * FROM replays WHERE customer_id = ? ORDER BY id',
   operational_events: 'SELECT * FROM operational_events WHERE customer_id = ? ORDER BY id',

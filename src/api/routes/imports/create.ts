@@ -25,6 +25,7 @@ import {
   requireReadable,
   STATEMENT_PARAMETERS,
   STATEMENT_TYPES,
+  UnidentifiedParameter,
 } from './statement-upload.ts';
 
 const JSON_TYPE = 'application/json';
@@ -36,11 +37,12 @@ const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an a
 const query = (format: 'json' | 'ndjson') =>
   v.strictObject({
     format: v.optional(v.literal(format, `must be "${format}" for this content type`)),
+    unidentified: UnidentifiedParameter,
     dry_run: DryRunParameter,
   });
 
 /** The format of the body, and how it is to be read. */
-type Sent = Pick<Upload, 'format' | 'statement'> & { isDryRun: boolean };
+type Sent = Pick<Upload, 'format' | 'statement' | 'unidentified'> & { isDryRun: boolean };
 
 /** POST /v1/imports. @param formats of statement files. */
 export const createImportRoute = (runtime: Runtime, formats: StatementFormats) => {
@@ -56,7 +58,8 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
     requireMediaType(c, accepted, isStatement ? ['gzip'] : []);
     if (isStatement || type === MULTIPART_TYPE) return readStatementUpload(c, database);
     const format = type === JSON_TYPE ? 'json' : 'ndjson';
-    return { format, isDryRun: readQuery(c, query(format)).dry_run === 'true' };
+    const { unidentified, dry_run } = readQuery(c, query(format));
+    return { format, unidentified, isDryRun: dry_run === 'true' };
   }
 
   /** @throws {Problem} when the body is not JSON of movements of the caller's accounts. */
@@ -93,9 +96,9 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
 
   async function accept(c: Context<ApiEnv>, sent: Sent, idempotencyKey: string | null): Promise<Accepted> {
     const { customerId, apiKeyId } = c.get('caller');
-    const { format, statement } = sent;
+    const { format, statement, unidentified = 'known' } = sent;
     const traceparent = c.get('span')?.traceparent;
-    const upload = { customerId, apiKeyId, format, idempotencyKey, traceparent };
+    const upload = { customerId, apiKeyId, format, unidentified, idempotencyKey, traceparent };
     if (format === 'json') {
       const { bytes, ...checked } = await readMovements(c);
       return acceptance.acceptMovements(upload, { ...checked, body: [bytes] });
@@ -128,6 +131,11 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
           schema: { type: 'string', enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS] },
         },
         ...STATEMENT_PARAMETERS,
+        unidentified: {
+          description:
+            'What a row without an id is that equals a stored movement. known: the same movement; assumed_duplicates counts such rows. store: another movement.',
+          schema: { type: 'string', enum: ['known', 'store'], default: 'known' },
+        },
         dry_run: {
           description: 'true: read the body as an import would, and store nothing.',
           schema: { type: 'string', enum: ['true', 'false'], default: 'false' },

@@ -1,8 +1,14 @@
 import * as v from 'valibot';
 import { findImport, listImports } from '../../../imports/find-imports.ts';
-import { findImportErrors, ImportView, viewImport } from '../../../imports/import-view.ts';
+import {
+  findImportDuplicates,
+  findImportErrors,
+  ImportView,
+  viewImport,
+} from '../../../imports/import-view.ts';
+import { DUPLICATE_REASONS } from '../../../imports/known-movements.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { Count } from '../../../platform/validation.ts';
+import { Count, IdView } from '../../../platform/validation.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../paging.ts';
@@ -72,5 +78,34 @@ export const listImportErrorsRoute = ({ database }: Runtime) =>
     async (c) => {
       const found = await findImport(database, c.get('caller'), readId(c, 'import'));
       return c.json({ import: viewImport(found), ...(await findImportErrors(database, found.id)) });
+    },
+  );
+
+/** GET /v1/imports/:id/duplicates */
+export const listImportDuplicatesRoute = ({ database }: Runtime) =>
+  createRoute(
+    {
+      tag: 'Imports',
+      scope: 'read',
+      summary: 'List the known rows of an import',
+      description:
+        'Lists the rows that were taken for a stored movement, with its id. At most 10,000 are listed; duplicates and conflicts in the import count all of them. same: the same unique_id and content, or the same reference or balance in a statement. changed: another text or balance. assumed: nothing tells the two apart, and nothing proves that they are the same. conflict: another direction, amount or date.',
+      path: { id: idParameter('import') },
+      answer: {
+        schema: v.object({
+          import: ImportView,
+          duplicates: v.array(
+            v.object({ line: Count, reason: v.picklist(DUPLICATE_REASONS), transaction_id: IdView }),
+          ),
+        }),
+        description: 'The rows in their order, and the import with its counts.',
+      },
+    },
+    async (c) => {
+      const found = await findImport(database, c.get('caller'), readId(c, 'import'));
+      return c.json({
+        import: viewImport(found),
+        duplicates: await findImportDuplicates(database, found.id),
+      });
     },
   );

@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { hasAccount } from '../../../customers/accounts.ts';
-import type { StatementOptions } from '../../../imports/stage.ts';
+import type { StatementOptions, Unidentified } from '../../../imports/stage.ts';
 import { invalid, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
 import { documented, Id } from '../../../platform/validation.ts';
 import type { StatementFormats } from '../../../statements/formats.ts';
@@ -31,6 +31,12 @@ export const STATEMENT_TYPES = [
   'application/zip',
 ] as const;
 
+/** What a row without an id is that equals a stored movement. */
+export const UnidentifiedParameter = v.optional(
+  v.picklist(['known', 'store'], 'must be "known" or "store"'),
+  'known',
+);
+
 /** Whether a dry run is asked for: nothing is stored then. */
 export const DryRunParameter = v.optional(
   v.picklist(['true', 'false'], 'must be "true" or "false"'),
@@ -46,6 +52,7 @@ const Query = v.strictObject({
     v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"')),
   ),
   create_accounts: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
+  unidentified: UnidentifiedParameter,
   dry_run: DryRunParameter,
 });
 
@@ -72,9 +79,14 @@ export const STATEMENT_PARAMETERS: Record<string, Parameter> = {
 export async function readStatementUpload(
   c: Context<ApiEnv>,
   database: DataSource,
-): Promise<{ format: StatementFormat | 'auto'; statement: StatementOptions; isDryRun: boolean }> {
+): Promise<{
+  format: StatementFormat | 'auto';
+  statement: StatementOptions;
+  unidentified: Unidentified;
+  isDryRun: boolean;
+}> {
   const query = readQuery(c, Query);
-  const { format, account_id: accountId = null, profile = null, create_accounts } = query;
+  const { format, account_id: accountId = null, profile = null, create_accounts, unidentified } = query;
   const createAccounts = create_accounts === 'true';
   const caller = c.get('caller');
   if (accountId !== null && !(await hasAccount(database, caller, accountId))) {
@@ -84,7 +96,7 @@ export async function readStatementUpload(
     throw invalidIssues([{ path: 'create_accounts', message: 'needs an API key for all accounts' }]);
   }
   const isDryRun = query.dry_run === 'true';
-  return { format, statement: { accountId, profile, createAccounts }, isDryRun };
+  return { format, statement: { accountId, profile, createAccounts }, unidentified, isDryRun };
 }
 
 /** The body of a form (RFC 7578), as browsers and `curl -F` send it. */

@@ -36,6 +36,10 @@ export class Account {
   @Column({ type: 'varchar', length: 16, default: 'active' })
   status!: string;
 
+  /** What happens to a row with the unique id of a stored movement and another direction, amount or date. */
+  @Column({ name: 'on_conflict', type: 'varchar', length: 5, default: 'hold' })
+  onConflict!: 'hold' | 'store';
+
   /** When an import last contained a movement of this account, known or new, or a run of its source ended well. */
   @Column({ name: 'last_work', type: 'datetime', precision: 6, nullable: true })
   lastWork!: Date | null;

@@ -43,6 +43,7 @@ export const MOVEMENT_TABLES = [
     account_id BIGINT UNSIGNED NULL,
     profile VARCHAR(64) NULL,
     create_accounts TINYINT NOT NULL DEFAULT 0,
+    unidentified ENUM('known','store') NOT NULL DEFAULT 'known',
     status ENUM('receiving','queued','running','done','failed') NOT NULL,
     idempotency_key VARBINARY(255) NULL,
     body_hash BINARY(32) NULL,
@@ -52,6 +53,9 @@ export const MOVEMENT_TABLES = [
     received INT UNSIGNED NULL,
     inserted INT UNSIGNED NOT NULL DEFAULT 0,
     duplicates INT UNSIGNED NOT NULL DEFAULT 0,
+    changed INT UNSIGNED NOT NULL DEFAULT 0,
+    assumed_duplicates INT UNSIGNED NOT NULL DEFAULT 0,
+    conflicts INT UNSIGNED NOT NULL DEFAULT 0,
     rejected INT UNSIGNED NOT NULL DEFAULT 0,
     deliveries INT UNSIGNED NOT NULL DEFAULT 0,
     statements INT UNSIGNED NOT NULL DEFAULT 0,
@@ -96,6 +100,41 @@ export const MOVEMENT_TABLES = [
     message VARCHAR(500) NOT NULL,
     PRIMARY KEY (import_id, severity, line, path),
     CONSTRAINT import_errors_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
+  // The rows of an import that were not stored, because their movements were known. transaction_id: the movement that each was taken for.
+  `CREATE TABLE import_duplicates (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    import_id BIGINT UNSIGNED NOT NULL,
+    line INT UNSIGNED NOT NULL,
+    reason ENUM('same','changed','assumed','conflict') NOT NULL,
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    KEY import_duplicates_import (import_id, id),
+    CONSTRAINT import_duplicates_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
+  // Rows whose unique_id is that of a stored movement (transaction_id), with another direction, amount or date. received: all of the
+  // row, as JSON. stored_id: the movement that was stored from it.
+  `CREATE TABLE movement_conflicts (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    dc ENUM('Debit','Credit') NOT NULL,
+    amount DECIMAL(20,2) NOT NULL,
+    date_issue DATE NOT NULL,
+    received TEXT NOT NULL,
+    import_id BIGINT UNSIGNED NOT NULL,
+    line INT UNSIGNED NOT NULL,
+    status ENUM('open','stored','ignored') NOT NULL DEFAULT 'open',
+    stored_id BIGINT UNSIGNED NULL,
+    received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    decided_at DATETIME(6) NULL,
+    UNIQUE KEY movement_conflicts_version (transaction_id, dc, amount, date_issue),
+    KEY movement_conflicts_page (customer_id, status, id),
+    KEY movement_conflicts_account (account_id, status, id),
+    KEY movement_conflicts_status (status, id),
+    CONSTRAINT movement_conflicts_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
   // A segment has some thousand movements of a customer, in the order of their ids: after the previous segment, up to last_id. It

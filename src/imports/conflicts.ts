@@ -1,0 +1,142 @@
+import { hash } from 'node:crypto';
+import { recordEvent } from '../deliveries/events/operational-event.ts';
+import type { Sql, WriteResult } from '../platform/database/transaction.ts';
+import type { IdentifiedRow, StoredMovement } from './known-movements.ts';
+import type { Movement } from './movement.ts';
+
+/**
+ * Conflicts: rows with the unique id of a stored movement and another direction, amount or date. Both versions are kept. An account,
+ * or the source that has collected the row, says whether somebody decides (`hold`), or the row is stored under an id of its own
+ * (`store`).
+ */
+
+export const ON_CONFLICT = ['hold', 'store'] as const;
+export type OnConflict = (typeof ON_CONFLICT)[number];
+
+/** A row that conflicts with a stored movement. */
+export interface ConflictingRow extends IdentifiedRow {
+  customerId: string;
+  importId: string;
+  stored: StoredMovement;
+}
+
+/**
+ * What happens to a conflicting row. `held`: nobody has decided. `new`: it is to be stored. `known`: it was decided before, and counts
+ * as a duplicate of this movement.
+ */
+type Decision = { outcome: 'held' } | { outcome: 'new' } | { outcome: 'known'; transactionId: string };
+
+/** The rows are locked by their customer's import lock. */
+const ADD = `
+  INSERT INTO movement_conflicts
+    (customer_id, account_id, transaction_id, dc, amount, date_issue, received, import_id, line)
+  VALUES ? ON DUPLICATE KEY UPDATE status = status`;
+
+/** Index: movement_conflicts_version. */
+const READ = `
+  SELECT c.transaction_id, c.dc, c.amount, c.date_issue, c.status, c.stored_id
+  FROM movement_conflicts c FORCE INDEX (movement_conflicts_version) WHERE c.transaction_id IN (?)`;
+
+/** The source says it first, then the account. Indexes: the primary keys. */
+const POLICIES = `
+  SELECT i.id AS import_id, a.id AS account_id, COALESCE(s.on_conflict, a.on_conflict) AS on_conflict
+  FROM imports i JOIN accounts a ON a.id IN (?) LEFT JOIN sources s ON s.id = i.source_id WHERE i.id IN (?)`;
+
+const twoDecimals = (amount: string): string => {
+  const [whole = '', fraction = ''] = amount.split('.');
+  return `${BigInt(whole)}.${fraction.padEnd(2, '0')}`;
+};
+
+const versionOf = (
+  transactionId: string,
+  { dc, amount, date_issue }: Pick<Movement, 'dc' | 'amount' | 'date_issue'>,
+) => `${transactionId} ${dc} ${twoDecimals(amount)} ${date_issue}`;
+
+/** The unique id under which the other version of a movement is stored. */
+export const conflictId = (uniqueId: string, { dc, amount, date_issue }: Movement): string =>
+  `conflict:${hash('sha256', JSON.stringify([uniqueId, dc, twoDecimals(amount), date_issue]))}`;
+
+/**
+ * Keeps conflicting rows, each version once.
+ * @param sql a transaction that holds the import locks of their customers.
+ * @returns for each row what happens to it.
+ */
+export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): Promise<Decision[]> {
+  await sql.query(ADD, [
+    rows.map(({ customerId, importId, line, movement, uniqueId, stored }) => [
+      customerId,
+      movement.account_id,
+      stored.id,
+      movement.dc,
+      movement.amount,
+      movement.date_issue,
+      JSON.stringify({ ...movement, unique_id: uniqueId }),
+      importId,
+      line,
+    ]),
+  ]);
+  const kept = await sql.query<
+    (Pick<Movement, 'dc' | 'amount' | 'date_issue'> & {
+      transaction_id: string;
+      status: string;
+      stored_id: string | null;
+    })[]
+  >(READ, [[...new Set(rows.map(({ stored }) => stored.id))]]);
+  const byVersion = new Map(kept.map((it) => [versionOf(it.transaction_id, it), it]));
+  const policyOf = await readPolicies(sql, rows);
+  const isNew = new Set<string>();
+  return rows.map((row) => {
+    const version = versionOf(row.stored.id, row.movement);
+    const { status, stored_id } = byVersion.get(version) ?? { status: 'open', stored_id: null };
+    if (status === 'stored' && stored_id !== null) return { outcome: 'known', transactionId: stored_id };
+    if (status === 'ignored' || isNew.has(version)) return { outcome: 'known', transactionId: row.stored.id };
+    if (policyOf(row) === 'hold') return { outcome: 'held' };
+    isNew.add(version);
+    return { outcome: 'new' };
+  });
+}
+
+async function readPolicies(
+  sql: Sql,
+  rows: readonly ConflictingRow[],
+): Promise<(row: ConflictingRow) => OnConflict> {
+  const found = await sql.query<{ import_id: string; account_id: string; on_conflict: OnConflict }[]>(
+    POLICIES,
+    [
+      [...new Set(rows.map(({ movement }) => movement.account_id))],
+      [...new Set(rows.map(({ importId }) => importId))],
+    ],
+  );
+  const policies = new Map(found.map((it) => [`${it.import_id} ${it.account_id}`, it.on_conflict]));
+  return ({ importId, movement }) => policies.get(`${importId} ${movement.account_id}`) ?? 'hold';
+}
+
+/** Indexes: the primary key of conflicts' movements, and transactions_unique_id. */
+const SET_STORED = `
+  UPDATE movement_conflicts c
+  JOIN transactions t ON t.account_id = c.account_id AND t.unique_id = ?
+  SET c.status = 'stored', c.stored_id = t.id, c.decided_at = NOW(6)
+  WHERE c.transaction_id = ? AND c.dc = ? AND c.amount = ? AND c.date_issue = ? AND c.status = 'open'`;
+
+/** Marks a conflict as stored, after its row was. */
+export async function markStored(
+  sql: Sql,
+  { uniqueId, movement, stored }: Pick<ConflictingRow, 'uniqueId' | 'movement'> & { stored: { id: string } },
+): Promise<void> {
+  const { dc, amount, date_issue } = movement;
+  const values = [conflictId(uniqueId, movement), stored.id, dc, amount, date_issue];
+  await sql.query<WriteResult>(SET_STORED, values);
+}
+
+/** Reports that an import has conflicts that wait for a decision, once. The last statements of its transaction. */
+export async function reportConflicts(
+  sql: Sql,
+  { customerId, importId, conflicts }: { customerId: string; importId: string; conflicts: number },
+): Promise<void> {
+  await recordEvent(sql, {
+    type: 'movement.conflict',
+    customerId,
+    occasion: `movement.conflict ${importId}`,
+    data: { customer_id: Number(customerId), import: { id: Number(importId) }, conflicts },
+  });
+}

@@ -1,0 +1,140 @@
+import { recordChange } from '../customers/audit.ts';
+import { type Caller, maySee } from '../customers/caller.ts';
+import { type WakeContext, wakeWebhooks } from '../deliveries/wake.ts';
+import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { notFound, Problem } from '../platform/problems/problem.ts';
+import type { Runtime } from '../platform/runtime.ts';
+import type { ConflictRow } from './conflict-view.ts';
+import { conflictId, markStored } from './conflicts.ts';
+import { lockCustomers } from './import-locks.ts';
+import { readStoredById, type StoredMovement } from './known-movements.ts';
+import { createMatcher } from './matching.ts';
+import type { Movement } from './movement.ts';
+import { storeBatches } from './store.ts';
+
+/** Finds conflicts, and decides them. */
+
+export type ConflictStatus = ConflictRow['status'];
+export const CONFLICT_STATUSES = ['open', 'stored', 'ignored'] as const;
+
+/** A conflict, with the movement that was stored first. */
+export interface FoundConflict {
+  row: ConflictRow;
+  stored: StoredMovement;
+}
+
+const COLUMNS = `
+  id, account_id, transaction_id, received, import_id, line, status, stored_id, received_at, decided_at`;
+const SEEN = '(? OR account_id IN (?)) AND status IN (?) AND id < ? ORDER BY id DESC LIMIT ?';
+/** Index: movement_conflicts_page. */
+const FIND = `SELECT ${COLUMNS} FROM movement_conflicts WHERE customer_id = ? AND ${SEEN}`;
+/** Index: movement_conflicts_account. */
+const FIND_OF_ACCOUNT = `SELECT ${COLUMNS} FROM movement_conflicts WHERE account_id = ? AND customer_id = ? AND ${SEEN}`;
+/** Index: the primary key. */
+const ONE = `SELECT ${COLUMNS} FROM movement_conflicts WHERE id = ? AND customer_id = ?`;
+
+export interface ConflictFilters {
+  accountId?: string | undefined;
+  status?: ConflictStatus | undefined;
+  /** Only those below this id. */
+  before: string;
+}
+
+/** Finds conflicts that the caller can see, the newest first. @returns the id that a next page begins below; null: there is none. */
+export async function findConflicts(
+  sql: Sql,
+  { customerId, accountIds }: Pick<Caller, 'customerId' | 'accountIds'>,
+  { accountId, status, before }: ConflictFilters,
+  limit: number,
+): Promise<{ conflicts: FoundConflict[]; next: string | null }> {
+  const visible = accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds;
+  const statuses = status === undefined ? CONFLICT_STATUSES : [status];
+  const seen = [accountIds === 'all', visible, statuses, before, limit + 1];
+  const rows =
+    accountId === undefined
+      ? await sql.query<ConflictRow[]>(FIND, [customerId, ...seen])
+      : await sql.query<ConflictRow[]>(FIND_OF_ACCOUNT, [accountId, customerId, ...seen]);
+  const page = rows.slice(0, limit);
+  return {
+    conflicts: await addStored(sql, page),
+    next: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
+  };
+}
+
+/** A movement may have been removed since. Its conflict goes with it. */
+async function addStored(sql: Sql, rows: readonly ConflictRow[]): Promise<FoundConflict[]> {
+  const movements = await readStoredById(
+    sql,
+    rows.map(({ transaction_id }) => transaction_id),
+  );
+  return rows.flatMap((row) => {
+    const stored = movements.get(row.transaction_id);
+    return stored === undefined ? [] : [{ row, stored }];
+  });
+}
+
+/** @throws {Problem} 404 for a conflict that the caller cannot see. */
+export async function findConflict(sql: Sql, caller: Caller, id: string): Promise<FoundConflict> {
+  const rows = await sql.query<ConflictRow[]>(ONE, [id, caller.customerId]);
+  const [found] = await addStored(
+    sql,
+    rows.filter(({ account_id }) => maySee(caller, account_id)),
+  );
+  if (found === undefined) throw notFound('conflict');
+  return found;
+}
+
+const LOCK = `SELECT status FROM movement_conflicts WHERE id = ? FOR UPDATE`;
+const ACCOUNT = "SELECT 1 FROM accounts WHERE id = ? AND status <> 'deleting' LOCK IN SHARE MODE";
+const IGNORE = "UPDATE movement_conflicts SET status = 'ignored', decided_at = NOW(6) WHERE id = ?";
+
+const matcher = createMatcher();
+
+/**
+ * Decides a conflict: stores the row as a movement of its own, which is sent to the webhooks that match it; or ignores it.
+ * Repeating a decision changes nothing.
+ * @param row as `findConflict` found it for the caller.
+ * @throws {Problem} 404; 409 when the other decision was made before.
+ */
+export async function decideConflict(
+  runtime: WakeContext & Pick<Runtime, 'database' | 'log'>,
+  caller: Caller,
+  row: ConflictRow,
+  decision: 'store' | 'ignore',
+): Promise<FoundConflict> {
+  const { database, log } = runtime;
+  const { id } = row;
+  const decided = decision === 'store' ? 'stored' : 'ignored';
+  const webhookIds = await inTransaction(database, async (sql) => {
+    const locks = await lockCustomers(sql, [caller.customerId]);
+    const [locked] = await sql.query<{ status: ConflictStatus }[]>(LOCK, [id]);
+    const account = await sql.query<unknown[]>(ACCOUNT, [row.account_id]);
+    if (locked === undefined || account.length === 0) throw notFound('conflict');
+    if (locked.status === decided) return [];
+    if (locked.status !== 'open')
+      throw new Problem(
+        'conflict-decided',
+        `This conflict has been decided already: its row was ${locked.status}.`,
+      );
+    await recordChange(sql, caller, { action: decision, subject: `conflict ${id}` });
+    if (decision === 'ignore') {
+      await sql.query(IGNORE, [id]);
+      return [];
+    }
+    const movement = JSON.parse(row.received) as Movement;
+    const uniqueId = movement.unique_id ?? '';
+    const { import_id: importId, line, transaction_id } = row;
+    const stored = await storeBatches(sql, matcher, locks, [
+      {
+        customerId: caller.customerId,
+        importId,
+        movements: [{ line, movement, uniqueId: conflictId(uniqueId, movement) }],
+      },
+    ]);
+    await markStored(sql, { uniqueId, movement, stored: { id: transaction_id } });
+    return stored.webhookIds;
+  });
+  // The movement is committed, and is delivered even if the wake-up is lost.
+  await wakeWebhooks(runtime, webhookIds).catch((err: unknown) => log.warn({ err }, 'webhooks not woken'));
+  return findConflict(database, caller, id);
+}

@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto';
+import type { Sql } from '../platform/database/transaction.ts';
+import type { Movement } from './movement.ts';
+import { canonical, createTally, isContentId } from './unique-ids.ts';
+
+/** Compares rows with the stored movements that have their unique ids. */
+
+/**
+ * Why a row counts as known:
+ *
+ * - `same`: it has the unique id of a stored movement, and the same content; or a statement names it with the same reference, or has
+ *   the same balance after it.
+ * - `changed`: it has the unique id of a stored movement, and another text or balance.
+ * - `assumed`: nothing tells it apart from a stored movement, and nothing proves that it is the same.
+ * - `conflict`: it has the unique id of a stored movement, and another direction, amount or date.
+ */
+export const DUPLICATE_REASONS = ['same', 'changed', 'assumed', 'conflict'] as const;
+export type DuplicateReason = (typeof DUPLICATE_REASONS)[number];
+
+/** A movement as it is stored. */
+export type StoredMovement = Movement & { id: string };
+
+/** What a row was taken for. `stored` is null in a dry run, when an earlier row of the same file is meant. */
+export interface Known {
+  reason: DuplicateReason;
+  stored: StoredMovement | null;
+}
+
+/** A row with the unique id that it is stored under. */
+export interface IdentifiedRow {
+  line: number;
+  uniqueId: string;
+  movement: Movement;
+}
+
+const COLUMNS = `
+  id, account_id, CONVERT(unique_id USING utf8mb4) AS unique_id, name, dc, code, amount, balance, description, date_issue, opponent_id,
+  opponent_iban`;
+/** Index: transactions_unique_id. */
+const READ = `
+  SELECT ${COLUMNS} FROM transactions FORCE INDEX (transactions_unique_id) WHERE (account_id, unique_id) IN (?)`;
+/** Index: the primary key. */
+const READ_BY_ID = `SELECT ${COLUMNS} FROM transactions WHERE id IN (?)`;
+
+const keyOf = ({ account_id }: { account_id: string }, uniqueId: string) => `${account_id} ${uniqueId}`;
+
+/** @returns a function that finds the stored movement with the account and unique id of a row. */
+export async function readStored(
+  sql: Sql,
+  rows: readonly IdentifiedRow[],
+): Promise<(row: IdentifiedRow) => StoredMovement | undefined> {
+  const keys = new Map(
+    rows.map(({ movement, uniqueId }) => [keyOf(movement, uniqueId), [movement.account_id, uniqueId]]),
+  );
+  const found = await sql.query<(StoredMovement & { unique_id: string })[]>(READ, [[...keys.values()]]);
+  const stored = new Map(found.map((it) => [keyOf(it, it.unique_id), it]));
+  return ({ movement, uniqueId }) => stored.get(keyOf(movement, uniqueId));
+}
+
+/** @returns stored movements by their ids. */
+export async function readStoredById(
+  sql: Sql,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, StoredMovement>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql.query<StoredMovement[]>(READ_BY_ID, [ids]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Says how a row differs from the movement that has its unique id. */
+export function compareWith({ movement, uniqueId }: IdentifiedRow, stored: StoredMovement): DuplicateReason {
+  if (versionOf(movement) !== versionOf(stored)) return 'conflict';
+  if (isContentId(movement, uniqueId)) return 'assumed';
+  return textsOf(movement) === textsOf(stored) ? 'same' : 'changed';
+}
+
+type Content = Omit<Movement, 'account_id' | 'unique_id'>;
+
+/** What a movement is, whatever it is called. */
+const versionOf = ({ dc, amount, date_issue }: Content): string => `${dc} ${canonical(amount)} ${date_issue}`;
+
+const textsOf = ({ name, code, balance, description, opponent_id, opponent_iban }: Content): string =>
+  JSON.stringify([name, code, canonical(balance), description, opponent_id, opponent_iban]);
+
+/**
+ * Creates a function that says of each row of a file whether its movement is known: stored already, or earlier in the file. Call it for
+ * each chunk, in the order of the file.
+ */
+export function createKnownMovements(
+  sql: Sql,
+): (rows: readonly IdentifiedRow[]) => Promise<readonly (Known | null)[]> {
+  const countIds = createTally();
+  const countVersions = createTally();
+  const countTexts = createTally();
+  const digest = (texts: readonly string[]) => hash('sha256', JSON.stringify(texts), 'buffer');
+  return async (rows) => {
+    if (rows.length === 0) return [];
+    const findStored = await readStored(sql, rows);
+    return rows.map((row) => {
+      const stored = findStored(row);
+      if (stored !== undefined) return { reason: compareWith(row, stored), stored };
+      const id = keyOf(row.movement, row.uniqueId);
+      const version = versionOf(row.movement);
+      const isFirst = countIds(digest([id])) === 1;
+      const isOtherVersion = countVersions(digest([id, version])) === 1;
+      const isOtherText = countTexts(digest([id, version, textsOf(row.movement)])) === 1;
+      if (isFirst) return null;
+      if (isOtherVersion) return { reason: 'conflict', stored: null };
+      return { reason: isOtherText ? 'changed' : 'same', stored: null };
+    });
+  };
+}
