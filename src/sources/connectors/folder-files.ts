@@ -90,6 +90,8 @@ export async function findTaken({ processing }: SourceFolders): Promise<TakenFil
   return found.toSorted((a, b) => a.changedAt - b.changedAt || (a.name < b.name ? -1 : 1));
 }
 
+const READ_SIZE = 256 * 1024;
+
 /** Yields the bytes of a file. @throws {SourceError} when something else was put in its place. */
 export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   // A pipe that nobody writes to would never open without O_NONBLOCK.
@@ -99,7 +101,13 @@ export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal)
     // A folder on the way may have been replaced by a link.
     if (!stats.isFile() || (await realpath(path)) !== path || (await lstat(path)).ino !== stats.ino)
       throw new SourceError(`${name} was replaced while it was collected.`);
-    yield* handle.createReadStream({ signal, autoClose: false, highWaterMark: 256 * 1024 });
+    for (;;) {
+      // A stream that is created with an aborted signal would end the process with its error.
+      signal.throwIfAborted();
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(READ_SIZE), 0, READ_SIZE);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
   } finally {
     await handle.close();
   }

@@ -86,6 +86,18 @@ describe('a folder', () => {
     await expect(textOf(file)).rejects.toThrow(/has a symbolic link in place of a file/);
   });
 
+  it('ends reading, and nothing else, when the run has lost its lease', async () => {
+    const { inbox, connect } = await newRoot();
+    await writeQuietly(join(inbox, 'one.sta'), 'one');
+    const [file] = await collect(connect());
+    const bytes = await file?.open(AbortSignal.abort(new Error('another run has the source')));
+    await expect(
+      (async () => {
+        for await (const _ of bytes ?? []);
+      })(),
+    ).rejects.toThrow('another run has the source');
+  });
+
   it('follows no link among the files it has taken', async () => {
     const { inbox, connect } = await newRoot();
     const outside = await newFolder();
