@@ -19,6 +19,7 @@ import { changeAccountRoute } from './routes/accounts/change.ts';
 import { createAccountRoute } from './routes/accounts/create.ts';
 import { deleteAccountRoute } from './routes/accounts/delete.ts';
 import { getAccountRoute, listAccountsRoute } from './routes/accounts/list.ts';
+import { getCompletenessRoute, listStatementsRoute } from './routes/accounts/statements.ts';
 import { createApiKeyRoute } from './routes/apikeys/create.ts';
 import { deleteApiKeyRoute } from './routes/apikeys/delete.ts';
 import { listApiKeysRoute } from './routes/apikeys/list.ts';
@@ -132,6 +133,8 @@ export function createApp(
   app.patch('/v1/accounts/:id', ...changeAccountRoute(runtime));
   app.delete('/v1/accounts/:id', ...deleteAccountRoute(runtime));
   app.get('/v1/accounts/:account_id/transactions', ...listAccountTransactionsRoute(runtime));
+  app.get('/v1/accounts/:id/statements', ...listStatementsRoute(runtime));
+  app.get('/v1/accounts/:id/completeness', ...getCompletenessRoute(runtime));
   app.get('/v1/banks', ...listBanksRoute(runtime));
   app.get('/v1/apikeys', ...listApiKeysRoute(runtime));
   app.post('/v1/apikeys', ...createApiKeyRoute(runtime));

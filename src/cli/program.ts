@@ -68,6 +68,11 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
   ],
   ['imports', 'follow and retry imports', async () => group((await import('./commands/imports.ts')).imports)],
   [
+    'verify [options]',
+    'check the books of a customer: statements, movements and deliveries; the exit code is 1 if they are not right',
+    async () => (await import('./commands/verify.ts')).defineVerify,
+  ],
+  [
     'conflicts',
     'list and decide rows with the id of a stored movement and another content',
     async () => group((await import('./commands/conflicts.ts')).conflicts),

@@ -100,6 +100,7 @@ function createChunkBuilder({
     warned: 0,
     rejected: 0,
     statements: 0,
+    ended: [],
     format: null,
     removals: removedTime.removals,
   });
@@ -132,7 +133,7 @@ function createChunkBuilder({
       const { movement } = checked;
       if ('movement' in row) {
         const ordinal = ordinalOf(movement);
-        if (!isStored) chunk.entries.push({ line: row.line, movement, reference: row.reference, ordinal });
+        if (!isStored) chunk.entries.push({ ...row, movement, ordinal });
       } else {
         const uniqueId = uniqueIdOf(movement);
         if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
@@ -140,13 +141,14 @@ function createChunkBuilder({
     },
     /** Everything before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
     note(row: Exclude<Row, EntryRow>): void {
-      if ('totals' in row) return;
       const isStored = checkpoint > 0 && position <= checkpoint;
       if ('warning' in row) listedWarnings += 1;
       if (isStored) return;
-      if ('statement' in row) {
+      if ('begun' in row) {
         chunk.statements += 1;
-        chunk.format ??= row.statement.format;
+        chunk.format ??= row.begun.format;
+      } else if ('totals' in row) {
+        if (row.ended !== null) chunk.ended.push({ ...row.ended, line: row.line });
       } else {
         chunk.warned += 1;
         if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line: row.line, message: row.warning });

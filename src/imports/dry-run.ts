@@ -101,8 +101,8 @@ async function* collectStatements(
   let open: DryStatement | null = null;
   for await (const group of rows) {
     for (const row of group) {
-      if ('statement' in row) {
-        open = { line: row.line, ...row.statement, totals: null };
+      if ('begun' in row) {
+        open = { line: row.line, ...row.begun, totals: null };
         if (statements.length < MAX_LISTED) statements.push(open);
       } else if ('totals' in row && open !== null) {
         open.totals = row.totals;

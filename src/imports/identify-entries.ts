@@ -1,7 +1,9 @@
 import type { Sql } from '../platform/database/transaction.ts';
+import { formatAmount } from '../statements/values.ts';
 import type { DuplicateReason } from './known-movements.ts';
-import { type Evidence, matchEntries } from './match-entries.ts';
+import { type Evidence, type MatchOptions, matchEntries } from './match-entries.ts';
 import type { Movement } from './movement.ts';
+import type { EntryStatement } from './rows.ts';
 import {
   type AccountDay,
   createStoredDays,
@@ -19,6 +21,7 @@ export interface StatementEntry {
   movement: Movement;
   /** The bank's name for it. */
   reference: string | null;
+  statement: EntryStatement;
   /** Its number among the entries of this file with the same account, date, direction and amount, from 1. */
   ordinal: number;
 }
@@ -78,12 +81,26 @@ export function createEntryIdentifier(
     const identities: Identity[] = entries.map((entry) => ({ uniqueId: idOf(entry, entry.ordinal) }));
     const groups = groupEntries(entries, dayOf, (position) => !isUnknown(position) || unstored !== undefined);
     const storedOf = ({ day, key }: Group) => groupsOf(day).get(key) ?? NOTHING;
-    const changedDays = findDaysWithNewReferences(groups, storedOf);
+    const changedDays = findDaysWithNewReferences(groups, groupsOf);
+    const areApart = await readApart(
+      sql,
+      groups.filter((group) => storedOf(group).others.length > 0),
+    );
     for (const group of groups) {
       const stored = storedOf(group);
       const own = unstored?.count(group.key) ?? stored.own;
-      const referencesChanged = changedDays.has(group.day);
-      const found = identifyGroup(group, { ...stored, own }, { referencesChanged, mayAssume });
+      const changed = changedDays.get(group.day);
+      const found = identifyGroup(
+        group,
+        { ...stored, own },
+        {
+          referencesChanged: changed !== undefined,
+          isInserted: changed?.isInserted ?? false,
+          mayAssume,
+          areApart: (entry, movement) =>
+            areApart(group.entries[entry] as StatementEntry, stored.others[movement]?.importId ?? ''),
+        },
+      );
       for (const [index, position] of group.positions.entries()) {
         const identity = found[index] as Identity;
         identities[position] = identity;
@@ -133,7 +150,7 @@ const idOf = ({ movement, reference }: StatementEntry, number: number): string =
 function identifyGroup(
   { entries }: Group,
   { others, own, highest }: StoredGroup,
-  options: { referencesChanged: boolean; mayAssume: boolean },
+  options: Omit<MatchOptions, 'matchedBefore'>,
 ): Identity[] {
   const before = (entries[0]?.ordinal ?? 1) - 1;
   // If nobody else has stored such a movement, this import has stored all the entries before.
@@ -155,32 +172,91 @@ function identifyGroup(
 }
 
 /**
- * Days whose entries are all stored, by their count, while no reference is known: the bank has given them new references. A day
- * with a single entry does not show that.
+ * Days whose entries the bank has given new references: no reference is known, while all entries are stored by their count, or all that
+ * is stored is among the entries (`isInserted`). A single entry does not show that.
  */
 function findDaysWithNewReferences(
   groups: readonly Group[],
-  storedOf: (group: Group) => StoredGroup,
-): Set<string> {
-  const days = new Map<string, { entries: number; isChanged: boolean }>();
-  for (const group of groups) {
-    const day = days.get(group.day) ?? { entries: 0, isChanged: true };
-    day.entries += group.entries.length;
-    day.isChanged &&= hasNewReferences(group.entries, storedOf(group).others);
-    days.set(group.day, day);
+  groupsOf: (day: string) => ReadonlyMap<string, StoredGroup>,
+): Map<string, { isInserted: boolean }> {
+  const days = new Map<string, Group[]>();
+  for (const group of groups) days.set(group.day, [...(days.get(group.day) ?? []), group]);
+  const changed = new Map<string, { isInserted: boolean }>();
+  for (const [day, ofDay] of days) {
+    const stored = groupsOf(day);
+    const othersOf = ({ key }: Group) => stored.get(key)?.others ?? [];
+    if (ofDay.some((group) => hasKnownReference(group.entries, othersOf(group)))) continue;
+    const entries = new Map(ofDay.map((group) => [group.key, group.entries.length]));
+    const areStored = ofDay.every((group) => othersOf(group).length >= group.entries.length);
+    const areAmong = [...stored].every(([key, { others }]) => (entries.get(key) ?? 0) >= others.length);
+    const count = (
+      areStored ? [...entries.values()] : [...stored.values()].map(({ others }) => others.length)
+    ).reduce((sum, it) => sum + it, 0);
+    if ((areStored || areAmong) && count > 1) changed.set(day, { isInserted: !areStored });
   }
-  return new Set(
-    [...days].filter(([, { entries, isChanged }]) => isChanged && entries > 1).map(([day]) => day),
-  );
+  return changed;
 }
 
-function hasNewReferences(entries: readonly StatementEntry[], others: readonly Evidence[]): boolean {
-  if (others.length < entries.length) return false;
+function hasKnownReference(entries: readonly StatementEntry[], others: readonly Evidence[]): boolean {
   const known = new Set(others.map(({ reference }) => reference));
-  return entries.every((entry) => !known.has(evidenceOf(entry).reference));
+  return entries.some((entry) => known.has(evidenceOf(entry).reference));
 }
 
 const evidenceOf = ({ movement, reference }: StatementEntry): Evidence => ({
   reference: shortenReference(reference),
   balance: movement.balance,
 });
+
+/** The final statements with both balances that other imports have brought about these days. Index: statements_time. */
+const STATEMENTS = `
+  SELECT account_id, import_id, from_date, to_date, opening_balance, closing_balance
+  FROM statements FORCE INDEX (statements_time)
+  WHERE account_id IN (?) AND kind = 'final' AND to_date >= ? AND from_date <= ? AND opening_balance IS NOT NULL
+    AND closing_balance IS NOT NULL`;
+
+interface StoredStatement {
+  account_id: string;
+  import_id: string;
+  from_date: string;
+  to_date: string;
+  opening_balance: string;
+  closing_balance: string;
+}
+
+/**
+ * Creates a function that says whether an entry is of a statement that follows, or is followed by, the statement that an import has
+ * brought about the same day. Two such statements have no entry in common.
+ */
+async function readApart(
+  sql: Sql,
+  groups: readonly Group[],
+): Promise<(entry: StatementEntry, importId: string) => boolean> {
+  const entries = groups.flatMap((group) =>
+    group.entries.filter(({ statement }) => statement.kind === 'final'),
+  );
+  if (entries.length === 0) return () => false;
+  const accounts = new Set(entries.map(({ movement }) => movement.account_id));
+  const days = entries.map(({ movement }) => movement.date_issue).sort();
+  const stored = await sql.query<StoredStatement[]>(STATEMENTS, [[...accounts], days[0], days.at(-1)]);
+  return ({ movement: { account_id, date_issue }, statement }, importId) => {
+    const about = stored.filter(
+      (it) =>
+        it.account_id === account_id &&
+        it.import_id === importId &&
+        it.from_date <= date_issue &&
+        it.to_date >= date_issue,
+    );
+    return about.length > 0 && about.every((it) => follow(it, statement));
+  };
+}
+
+/** A statement without a change of the balance proves nothing: it may also lie within the other one. */
+function follow(
+  { opening_balance, closing_balance }: StoredStatement,
+  { kind, opening, closing }: EntryStatement,
+): boolean {
+  if (kind !== 'final' || opening === null || opening === closing || opening_balance === closing_balance)
+    return false;
+  if (formatAmount(opening) === closing_balance) return true;
+  return closing !== null && formatAmount(closing) === opening_balance;
+}

@@ -19,6 +19,21 @@ export interface Match {
   isAssumed: boolean;
 }
 
+export interface MatchOptions {
+  /** How many of the movements earlier entries of this file were matched with. A file is matched in parts. */
+  matchedBefore?: number;
+  /** The bank has given new references to the entries of this day. */
+  referencesChanged?: boolean;
+  /** It did so because it has inserted an entry. The balances after it are then other ones too. */
+  isInserted?: boolean;
+  /** Whether entries are matched by count. */
+  mayAssume?: boolean;
+  /**
+   * Whether an entry and a movement, by their indexes, are of statements that follow each other. Then they are never matched by count.
+   */
+  areApart?: (entry: number, movement: number) => boolean;
+}
+
 /**
  * Matches the entries of one file with the movements that are stored, all of the same account, date, direction and amount. In this
  * order, each entry with one movement at most:
@@ -29,27 +44,32 @@ export interface Match {
  *    one, unless the bank has given new references to the whole day and the balances do not differ.
  *
  * @param stored movements that this file did not store.
- * @param options.matchedBefore how many of them earlier entries of this file were matched with. A file is matched in parts.
- * @param options.referencesChanged the bank has given new references to the entries of this day.
- * @param options.mayAssume whether entries are matched by count.
  * @returns for each entry the index of its movement, and whether only the count says so; null: it is new.
  */
 export function matchEntries(
   entries: readonly Evidence[],
   stored: readonly Evidence[],
-  { matchedBefore = 0, referencesChanged = false, mayAssume = true } = {},
+  {
+    matchedBefore = 0,
+    referencesChanged = false,
+    mayAssume = true,
+    isInserted = false,
+    areApart = () => false,
+  }: MatchOptions = {},
 ): (Match | null)[] {
   const matches = entries.map((): Match | null => null);
   const movements = createFreeMovements(stored);
   const matchWhere = (
     candidatesFor: (entry: Evidence) => Candidates,
-    isSame: (entry: Evidence, movement: Evidence) => boolean,
+    isSame: (entry: Evidence, movement: Evidence, at: { entry: number; movement: number }) => boolean,
     { keep = 0, isAssumed = false } = {},
   ) => {
     for (const [index, entry] of entries.entries()) {
       if (movements.count() <= keep) return;
       if (matches[index] !== null) continue;
-      const taken = movements.take(candidatesFor(entry), entry, isSame);
+      const taken = movements.take(candidatesFor(entry), (movement, at) =>
+        isSame(entry, movement, { entry: index, movement: at }),
+      );
       if (taken !== null) matches[index] = { index: taken, isAssumed };
     }
   };
@@ -63,8 +83,10 @@ export function matchEntries(
   matchWhere(
     (entry) =>
       referencesChanged || present(entry.reference) === null ? movements.all : movements.withoutReference,
-    (entry, movement) =>
-      !haveOtherReference(entry, movement) || (referencesChanged && !haveOtherBalance(entry, movement)),
+    (entry, movement, at) =>
+      !areApart(at.entry, at.movement) &&
+      (!haveOtherReference(entry, movement) ||
+        (referencesChanged && (isInserted || !haveOtherBalance(entry, movement)))),
     { keep: matchedBefore, isAssumed: true },
   );
   return matches;
@@ -103,17 +125,13 @@ function createFreeMovements(stored: readonly Evidence[]) {
     withReferenceOf: ({ reference }: Evidence) => byReference.get(present(reference) ?? '') ?? none(),
     withBalanceOf: ({ balance }: Evidence) => byBalance.get(balance ?? '') ?? none(),
     count: () => free,
-    /** Takes the first of these movements that is the same as the entry; null: none is. */
-    take(
-      candidates: Candidates,
-      entry: Evidence,
-      isSame: (entry: Evidence, movement: Evidence) => boolean,
-    ): number | null {
+    /** Takes the first of these movements that is the same; null: none is. */
+    take(candidates: Candidates, isSame: (movement: Evidence, at: number) => boolean): number | null {
       const { indexes } = candidates;
       while (isTaken[indexes[candidates.from] ?? -1]) candidates.from += 1;
       for (let at = candidates.from; at < indexes.length; at += 1) {
         const index = indexes[at] as number;
-        if (isTaken[index] || !isSame(entry, stored[index] as Evidence)) continue;
+        if (isTaken[index] || !isSame(stored[index] as Evidence, index)) continue;
         isTaken[index] = true;
         free -= 1;
         return index;

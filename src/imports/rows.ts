@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { AccountReference, MinorUnits } from '../statements/statement.ts';
+import type { AccountReference, MinorUnits, StatementIdentity } from '../statements/statement.ts';
 import type { Movement } from './movement.ts';
 
 /** A statement that begins: what it says about its account, and the account that was found, or why there is none. */
@@ -24,6 +24,23 @@ export interface StatementTotals {
   difference: MinorUnits | null;
 }
 
+/** The statement of an entry. Its closing balance is filled in when its end has been read. */
+export interface EntryStatement {
+  kind: 'final' | 'interim';
+  opening: MinorUnits | null;
+  closing: MinorUnits | null;
+}
+
+/** A statement of a known account that was read to its end. */
+export interface EndedStatement extends StatementIdentity {
+  accountId: string;
+  kind: 'final' | 'interim';
+  opening: MinorUnits | null;
+  closing: MinorUnits | null;
+  difference: MinorUnits | null;
+  entries: number;
+}
+
 /**
  * The result of reading a line of an import. `value` is a movement that is parsed and not validated yet. `movement` is one of a statement, with
  * its account and its amounts in their form and its texts cut to their lengths, and `reference` is what the bank calls it. `issue` says
@@ -32,11 +49,11 @@ export interface StatementTotals {
  */
 export type Row =
   | { line: number; value: unknown }
-  | { line: number; movement: Movement; reference: string | null }
+  | { line: number; movement: Movement; reference: string | null; statement: EntryStatement }
   | { line: number; issue: string | null; path?: string }
   | { line: number; warning: string }
-  | { line: number; statement: BegunStatement }
-  | { line: number; totals: StatementTotals };
+  | { line: number; begun: BegunStatement }
+  | { line: number; totals: StatementTotals; ended: EndedStatement | null };
 
 /** Reads staged bytes part by part and yields their rows. */
 export type Reader = (parts: AsyncIterable<Buffer>) => AsyncIterable<Row[]>;

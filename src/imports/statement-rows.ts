@@ -1,13 +1,14 @@
 import type {
   AccountReference,
-  Balance,
   Entry,
   MinorUnits,
   StatementEvent,
+  StatementIdentity,
 } from '../statements/statement.ts';
 import { formatAmount } from '../statements/values.ts';
 import type { Movement } from './movement.ts';
-import type { BegunStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
+import type { BegunStatement, EntryStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
+import { createRunningBalances, type RunningBalances } from './running-balances.ts';
 
 /** Turns what a statement file says into the rows of an import: finds the accounts, works out balances, and checks them. */
 
@@ -20,7 +21,14 @@ const LIMITS = { code: 64, description: 4_000, name: 255, opponent_id: 64, oppon
 interface OpenStatement {
   line: number;
   account: FoundAccount;
-  opening: Balance | null;
+  identity: StatementIdentity;
+  /** What its entries refer to. */
+  shared: EntryStatement;
+  /** The balances that stand beside the entries. */
+  running: RunningBalances;
+  /** The first and the last day of its entries. */
+  from: string | null;
+  to: string | null;
   /** The balance after the entries so far; null if the opening balance is not known. */
   balance: MinorUnits | null;
   credits: MinorUnits;
@@ -45,7 +53,7 @@ export function createRowReader(
         case 'statement': {
           statement = await openStatement(event, findAccount);
           const { line, account: reference } = event;
-          rows.push({ line, statement: { format, file, reference, account: statement.account } });
+          rows.push({ line, begun: { format, file, reference, account: statement.account } });
           break;
         }
         case 'entry':
@@ -68,12 +76,25 @@ export function createRowReader(
 }
 
 async function openStatement(
-  { line, account, opening }: Extract<StatementEvent, { type: 'statement' }>,
+  { line, account, kind, opening, identity }: Extract<StatementEvent, { type: 'statement' }>,
   findAccount: FindAccount,
 ): Promise<OpenStatement> {
   const found = await findAccount(account);
   const balance = opening?.amount ?? null;
-  return { line, account: found, opening, balance, credits: 0n, debits: 0n, unread: 0, entries: 0 };
+  return {
+    line,
+    account: found,
+    identity,
+    shared: { kind, opening: balance, closing: null },
+    running: createRunningBalances(),
+    from: null,
+    to: null,
+    balance,
+    credits: 0n,
+    debits: 0n,
+    unread: 0,
+    entries: 0,
+  };
 }
 
 /** Adds the rows of an entry to `rows`. */
@@ -85,6 +106,9 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     return;
   }
   statement.entries += 1;
+  statement.running.add(entry);
+  if (statement.from === null || entry.date < statement.from) statement.from = entry.date;
+  if (statement.to === null || entry.date > statement.to) statement.to = entry.date;
   if (entry.dc === 'Credit') statement.credits += entry.amount;
   else statement.debits += entry.amount;
   if (statement.balance !== null) {
@@ -115,7 +139,7 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     opponent_id: fitText('opponent_id', entry.opponentId, line, rows),
     opponent_iban: fitText('opponent_iban', entry.opponentIban, line, rows),
   };
-  rows.push({ line, movement, reference: entry.reference });
+  rows.push({ line, movement, reference: entry.reference, statement: statement.shared });
 }
 
 type TextName = keyof typeof LIMITS;
@@ -135,17 +159,27 @@ function endStatement(
   statement: OpenStatement,
   { line, closing }: Extract<StatementEvent, { type: 'end' }>,
 ): Row[] {
-  const { opening, balance, credits, debits } = statement;
-  const difference = balance === null || closing === null ? null : closing.amount - balance;
-  const totals = {
-    opening: opening?.amount ?? null,
-    credits,
-    debits,
-    closing: closing?.amount ?? null,
-    difference,
-  };
-  return [...warnOfDifference(statement, totals), { line, totals }];
+  const { account, identity, shared, running, balance, credits, debits, entries } = statement;
+  const { warnings, ends } = running.end();
+  const opening = shared.opening ?? ends?.opening ?? null;
+  shared.closing = closing?.amount ?? ends?.closing ?? null;
+  shared.opening = opening;
+  const difference = balance === null || shared.closing === null ? null : shared.closing - balance;
+  const totals = { opening, credits, debits, closing: shared.closing, difference };
+  // Entries may be booked on other days than the statement says it is about.
+  const from = earliest(identity.from, statement.from) ?? closing?.date ?? null;
+  const to = latest(identity.to ?? closing?.date ?? null, statement.to);
+  const ended =
+    'problem' in account
+      ? null
+      : { ...identity, from, to, accountId: account.id, ...shared, difference, entries };
+  return [...warnings, ...warnOfDifference(statement, totals), { line, totals, ended }];
 }
+
+const earliest = (one: string | null, other: string | null) =>
+  one === null || (other !== null && other < one) ? other : one;
+const latest = (one: string | null, other: string | null) =>
+  one === null || (other !== null && other > one) ? other : one;
 
 /** A difference costs no movement, but somebody should look at it. */
 function warnOfDifference(

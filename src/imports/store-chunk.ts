@@ -7,6 +7,8 @@ import { lockCustomers } from './import-locks.ts';
 import type { IdentifiedRow } from './known-movements.ts';
 import type { Matcher } from './matching.ts';
 import type { Movement } from './movement.ts';
+import type { EndedStatement } from './rows.ts';
+import { storeStatements } from './statements.ts';
 import {
   type Batch,
   countRows,
@@ -37,6 +39,8 @@ export interface Chunk extends Batch {
   rejected: number;
   /** Statements that begin in this chunk. */
   statements: number;
+  /** Statements that end in this chunk. */
+  ended: readonly (EndedStatement & { line: number })[];
   /** The format of the first of them; null: none begins here. */
   format: string | null;
   /** The rows were checked against it; see RemovedTime. */
@@ -102,6 +106,7 @@ export function storeChunk(
     ];
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
     await listKnown(sql, stored.known);
+    await storeStatements(sql, chunk);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
     const conflicts = stored.known.filter(({ isHeld }) => isHeld).length;

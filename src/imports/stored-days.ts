@@ -7,7 +7,7 @@ import type { Movement } from './movement.ts';
 /** The movements that are stored with the same account, date, direction and amount. */
 export interface StoredGroup {
   /** Those that other imports have stored, in the order of their ids. */
-  others: (Evidence & { id: string })[];
+  others: (Evidence & { id: string; importId: string })[];
   /** How many this import has stored. */
   own: number;
   /** The largest number in their ids; 0: none has one. */
@@ -81,7 +81,7 @@ export function createStoredDays(importId: string) {
     const group = day.groups.get(key) ?? { others: [], own: 0, highest: 0 };
     const { number, reference } = parseStatementId(row.unique_id);
     if (row.import_id === importId) group.own += 1;
-    else group.others.push({ id: row.id, reference, balance: row.balance });
+    else group.others.push({ id: row.id, importId: row.import_id, reference, balance: row.balance });
     group.highest = Math.max(group.highest, number);
     day.groups.set(key, group);
     day.movements += 1;

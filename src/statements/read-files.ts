@@ -53,16 +53,29 @@ export async function* readFiles(
   parts: AsyncIterable<Uint8Array>,
   recognition: Recognition,
 ): AsyncGenerator<FileEvent> {
+  let hasStatement = false;
+  let missing: string | null = null;
   for await (const file of unpack(parts)) {
     const { format, parsed } = await openFile(formats, file, recognition);
     yield { file: file.name, format };
-    let isRecognised = false;
+    const hasBegun = hasStatement;
+    let issue: string | null = null;
     for await (const events of parsed) {
-      isRecognised ||= events.length > 0;
+      if (!hasStatement) {
+        hasStatement = events.some(({ type }) => type === 'statement');
+        issue ??= firstIssue(events);
+      }
       yield { events };
     }
-    if (!isRecognised) throw new UnreadableFileError(`${nameOf(file)} contains no statement.`);
+    if (!hasBegun && !hasStatement)
+      missing = `${nameOf(file)} contains no statement.${issue === null ? '' : ` ${issue}`}`;
   }
+  if (!hasStatement && missing !== null) throw new UnreadableFileError(missing);
+}
+
+function firstIssue(events: readonly StatementEvent[]): string | null {
+  const issue = events.find((event) => event.type === 'issue');
+  return issue === undefined ? null : `${issue.path}: ${issue.message}`;
 }
 
 /** Unpacked bytes are recognised by their beginning, which takes far fewer bytes than this to unpack. */

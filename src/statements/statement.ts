@@ -54,6 +54,19 @@ export interface Entry {
   reference: string | null;
 }
 
+/** How a statement is called, and the time that it says it is about. */
+export interface StatementIdentity {
+  /** The bank's number of the statement, or its id. */
+  number: string | null;
+  /** The page of a statement that comes in several. */
+  sequence: string | null;
+  /** YYYY-MM-DD */
+  from: string | null;
+  to: string | null;
+}
+
+export const NO_IDENTITY: StatementIdentity = { number: null, sequence: null, from: null, to: null };
+
 export type StatementEvent =
   /** A statement begins. What follows belongs to it, up to its `end`. */
   | {
@@ -63,6 +76,7 @@ export type StatementEvent =
       /** `interim`: a report of the day so far (MT942, camt.052), or of single entries (camt.054). */
       kind: 'final' | 'interim';
       opening: Balance | null;
+      identity: StatementIdentity;
     }
   | { type: 'entry'; entry: Entry }
   /** An entry that could not be read, with the field (`path`) and, in the message, what was found and what is allowed. */

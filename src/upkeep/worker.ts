@@ -6,6 +6,7 @@ import {
 } from '../deliveries/events/webhook-events.ts';
 import { reconcileDeliveries } from '../deliveries/reconcile.ts';
 import { wakeWebhooks } from '../deliveries/wake.ts';
+import { checkStatements } from '../imports/check-statements.ts';
 import { reportStuckImports } from '../imports/fail-import.ts';
 import { dropDeadUploads } from '../imports/stage.ts';
 import { reconcileImports } from '../imports/worker.ts';
@@ -77,6 +78,7 @@ export async function reportEvents(runtime: Runtime): Promise<number> {
   await reportFailedDeliveries(database);
   await reportStalledDeliveries(database);
   await reportStuckImports(database);
+  await checkStatements(database);
   const webhookIds = await dispatchEvents(database);
   // The reconciler finds webhooks that are not woken here.
   await wakeWebhooks(runtime, webhookIds, { reread: true }).catch((err: unknown) =>

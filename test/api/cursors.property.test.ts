@@ -75,6 +75,14 @@ async function listings(): Promise<Listing[]> {
       rows: await rows(`${movements} account_id = ? ORDER BY id`, [account]),
     },
     {
+      target: `/v1/accounts/${account}/statements?`,
+      member: 'statements',
+      kind: 'n1',
+      rows: await rows('SELECT id, id AS position FROM statements WHERE account_id = ? ORDER BY id DESC', [
+        account,
+      ]),
+    },
+    {
       target: `/v1/webhooks/${webhook}/deliveries?`,
       member: 'deliveries',
       kind: 'm2',
@@ -108,7 +116,7 @@ async function listings(): Promise<Listing[]> {
   ];
 }
 
-const kind = fc.constantFrom<CursorKind>('t1', 'm2', 'i1', 'r1', 'w1', 's1', 'a1', 'b1', 'k1', 'f1');
+const kind = fc.constantFrom<CursorKind>('t1', 'm2', 'i1', 'r1', 'w1', 's1', 'a1', 'b1', 'k1', 'f1', 'n1');
 
 /** Numbers that are ids of somebody, or of nobody. */
 const anyId = () =>

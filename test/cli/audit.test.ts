@@ -68,6 +68,7 @@ const NO_CHANGES = [
   'sources runs',
   'sources show',
   'status',
+  'verify',
   'webhooks list',
   'webhooks show',
   // Nothing is stored.

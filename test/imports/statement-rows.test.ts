@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Movement } from '../../src/imports/movement.ts';
 import type { Row } from '../../src/imports/rows.ts';
 import { createRowReader, type FindAccount } from '../../src/imports/statement-rows.ts';
-import type { Entry, StatementEvent } from '../../src/statements/statement.ts';
+import { type Entry, NO_IDENTITY, type StatementEvent } from '../../src/statements/statement.ts';
 
 const entry = (fields: Partial<Entry> = {}): StatementEvent => ({
   type: 'entry',
@@ -31,6 +31,7 @@ const begin = (fields: object = {}): StatementEvent => ({
   account: { iban: 'TR1', number: null, currency: 'TRY', bank: null },
   kind: 'final',
   opening: { amount: 100_00n, date: null },
+  identity: NO_IDENTITY,
   ...fields,
 });
 const end = (closing: bigint | null): StatementEvent => ({
@@ -62,7 +63,7 @@ describe('the rows of a statement', () => {
       ['Debit', '200.00', '-87.66'],
     ]);
     expect(messagesOf(rows)).toEqual([]);
-    expect(rows[0]).toMatchObject({ line: 1, statement: { format: 'mt940', account: { id: '5' } } });
+    expect(rows[0]).toMatchObject({ line: 1, begun: { format: 'mt940', account: { id: '5' } } });
     for (const movement of movementsOf(rows)) expect(v.is(Movement, movement)).toBe(true);
   });
 

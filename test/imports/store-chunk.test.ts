@@ -36,6 +36,7 @@ async function runningImport(...webhooks: object[]) {
     warned: 0,
     rejected: 0,
     statements: 0,
+    ended: [],
     format: null,
     removals: 0,
     ...fields,

@@ -35,6 +35,7 @@ export function entriesOf(date: string, texts: readonly string[]): StatementEntr
         name: null,
       },
       reference,
+      statement: { kind: 'final' as const, opening: null, closing: null },
       ordinal,
     };
   });

@@ -47,7 +47,7 @@ async function read(path: string) {
     } as const;
     for await (const rows of readStatementFile(bytesOf(path), options)) {
       for (const row of rows) {
-        if ('statement' in row) counts.statements += 1;
+        if ('begun' in row) counts.statements += 1;
         else if ('warning' in row) {
           counts.warnings += 1;
           differences.push(...(/a difference of (-?[\d.]+)\./.exec(row.warning)?.slice(1) ?? []));

@@ -80,6 +80,13 @@ export interface World {
   secrets: string[];
 }
 
+/** Three days of an account. */
+const ADD_STATEMENTS = `
+  INSERT INTO statements (customer_id, account_id, import_id, line, kind, number, from_date, to_date, opening_balance, closing_balance,
+    entries, fingerprint)
+  SELECT ?, ?, 1, 1, 'final', ?, d.day, d.day, 1, 1, 0, UNHEX(MD5(d.day))
+  FROM (SELECT '2026-01-01' AS day UNION ALL SELECT '2026-01-02' UNION ALL SELECT '2026-01-03') d`;
+
 /**
  * Creates a customer with accounts, movements, webhooks, deliveries, attempts, imports, errors, keys and sources. Needs an importer, and
  * SOURCES_DIR. Nothing is collected: the sources are due at New Year.
@@ -136,6 +143,13 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
   await importMovements(service, key, others);
   // From now on it matches one account. Deliveries for the others are still pending.
   await service.call('PATCH', `/v1/webhooks/${narrowed}`, { key, body: { account: first } });
+  for (const account of accounts) {
+    await database.query(ADD_STATEMENTS, [customer.id, account, mark]);
+    await database.query(
+      'INSERT INTO statement_checks (account_id, customer_id, due_at) VALUES (?, ?, NOW(6) + INTERVAL 1 YEAR)',
+      [account, customer.id],
+    );
+  }
   const faulty = `${JSON.stringify({ [mark]: 1 })}\n`.repeat(plan.issues);
   const answer = await service.call('POST', '/v1/imports', {
     key,

@@ -9,6 +9,8 @@ export const EVENT_TYPES = [
   'import.failed',
   'import.stuck',
   'movement.conflict',
+  'statement.gap',
+  'statement.contradiction',
   'source.failing',
   'delivery.stalled',
 ] as const;

@@ -1,4 +1,4 @@
-import type { StatementEvent } from '../statement.ts';
+import { NO_IDENTITY, type StatementEvent } from '../statement.ts';
 import { quote } from '../text.ts';
 import {
   type Account,
@@ -72,6 +72,7 @@ export function createStatementReader() {
       account: reference,
       kind: group?.kind ?? 'final',
       opening,
+      identity: { ...NO_IDENTITY, from: group?.date ?? null, to: group?.date ?? null },
     });
     events.push(...account.warnings);
   };

@@ -173,7 +173,13 @@ function emitStatement(
   if (statement.holder !== null) return statement.holder;
   const { line, kind, balances, warnings, fields } = statement;
   const account = readAccount(statement, entryCurrency);
-  emit({ type: 'statement', line, account, kind, opening: balances.opening });
+  const identity = {
+    number: fields.statementNumber ?? fields.statementId ?? null,
+    sequence: fields.statementPage ?? null,
+    from: readDate(fields.fromDate ?? ''),
+    to: readDate(fields.toDate ?? ''),
+  };
+  emit({ type: 'statement', line, account, kind, opening: balances.opening, identity });
   for (const warning of warnings) emit(warning);
   statement.holder = { iban: account.iban, number: account.number, name: fields.owner ?? null };
   return statement.holder;

@@ -10,6 +10,11 @@ export type Field =
   | 'accountNumber'
   | 'accountCurrency'
   | 'owner'
+  | 'statementId'
+  | 'statementNumber'
+  | 'statementPage'
+  | 'fromDate'
+  | 'toDate'
   | 'bic'
   | 'bankCode'
   | 'bankName'
@@ -49,6 +54,13 @@ export const FIRST_ONLY: ReadonlySet<Field> = new Set<Field>([
 ]);
 
 export const ACCOUNT: Paths = {
+  Id: 'statementId',
+  ElctrncSeqNb: 'statementNumber',
+  'StmtPgntn/PgNb': 'statementPage',
+  'FrToDt/FrDtTm': 'fromDate',
+  'FrToDt/FrDt': 'fromDate',
+  'FrToDt/ToDtTm': 'toDate',
+  'FrToDt/ToDt': 'toDate',
   'Acct/Id/IBAN': 'accountIban',
   'Acct/Id/Othr/Id': 'accountNumber',
   'Acct/Id/PrtryAcct/Id': 'accountNumber',

@@ -7,7 +7,7 @@ import {
   type ReadTable,
 } from '../profiles/headings.ts';
 import type { Profile } from '../profiles/profile.ts';
-import type { Row } from '../profiles/row.ts';
+import { type Row, textOf } from '../profiles/row.ts';
 import { createTableReader } from '../profiles/table.ts';
 import type { StatementEvent, StatementParser } from '../statement.ts';
 import { createLineSplitter, createRecordReader, type Dialect } from './records.ts';
@@ -49,15 +49,33 @@ export const createCsvParser = (profile: Profile): StatementParser =>
   async function* parseCsv(text: AsyncIterable<string>): AsyncGenerator<StatementEvent[]> {
     const lines = createLineSplitter();
     const records = createRecordReader(profile);
-    const table = createTableReader(profile);
+    const table = createTableReader(profile, { needsAllCells: true });
     let isFirst = true;
+    let before: Row | undefined;
     for await (const part of text) {
-      const events = table.read(records.read(lines.split(isFirst ? withoutMark(part) : part)));
+      const rows = records.read(lines.split(isFirst ? withoutMark(part) : part));
+      before = rows.at(-1) ?? before;
+      const events = table.read(rows);
       isFirst &&= part === '';
       if (events.length > 0) yield events;
     }
-    yield [...table.read(records.read(lines.end())), ...table.read(records.end()), ...table.end()];
+    // The last line, if it has no end.
+    const rest = [...records.read(lines.end()), ...records.end()].map((row) => checkCut(row, before));
+    yield [...table.read(rest), ...table.end()];
   };
+
+const NUMBER = /^[-+]?[\d.,' ]*\d[.,]?$/;
+const decimalsOf = (cell: string): number => /[.,](\d*)$/.exec(cell)?.[1]?.length ?? 0;
+
+/** Refuses a line without an end whose last number has fewer decimals than that of the row before: "-50,2" was "-50,25". */
+function checkCut(row: Row, before: Row | undefined): Row {
+  if (!('cells' in row) || before === undefined || !('cells' in before)) return row;
+  const [last, same] = [row, before].map(({ cells }) => textOf(cells[row.cells.length - 1]));
+  if (last === undefined || same === undefined || !NUMBER.test(last) || !NUMBER.test(same)) return row;
+  if (decimalsOf(last) >= decimalsOf(same)) return row;
+  const issue = `the file ends within this row, after "${last.slice(0, 40)}": send the whole file`;
+  return { line: row.line, issue };
+}
 
 /** A byte order mark that was decoded with the text. */
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');

@@ -1,4 +1,11 @@
-import type { AccountReference, Balance, Entry, StatementEvent } from '../statement.ts';
+import {
+  type AccountReference,
+  type Balance,
+  type Entry,
+  NO_IDENTITY,
+  type StatementEvent,
+  type StatementIdentity,
+} from '../statement.ts';
 import { quote } from '../text.ts';
 import { joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
 import { type EntryLine, readEntryLine } from './entry-line.ts';
@@ -16,6 +23,7 @@ type Kind = 'final' | 'interim';
 interface Message {
   account: AccountReference | null;
   kind: Kind;
+  identity: StatementIdentity;
   isEmpty: boolean;
   hasEnded: boolean;
 }
@@ -69,6 +77,7 @@ export function createStatementReader() {
       account: { ...account, currency: begun.currency ?? account.currency },
       kind: message.kind,
       opening: begun.opening,
+      identity: message.identity,
     });
     return begun;
   };
@@ -168,6 +177,9 @@ export function createStatementReader() {
       case '13D':
         if (!statement?.opening) message.kind = 'interim';
         return;
+      case '28C':
+        message.identity = readNumber(field.lines[0] ?? '');
+        return;
       case '60F':
       case '60M':
         return readOpening(field);
@@ -210,7 +222,19 @@ export function createStatementReader() {
 const BROKE_OFF = 'the statement ends without a closing balance (:62F: or :62M:): it may have broken off';
 const TOO_LONG = 'the entry is too long: some of its text was dropped';
 
-const newMessage = (kind: Kind): Message => ({ account: null, kind, isEmpty: true, hasEnded: false });
+const newMessage = (kind: Kind): Message => ({
+  account: null,
+  kind,
+  identity: NO_IDENTITY,
+  isEmpty: true,
+  hasEnded: false,
+});
+
+/** Reads :28C:, such as "00012/001": the number of the statement, and of its page. */
+function readNumber(text: string): StatementIdentity {
+  const [, number = null, sequence = null] = /^\s*(\w{1,35})(?:\/(\w{1,35}))?/.exec(text) ?? [];
+  return { ...NO_IDENTITY, number, sequence };
+}
 
 /** Makes an entry from :61: and the fields that follow it. docs/formats/mt940.md has the table. */
 export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]): Entry {

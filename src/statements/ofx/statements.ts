@@ -1,4 +1,4 @@
-import type { StatementEvent } from '../statement.ts';
+import { NO_IDENTITY, type StatementEvent } from '../statement.ts';
 import { quote } from '../text.ts';
 import type { Aggregate, AggregateEvent } from './aggregates.ts';
 import { toAccount, toClosing, toEntry } from './map.ts';
@@ -23,7 +23,14 @@ export function createStatementReader() {
     isBegun = true;
     statements += 1;
     const account = toAccount(statement, organisation);
-    events.push({ type: 'statement', line: statement.line, account, kind: 'final', opening: null });
+    events.push({
+      type: 'statement',
+      line: statement.line,
+      account,
+      kind: 'final',
+      opening: null,
+      identity: NO_IDENTITY,
+    });
   };
 
   const endStatement = (line: number, isComplete: boolean) => {

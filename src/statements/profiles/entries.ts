@@ -1,4 +1,10 @@
-import type { AccountReference, Balance, Entry, StatementEvent } from '../statement.ts';
+import {
+  type AccountReference,
+  type Balance,
+  type Entry,
+  NO_IDENTITY,
+  type StatementEvent,
+} from '../statement.ts';
 import { countOf } from '../text.ts';
 import { createMovementReader, type Fault, readCurrency, splitAccount } from './cells.ts';
 import { findColumn, foldHeading } from './headings.ts';
@@ -15,10 +21,15 @@ export type Reading =
   /** A row that is no movement as the profile says: pending, declined, or a part of another row. */
   | { kind: 'ignored' };
 
-/** Creates a reader of the table's rows. @param heading null if the table has none. */
+/**
+ * Creates a reader of the table's rows.
+ * @param heading null if the table has none.
+ * @param needsAllCells whether a row must be as long as the heading. In a sheet, empty cells at the end are left out.
+ */
 export function createEntryReader(
   profile: Profile,
   heading: readonly Cell[] | null,
+  needsAllCells: boolean,
 ): (line: number, row: readonly Cell[]) => Reading {
   const { columns } = profile;
   const find = (column: Column | undefined) => findColumn(column, heading);
@@ -46,6 +57,7 @@ export function createEntryReader(
     textOf(row[detailAt]) !== '' &&
     amountsAt.every((column) => textOf(row[column]) === '');
   const width = heading?.length ?? Number.POSITIVE_INFINITY;
+  const least = 1 + (heading ?? []).findLastIndex((cell) => textOf(cell) !== '');
 
   const describe = (row: readonly Cell[]): string | null => {
     let description = '';
@@ -68,6 +80,10 @@ export function createEntryReader(
     const surplus = row.length > width ? row.slice(width).find((cell) => textOf(cell) !== '') : undefined;
     if (surplus !== undefined) {
       const message = `${quote(surplus)} is beyond the ${countOf(width, 'column')} of the heading: is a separator not in quotation marks?`;
+      return { kind: 'fault', fault: { path: 'row', message } };
+    }
+    if (needsAllCells && row.length < least) {
+      const message = `the row has ${countOf(row.length, 'cell')}, and the heading has ${countOf(least, 'column')}: it may be cut off`;
       return { kind: 'fault', fault: { path: 'row', message } };
     }
     const date = readDate(dateCell);
@@ -167,7 +183,11 @@ export function createStatementWriter() {
       releaseEntry();
       if (account !== null) events.push({ type: 'end', line: line - 1, closing: null });
       account = next;
-      events.push({ type: 'statement', line, account: next, kind: 'final', opening }, ...early.splice(0));
+      const identity = NO_IDENTITY;
+      events.push(
+        { type: 'statement', line, account: next, kind: 'final', opening, identity },
+        ...early.splice(0),
+      );
     },
     entry(entry: Entry, warning: string | null) {
       releaseEntry();

@@ -13,8 +13,14 @@ export interface TableReader {
   end(breakOff?: string): StatementEvent[];
 }
 
-/** Creates a reader of a table as `profile` describes it: rows above it, its heading, its rows, and rows below it. */
-export function createTableReader(profile: Profile): TableReader {
+/**
+ * Creates a reader of a table as `profile` describes it: rows above it, its heading, its rows, and rows below it.
+ * @param options.needsAllCells whether a row must be as long as the heading.
+ */
+export function createTableReader(
+  profile: Profile,
+  { needsAllCells }: { needsAllCells: boolean },
+): TableReader {
   const writer = createStatementWriter();
   const readBalance = createBalanceReader(profile);
   const readDate = createDateReader(profile.dateFormats);
@@ -31,7 +37,7 @@ export function createTableReader(profile: Profile): TableReader {
     const rows = above.flatMap((row) => ('cells' in row ? [row.cells] : []));
     for (const row of rows) noteBalances(row);
     return {
-      readEntry: createEntryReader(profile, heading),
+      readEntry: createEntryReader(profile, heading, needsAllCells),
       readAccount: createAccountReader(profile, rows, heading),
       dateAt: findColumn(profile.columns.date, heading),
     };

@@ -53,7 +53,9 @@ export const createXlsxParser = (profiles: readonly Profile[]) =>
 
 function chooseTable(start: readonly Row[], profiles: readonly Profile[]): TableReader | null {
   const profile = profiles.length === 1 ? profiles[0] : matchProfile(start, profiles);
-  return profile === undefined || profile === null ? null : createTableReader(profile);
+  return profile === undefined || profile === null
+    ? null
+    : createTableReader(profile, { needsAllCells: false });
 }
 
 async function readFile(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {

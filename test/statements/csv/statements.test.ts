@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createCsvParser } from '../../../src/statements/csv/parse.ts';
+import { NO_IDENTITY } from '../../../src/statements/statement.ts';
 import { collect, entriesOf, inParts, show } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 
@@ -35,6 +36,7 @@ describe('statements of a CSV file', () => {
         line: 2,
         kind: 'final',
         opening: null,
+        identity: NO_IDENTITY,
         account: { iban: null, number: '12 345', currency: null, bank: 'Test Bank' },
       },
       { type: 'end', line: 2, closing: null },

@@ -137,6 +137,39 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT movement_conflicts_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
+  // Statements of files, each once. difference: by how much its entries miss its closing balance; NULL: not at all, or it is not known.
+  `CREATE TABLE statements (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    import_id BIGINT UNSIGNED NOT NULL,
+    line INT UNSIGNED NOT NULL,
+    kind ENUM('final','interim') NOT NULL,
+    number VARCHAR(64) NULL,
+    sequence VARCHAR(64) NULL,
+    from_date DATE NULL,
+    to_date DATE NULL,
+    opening_balance DECIMAL(20,2) NULL,
+    closing_balance DECIMAL(20,2) NULL,
+    difference DECIMAL(20,2) NULL,
+    entries INT UNSIGNED NOT NULL,
+    fingerprint BINARY(16) NOT NULL,
+    received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    UNIQUE KEY statements_same (account_id, fingerprint),
+    KEY statements_page (account_id, id),
+    KEY statements_time (account_id, kind, to_date),
+    CONSTRAINT statements_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
+  // Accounts whose statements have changed, and when they are to be checked for gaps.
+  `CREATE TABLE statement_checks (
+    account_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    due_at DATETIME(6) NOT NULL,
+    KEY statement_checks_due (due_at),
+    CONSTRAINT statement_checks_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
   // A segment has some thousand movements of a customer, in the order of their ids: after the previous segment, up to last_id. It
   // has a row for each account with movements in it, and one for all accounts, whose account_id is 0. A row changes only when
   // movements are removed: its count then falls. Its days stay, and may be too many.

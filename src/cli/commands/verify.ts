@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import * as v from 'valibot';
+import type { AccountReport, BooksReport } from '../../imports/verify-books.ts';
+import { countOf } from '../../platform/counts.ts';
+import { CalendarDate } from '../../platform/validation.ts';
+import { NegativeAnswer } from '../failure.ts';
+import { withInstallation } from '../open-service.ts';
+import type { CommandContext } from '../output.ts';
+import { requireCustomer } from '../owner.ts';
+import { parseId, readOptions } from '../values.ts';
+
+const Between = v.object({ from: v.optional(CalendarDate), to: v.optional(CalendarDate) });
+
+interface Options {
+  customer: string;
+  from?: string;
+  to?: string;
+  json?: boolean;
+}
+
+/** `ledgerbell verify` */
+export const defineVerify = (command: Command, context: CommandContext) =>
+  command
+    .requiredOption('--customer <id>', 'whose books', parseId)
+    .option('--from <date>', 'only statements that end on this day or later, YYYY-MM-DD')
+    .option('--to <date>', 'only statements that begin on this day or earlier')
+    .option('--json', 'print { "status", "accounts", "pending" }')
+    .action((options: Options) => {
+      const { from = null, to = null } = readOptions(Between, {
+        ...(options.from === undefined ? {} : { from: options.from }),
+        ...(options.to === undefined ? {} : { to: options.to }),
+      });
+      return withInstallation(context, async ({ database }) => {
+        const { areBooksRight, verifyBooks } = await import('../../imports/verify-books.ts');
+        await requireCustomer(database, options.customer);
+        const report = await verifyBooks(database, options.customer, { from, to });
+        const isRight = areBooksRight(report);
+        const answer = { status: isRight ? 'right' : 'wrong', ...report };
+        context.terminal.answer(options.json, answer, describeBooks(report, isRight));
+        if (!isRight) throw new NegativeAnswer();
+      });
+    });
+
+/** What was found, account by account. */
+export function describeBooks({ accounts, pending }: BooksReport, isRight: boolean): string {
+  const waiting = pending.map(
+    (it) => `Webhook ${it.webhook_id}, ${it.title}: ${countOf(it.pending, 'delivery', 'deliveries')} pending`,
+  );
+  const verdict = isRight
+    ? 'The books are right: statements, movements and deliveries agree.'
+    : 'The books are not right.';
+  return [...accounts.flatMap(describeAccount), ...waiting, verdict].join('\n');
+}
+
+const COMPLETENESS = {
+  complete: 'its statements are complete, and its movements give their balances',
+  incomplete: 'statements are missing',
+  contradictory: 'its statements contradict each other',
+  unknown: 'no statements with balances, so nothing to compare its movements with',
+} as const;
+
+function describeAccount(it: AccountReport): string[] {
+  const { id, title, currency, completeness, periods, wrong_sums, open_conflicts } = it;
+  const isWrong = completeness === 'complete' && wrong_sums.length > 0;
+  return [
+    `Account ${id}, ${title}: ${isWrong ? 'its movements do not give the balances of its statements' : COMPLETENESS[completeness]}`,
+    ...periods.map(
+      ({ status, from, to, difference, opening_balance, closing_balance }) =>
+        `  ${status}, ${from} to ${to}: ${difference} ${currency} between ${opening_balance} and ${closing_balance}`,
+    ),
+    ...wrong_sums.map(
+      ({ from, to, statements, movements, difference }) =>
+        `  ${from} to ${to}: the statements say ${statements} ${currency}, the movements give ${movements}: ${difference}`,
+    ),
+    ...(open_conflicts === 0 ? [] : [`  ${countOf(open_conflicts, 'open conflict')}`]),
+  ];
+}

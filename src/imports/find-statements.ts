@@ -1,0 +1,156 @@
+import * as v from 'valibot';
+import type { Sql } from '../platform/database/transaction.ts';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { formatAmount } from '../statements/values.ts';
+import {
+  type ChainStatement,
+  type Completeness,
+  findPeriods,
+  type Period,
+  summarisePeriods,
+} from './statement-chain.ts';
+
+/** The statements of an account, and whether they are complete. */
+
+const Money = v.nullable(v.string());
+const Day = v.nullable(v.string());
+
+export const StatementView = v.object({
+  id: IdView,
+  number: v.pipe(
+    v.nullable(v.string()),
+    v.description('How the bank calls it; null: the file does not say.'),
+  ),
+  sequence: v.pipe(v.nullable(v.string()), v.description('The page of a statement that comes in several.')),
+  from: v.pipe(Day, v.description('As the file says, or else the day of the first entry.')),
+  to: v.pipe(
+    Day,
+    v.description('As the file says, or else the day of the closing balance or the last entry.'),
+  ),
+  opening_balance: Money,
+  closing_balance: Money,
+  currency: v.string(),
+  difference: v.pipe(
+    Money,
+    v.description('By how much its entries miss its closing balance; null: not at all.'),
+  ),
+  entries: Count,
+  kind: v.pipe(v.picklist(['final', 'interim']), v.description('interim: a report of a day so far.')),
+  import_id: IdView,
+  line: Count,
+  received_at: Timestamp,
+});
+
+interface StatementRow {
+  id: string;
+  import_id: string;
+  line: number;
+  kind: 'final' | 'interim';
+  number: string | null;
+  sequence: string | null;
+  from_date: string | null;
+  to_date: string | null;
+  opening_balance: string | null;
+  closing_balance: string | null;
+  difference: string | null;
+  entries: number;
+  received_at: Date;
+}
+
+const COLUMNS = `
+  id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance, closing_balance, difference, entries, received_at`;
+/** Index: statements_page. */
+const PAGE = `
+  SELECT ${COLUMNS} FROM statements FORCE INDEX (statements_page) WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?`;
+
+/** Finds statements of an account below an id, the newest first. */
+export const findStatements = (
+  sql: Sql,
+  accountId: string,
+  { before, limit }: { before: string; limit: number },
+): Promise<StatementRow[]> => sql.query(PAGE, [accountId, before, limit]);
+
+export const viewStatement = (row: StatementRow, currency: string): v.InferOutput<typeof StatementView> => ({
+  id: Number(row.id),
+  number: row.number,
+  sequence: row.sequence,
+  from: row.from_date,
+  to: row.to_date,
+  opening_balance: row.opening_balance,
+  closing_balance: row.closing_balance,
+  currency,
+  difference: row.difference,
+  entries: row.entries,
+  kind: row.kind,
+  import_id: Number(row.import_id),
+  line: row.line,
+  received_at: row.received_at.toISOString(),
+});
+
+const PeriodView = v.object({
+  from: v.string(),
+  to: v.string(),
+  status: v.picklist(['complete', 'gap', 'overlap', 'contradiction']),
+  opening_balance: v.string(),
+  closing_balance: v.string(),
+  difference: v.pipe(
+    v.string(),
+    v.description(
+      'gap: what was booked in it, which is what is missing between the two balances. contradiction: by how much the balances differ.',
+    ),
+  ),
+});
+
+export const CompletenessView = v.object({
+  status: v.pipe(
+    v.picklist(['complete', 'incomplete', 'contradictory', 'unknown']),
+    v.description('unknown: there is no final statement with an opening and a closing balance.'),
+  ),
+  periods: v.array(PeriodView),
+});
+
+export const viewPeriod = ({ from, to, status, opening, closing, difference }: Period) => ({
+  from,
+  to,
+  status,
+  opening_balance: formatAmount(opening),
+  closing_balance: formatAmount(closing),
+  difference: formatAmount(difference),
+});
+
+/** Index: statements_time. Ten years of daily statements are 2,500 rows. */
+const CHAIN = `
+  SELECT id, number, from_date, to_date, opening_balance, closing_balance, difference
+  FROM statements FORCE INDEX (statements_time)
+  WHERE account_id = ? AND kind = 'final' AND from_date IS NOT NULL AND to_date IS NOT NULL AND opening_balance IS NOT NULL
+    AND closing_balance IS NOT NULL
+  ORDER BY account_id, kind, to_date, id`;
+
+const hundredths = (text: string): bigint => BigInt(text.replace('.', ''));
+
+/** Reads the periods of an account that touch a time. @param between days (YYYY-MM-DD); null: from the first, to the last. */
+export async function readCompleteness(
+  sql: Sql,
+  accountId: string,
+  between: { from: string | null; to: string | null } = { from: null, to: null },
+): Promise<{ status: Completeness; periods: Period[] }> {
+  const rows = await sql.query<(StatementRow & Record<'from_date' | 'to_date', string>)[]>(CHAIN, [
+    accountId,
+  ]);
+  const statements = rows.map(
+    (row): ChainStatement => ({
+      id: row.id,
+      from: row.from_date < row.to_date ? row.from_date : row.to_date,
+      to: row.to_date,
+      opening: hundredths(row.opening_balance ?? '0.00'),
+      closing: hundredths(row.closing_balance ?? '0.00'),
+      number: row.number !== null && /^\d{1,9}$/.test(row.number) ? Number(row.number) : null,
+      difference: row.difference === null ? null : hundredths(row.difference),
+    }),
+  );
+  const { from, to } = between;
+  const periods = findPeriods(statements).filter(
+    (period) => (from === null || period.to >= from) && (to === null || period.from <= to),
+  );
+  return { status: summarisePeriods(periods), periods };
+}

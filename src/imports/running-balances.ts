@@ -1,0 +1,76 @@
+import type { Entry, MinorUnits } from '../statements/statement.ts';
+import { formatAmount } from '../statements/values.ts';
+
+/** Checks the balances that some files have beside each entry: each must be the one before it and the amount of its entry. */
+
+export interface RunningBalances {
+  add(entry: Pick<Entry, 'line' | 'dc' | 'amount' | 'balance'>): void;
+  /**
+   * @returns a warning for the first entry that contradicts its neighbours; and the balances before and after all entries, if none
+   * does and each has one.
+   */
+  end(): {
+    warnings: { line: number; warning: string }[];
+    ends: { opening: MinorUnits; closing: MinorUnits } | null;
+  };
+}
+
+interface Step {
+  line: number;
+  expected: MinorUnits;
+  found: MinorUnits;
+}
+
+/** Files list their entries from the oldest to the newest, or the other way round. The direction with fewer contradictions counts. */
+export function createRunningBalances(): RunningBalances {
+  const wrong: Record<'ascending' | 'descending', { count: number; first: Step | null }> = {
+    ascending: { count: 0, first: null },
+    descending: { count: 0, first: null },
+  };
+  let first: { before: MinorUnits; after: MinorUnits } | null = null;
+  let last: { before: MinorUnits; after: MinorUnits; line: number } | null = null;
+  let isComplete = true;
+
+  const compare = (direction: 'ascending' | 'descending', step: Step) => {
+    if (step.expected === step.found) return;
+    wrong[direction].count += 1;
+    wrong[direction].first ??= step;
+  };
+
+  return {
+    add({ line, dc, amount, balance: after }) {
+      if (after === null) {
+        isComplete = false;
+        last = null;
+        return;
+      }
+      const before = after - (dc === 'Credit' ? amount : -amount);
+      if (last !== null) {
+        compare('ascending', { line, expected: last.after, found: before });
+        compare('descending', { line: last.line, expected: after, found: last.before });
+      }
+      first ??= { before, after };
+      last = { before, after, line };
+    },
+    end() {
+      const isAscending = wrong.ascending.count <= wrong.descending.count;
+      const { count, first: step } = isAscending ? wrong.ascending : wrong.descending;
+      if (step !== null) return { warnings: [warningOf(step, count)], ends: null };
+      if (!isComplete || first === null || last === null) return { warnings: [], ends: null };
+      return {
+        warnings: [],
+        ends: isAscending
+          ? { opening: first.before, closing: last.after }
+          : { opening: last.before, closing: first.after },
+      };
+    },
+  };
+}
+
+function warningOf({ line, expected, found }: Step, count: number) {
+  const others = count === 1 ? '' : ` This is so ${count} times in this statement.`;
+  const warning =
+    `The balance and the amount say that there were ${formatAmount(found)} before, but the entry before it ends with ` +
+    `${formatAmount(expected)}: a row may be missing or cut off.${others}`;
+  return { line, warning };
+}

@@ -1,0 +1,121 @@
+import type { Sql } from '../platform/database/transaction.ts';
+import { formatAmount } from '../statements/values.ts';
+import { readCompleteness, viewPeriod } from './find-statements.ts';
+import type { Period } from './statement-chain.ts';
+
+/** A check of the books of a customer: statements, movements and deliveries against each other. */
+
+/** Movements that do not give what the statements of the same days say. */
+export interface WrongSum {
+  from: string;
+  to: string;
+  /** What the balances of the statements say was booked, and the sum of the stored movements. */
+  statements: string;
+  movements: string;
+  difference: string;
+}
+
+export interface AccountReport {
+  id: number;
+  title: string;
+  currency: string;
+  completeness: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
+  /** The gaps and contradictions of its statements. */
+  periods: ReturnType<typeof viewPeriod>[];
+  wrong_sums: WrongSum[];
+  open_conflicts: number;
+}
+
+export interface BooksReport {
+  accounts: AccountReport[];
+  /** Webhooks with deliveries that are neither delivered nor failed. */
+  pending: { webhook_id: number; title: string; pending: number }[];
+}
+
+/** Index: the foreign key's. */
+const ACCOUNTS =
+  "SELECT id, title, currency FROM accounts WHERE customer_id = ? AND status <> 'deleting' ORDER BY id";
+/** Index: transactions_account_date. */
+const SUM = `
+  SELECT COALESCE(SUM(IF(dc = 'Credit', amount, -amount)), 0.00) AS total
+  FROM transactions FORCE INDEX (transactions_account_date) WHERE account_id = ? AND date_issue BETWEEN ? AND ?`;
+/** Index: movement_conflicts_account. */
+const CONFLICTS =
+  "SELECT COUNT(*) AS number FROM movement_conflicts FORCE INDEX (movement_conflicts_account) WHERE account_id = ? AND status = 'open'";
+/** Index: webhooks_customer. */
+const PENDING = `
+  SELECT w.id, w.title, CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count AS pending
+  FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
+  WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event <> 'OPERATIONAL' ORDER BY w.id`;
+
+/**
+ * Checks the books of a customer.
+ * @param between only statements and movements of these days (YYYY-MM-DD); null: all.
+ */
+export async function verifyBooks(
+  sql: Sql,
+  customerId: string,
+  between: { from: string | null; to: string | null },
+): Promise<BooksReport> {
+  const accounts: AccountReport[] = [];
+  for (const account of await sql.query<{ id: string; title: string; currency: string }[]>(ACCOUNTS, [
+    customerId,
+  ])) {
+    const { status, periods } = await readCompleteness(sql, account.id, between);
+    const [conflicts] = await sql.query<{ number: string | number }[]>(CONFLICTS, [account.id]);
+    const isWrong = ({ status }: Period) => status === 'gap' || status === 'contradiction';
+    accounts.push({
+      id: Number(account.id),
+      title: account.title,
+      currency: account.currency,
+      completeness: status,
+      periods: periods.filter(isWrong).map(viewPeriod),
+      wrong_sums: await findWrongSums(sql, account.id, periods),
+      open_conflicts: Number(conflicts?.number ?? 0),
+    });
+  }
+  const webhooks = await sql.query<{ id: string; title: string; pending: string | number }[]>(PENDING, [
+    customerId,
+  ]);
+  const pending = webhooks
+    .map(({ id, title, pending }) => ({ webhook_id: Number(id), title, pending: Number(pending) }))
+    .filter((it) => it.pending > 0);
+  return { accounts, pending };
+}
+
+/** Whether nothing was found. Accounts without statements have nothing to compare with. */
+export const areBooksRight = ({ accounts, pending }: BooksReport): boolean =>
+  pending.length === 0 &&
+  accounts.every(
+    ({ periods, wrong_sums, open_conflicts }) => periods.length + wrong_sums.length + open_conflicts === 0,
+  );
+
+async function findWrongSums(sql: Sql, accountId: string, periods: readonly Period[]): Promise<WrongSum[]> {
+  const wrong: WrongSum[] = [];
+  for (const { from, to, booked } of joinDays(periods.filter(({ status }) => status === 'complete'))) {
+    const [row] = await sql.query<{ total: string }[]>(SUM, [accountId, from, to]);
+    const stored = BigInt((row?.total ?? '0.00').replace('.', ''));
+    if (stored === booked) continue;
+    const [statements, movements, difference] = [booked, stored, stored - booked].map(formatAmount) as [
+      string,
+      string,
+      string,
+    ];
+    wrong.push({ from, to, statements, movements, difference });
+  }
+  return wrong;
+}
+
+/** Joins periods that have a day in common: the movements of that day are of either. */
+function joinDays(periods: readonly Period[]): { from: string; to: string; booked: bigint }[] {
+  const joined: { from: string; to: string; booked: bigint }[] = [];
+  for (const { from, to, opening, closing } of periods) {
+    const last = joined.at(-1);
+    if (last === undefined || from > last.to) joined.push({ from, to, booked: closing - opening });
+    else {
+      last.booked += closing - opening;
+      if (to > last.to) last.to = to;
+    }
+  }
+  return joined;
+}

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
+import { until } from '../support/until.ts';
+import { documentOf } from './command.ts';
+import { answering, useRunningService } from './running-service.ts';
+
+const running = useRunningService(15);
+const { asOperator, receiver } = running;
+
+const verify = async (...args: string[]) => {
+  const { code, stdout } = await asOperator('verify', '--customer', running.customer.id, ...args);
+  return { code, lines: stdout.trimEnd().split('\n') };
+};
+
+async function send(body: string) {
+  const answer = await fetch(`${running.url}/v1/imports`, {
+    method: 'POST',
+    headers: { Authentication: running.customer.key, 'Content-Type': 'application/octet-stream' },
+    body,
+  });
+  const { import: accepted } = (await answer.json()) as { import: { id: number } };
+  await until('the import is done', async () => {
+    const { import: it } = documentOf(await asOperator('imports', 'show', String(accepted.id), '--json'));
+    return it.status === 'done';
+  });
+}
+
+it('verify says whether statements, movements and deliveries agree, and what does not', async () => {
+  const { account, id: customer } = running.customer;
+  expect(await verify()).toEqual({
+    code: 0,
+    lines: [
+      `Account ${account}, Ana: no statements with balances, so nothing to compare its movements with`,
+      'The books are right: statements, movements and deliveries agree.',
+    ],
+  });
+
+  await asOperator('accounts', 'change', account, '--iban', ACCOUNT_IBAN);
+  await send(dayStatement(1, 2, 100, [50]));
+  await send(dayStatement(3, 4, 120, [1]));
+  expect(await verify()).toEqual({
+    code: 1,
+    lines: [
+      `Account ${account}, Ana: statements are missing`,
+      '  gap, 2026-03-03 to 2026-03-03: -30.00 TRY between 150.00 and 120.00',
+      'The books are not right.',
+    ],
+  });
+  expect((await verify('--to', '2026-03-02')).code).toBe(0);
+  await send(dayStatement(2, 3, 150, [-10, -20]));
+  const complete = `Account ${account}, Ana: its statements are complete, and its movements give their balances`;
+  expect(await verify()).toMatchObject({ code: 0, lines: [complete, expect.any(String)] });
+
+  const { database } = running;
+  await database.query('UPDATE transactions SET amount = 49 WHERE amount = 50');
+  expect(await verify()).toMatchObject({
+    code: 1,
+    lines: [
+      `Account ${account}, Ana: its movements do not give the balances of its statements`,
+      '  2026-03-02 to 2026-03-04: the statements say 21.00 TRY, the movements give 20.00: -1.00',
+      expect.any(String),
+    ],
+  });
+  await database.query('UPDATE transactions SET amount = 50 WHERE amount = 49');
+
+  receiver.answer('/verify', answering(500));
+  const webhook = await running.createWebhook('/verify');
+  await send(dayStatement(4, 5, 121, [7]));
+  const report = await asOperator('verify', '--customer', customer, '--json');
+  expect(JSON.parse(report.stdout)).toMatchObject({
+    status: 'wrong',
+    accounts: [
+      { id: Number(account), completeness: 'complete', periods: [], wrong_sums: [], open_conflicts: 0 },
+    ],
+    pending: [{ webhook_id: Number(webhook), title: '/verify', pending: 1 }],
+  });
+});

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ChainStatement, findPeriods, summarisePeriods } from '../../src/imports/statement-chain.ts';
+
+const DAY = 86_400_000;
+const dateOf = (day: number) => new Date(Date.UTC(2024, 0, 1) + day * DAY).toISOString().slice(0, 10);
+
+let ids = 0;
+const statement = (
+  days: number | [from: number, to: number],
+  opening: number,
+  closing: number,
+  fields: Partial<ChainStatement> = {},
+): ChainStatement => {
+  const [from, to] = typeof days === 'number' ? [days, days] : days;
+  ids += 1;
+  return {
+    id: String(ids),
+    from: dateOf(from),
+    to: dateOf(to),
+    opening: BigInt(opening),
+    closing: BigInt(closing),
+    number: null,
+    difference: null,
+    ...fields,
+  };
+};
+const told = (statements: readonly ChainStatement[]) =>
+  findPeriods(statements).map(({ status, from, to, difference }) => [status, from, to, Number(difference)]);
+
+describe('the statements of an account', () => {
+  it('are complete when each begins as another one ends, in whatever order they came', () => {
+    const chain = [
+      statement(0, 0, 50),
+      statement(1, 50, 20),
+      statement([2, 6], 20, 20),
+      statement(9, 20, 70),
+    ];
+    expect(told(chain)).toEqual([['complete', '2024-01-01', '2024-01-10', 0]]);
+    expect(told(chain.toReversed())).toEqual(told(chain));
+    expect(summarisePeriods(findPeriods(chain))).toBe('complete');
+    expect(summarisePeriods([])).toBe('unknown');
+  });
+
+  it('have a gap where one is missing, with what was booked in it', () => {
+    const chain = [statement(0, 0, 50), statement(3, 70, 20)];
+    expect(told(chain)).toEqual([
+      ['complete', '2024-01-01', '2024-01-01', 0],
+      ['gap', '2024-01-02', '2024-01-03', 20],
+      ['complete', '2024-01-04', '2024-01-04', 0],
+    ]);
+    expect(told([...chain, statement([1, 2], 50, 70)])).toEqual([
+      ['complete', '2024-01-01', '2024-01-04', 0],
+    ]);
+  });
+
+  it('have a gap within a day', () => {
+    expect(told([statement(0, 0, 50), statement(0, 70, 20)])[1]).toEqual([
+      'gap',
+      '2024-01-01',
+      '2024-01-01',
+      20,
+    ]);
+  });
+
+  it('may be several for one day', () => {
+    const day = [statement(0, 0, 50), statement(0, 50, -10), statement(0, -10, 90)];
+    for (const order of [day, day.toReversed(), [day[1], day[0], day[2]] as ChainStatement[]]) {
+      expect(told(order)).toEqual([['complete', '2024-01-01', '2024-01-01', 0]]);
+    }
+  });
+
+  it('say the same for a week as for its days', () => {
+    const days = [statement(0, 0, 50), statement(2, 50, 20), statement(4, 20, 90)];
+    expect(told([...days, statement([0, 6], 0, 90)]).map(([status]) => status)).toEqual(['complete']);
+  });
+
+  it('contradict each other when one day ends with two balances', () => {
+    const chain = [statement(0, 0, 50), statement(1, 50, 70), statement(1, 50, 75)];
+    expect(told(chain)).toContainEqual(['contradiction', '2024-01-02', '2024-01-02', 5]);
+    expect(summarisePeriods(findPeriods(chain))).toBe('contradictory');
+  });
+
+  it('contradict themselves when their entries do not give their closing balance', () => {
+    expect(told([statement(0, 0, 50, { difference: 3n })])).toContainEqual([
+      'contradiction',
+      '2024-01-01',
+      '2024-01-01',
+      3,
+    ]);
+  });
+
+  it('have a gap of nothing where a number is missing, if the bank counts its statements', () => {
+    const numbered = (numbers: number[]) => numbers.map((number) => statement(number, 5, 5, { number }));
+    expect(told(numbered([1, 2, 3, 4, 6, 7]))).toContainEqual(['gap', '2024-01-06', '2024-01-06', 0]);
+    // A new year, and numbers that mean something else.
+    expect(told([...numbered([1, 2, 3, 4, 5]), statement(9, 5, 5, { number: 1 })])).toHaveLength(1);
+    expect(told(numbered([10, 20, 30, 40, 70]))).toHaveLength(1);
+  });
+});
+
+/** Statements of a bank: one a day with movements, a page or two each, and some of whole weeks. */
+const bank = fc
+  .array(
+    fc.record({
+      amounts: fc.array(fc.integer({ min: -9_999, max: 9_999 }), { maxLength: 4 }),
+      pages: fc.integer({ min: 1, max: 2 }),
+    }),
+    {
+      minLength: 1,
+      maxLength: 60,
+    },
+  )
+  .map((days) => {
+    const statements: ChainStatement[] = [];
+    const balanceAfter: number[] = [];
+    let balance = 1_000_000;
+    let number = 0;
+    for (const [day, { amounts, pages }] of days.entries()) {
+      if (amounts.length > 0) number += 1;
+      const cut = pages === 1 ? amounts.length : Math.ceil(amounts.length / 2);
+      for (const page of [amounts.slice(0, cut), amounts.slice(cut)]) {
+        const sum = page.reduce((total, it) => total + it, 0);
+        if (page.length > 0) statements.push(statement(day, balance, balance + sum, { number }));
+        balance += sum;
+      }
+      balanceAfter.push(balance);
+    }
+    return { statements, balanceAfter };
+  });
+
+describe('a bank whose files come in any order', () => {
+  it('is complete when all have come, also with statements of weeks among them', () => {
+    fc.assert(
+      fc.property(bank, fc.infiniteStream(fc.nat()), ({ statements, balanceAfter }, random) => {
+        fc.pre(statements.length > 0);
+        const weeks = balanceAfter.flatMap((closing, day) =>
+          day % 7 === 6 ? [statement([day - 6, day], balanceAfter[day - 7] ?? 1_000_000, closing)] : [],
+        );
+        const shuffled = [...statements, ...weeks]
+          .map((it) => [random.next().value, it] as const)
+          .toSorted(([one], [other]) => one - other)
+          .map(([, it]) => it);
+        expect(summarisePeriods(findPeriods(shuffled))).toBe('complete');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('has gaps of exactly what is missing between the first and the last that came', () => {
+    fc.assert(
+      fc.property(bank, fc.array(fc.nat(99), { minLength: 60, maxLength: 60 }), ({ statements }, lost) => {
+        const kept = statements.filter((_, index) => (lost[index % lost.length] ?? 0) > 25);
+        const [first, last] = [kept[0], kept.at(-1)];
+        fc.pre(first !== undefined && last !== undefined);
+        const inside = statements.slice(
+          statements.indexOf(first as never),
+          statements.indexOf(last as never),
+        );
+        const missing = inside
+          .filter((it) => !kept.includes(it))
+          .reduce((sum, { opening, closing }) => sum + closing - opening, 0n);
+        const gaps = findPeriods(kept.toReversed()).filter(({ status }) => status === 'gap');
+        expect(gaps.reduce((sum, { difference }) => sum + difference, 0n)).toBe(missing);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { checkStatements } from '../../src/imports/check-statements.ts';
+import { storedEvents } from '../deliveries/events/received-events.ts';
+import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
+import { createAccount, importDone } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService();
+
+async function customer() {
+  const { api_key: key, customer } = await service.customer();
+  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
+  const get = async (path: string) => (await service.call('GET', `/v1/accounts/${id}${path}`, { key })).body;
+  return {
+    id: customer.id,
+    accountId: id,
+    async send(body: string, query = '') {
+      const answer = await service.call('POST', `/v1/imports${query}`, {
+        key,
+        body,
+        type: 'application/octet-stream',
+      });
+      return importDone(service, key, answer.body.import.id);
+    },
+    statements: async () => (await get('/statements')).statements,
+    completeness: async (query = '') => (await get(`/completeness${query}`)).completeness,
+    movements: async () => (await get('/transactions?starts=2000-01-01')).transactions,
+  };
+}
+
+describe('the statements of files', () => {
+  it('are listed with their numbers, days and balances, each once', async () => {
+    const { send, statements } = await customer();
+    const file = dayStatement(12, 2, 100, [50, -20]);
+    await send(file);
+    await send(file.replaceAll('\r\n', '\n'));
+    expect(await statements()).toEqual([
+      {
+        id: expect.any(Number),
+        number: '12',
+        sequence: '1',
+        from: '2026-03-02',
+        to: '2026-03-02',
+        opening_balance: '100.00',
+        closing_balance: '130.00',
+        currency: 'TRY',
+        difference: null,
+        entries: 2,
+        kind: 'final',
+        import_id: expect.any(Number),
+        line: expect.any(Number),
+        received_at: expect.any(String),
+      },
+    ]);
+  });
+
+  it('show a gap with what is missing, which is reported once and closes itself', async () => {
+    const { id, accountId, send, completeness } = await customer();
+    const check = async () => {
+      await service.runtime.database.query(
+        'UPDATE statement_checks SET due_at = NOW(6) WHERE account_id = ?',
+        [accountId],
+      );
+      await checkStatements(service.runtime.database);
+      return (await storedEvents(service, id, 'statement.gap')).map(({ data }) => JSON.parse(data));
+    };
+    expect(await completeness()).toEqual({ status: 'unknown', periods: [] });
+    await send(dayStatement(1, 2, 100, [50]));
+    await send(dayStatement(3, 4, 120, [1]));
+    const gap = {
+      from: '2026-03-03',
+      to: '2026-03-03',
+      status: 'gap',
+      opening_balance: '150.00',
+      closing_balance: '120.00',
+      difference: '-30.00',
+    };
+    expect(await completeness()).toMatchObject({
+      status: 'incomplete',
+      periods: [{ status: 'complete' }, gap, {}],
+    });
+    expect(await completeness('?from=2026-03-04')).toMatchObject({ status: 'complete' });
+    expect(await check()).toEqual([{ customer_id: Number(id), account_id: Number(accountId), period: gap }]);
+    await send(dayStatement(2, 3, 150, [-10, -20]));
+    expect(await completeness()).toMatchObject({
+      status: 'complete',
+      periods: [
+        { from: '2026-03-02', to: '2026-03-04', opening_balance: '100.00', closing_balance: '121.00' },
+      ],
+    });
+    expect(await check()).toHaveLength(1);
+  });
+
+  it('that follow each other have no entry in common, however equal their entries are', async () => {
+    const { send, movements } = await customer();
+    const first = dayStatement(1, 2, 100, [-45]);
+    const second = dayStatement(2, 2, 55, [-45]);
+    expect(await send(first)).toMatchObject({ inserted: 1 });
+    expect(await send(second)).toMatchObject({ inserted: 1, assumed_duplicates: 0 });
+    expect(await send(first)).toMatchObject({ inserted: 0, duplicates: 1 });
+    expect(await movements()).toHaveLength(2);
+  });
+
+  it('that follow each other may come in the other order', async () => {
+    const { send, movements } = await customer();
+    await send(dayStatement(2, 2, 55, [-45]));
+    await send(dayStatement(1, 2, 100, [-45]));
+    expect(await movements()).toHaveLength(2);
+  });
+
+  it('that the bank has numbered anew, because it has inserted an entry, bring that entry alone', async () => {
+    const { send, movements } = await customer();
+    const withReferences = (file: string) => {
+      let count = 0;
+      return file.replaceAll('NONREF', () => `REF${++count}`);
+    };
+    await send(withReferences(dayStatement(1, 2, 0, [100, 50])));
+    const again = await send(withReferences(dayStatement(1, 2, 0, [777, 100, 50])));
+    expect(again).toMatchObject({ inserted: 1, duplicates: 2, assumed_duplicates: 2 });
+    expect(await movements()).toHaveLength(3);
+  });
+
+  it('without ids and balances are stored again if the sender says so', async () => {
+    const { send, movements } = await customer();
+    const interim = dayStatement(1, 2, 0, [100])
+      .replace(/:6[02]F:.*\r\n/g, '')
+      .replace(':61:', ':34F:TRY0,\r\n:61:');
+    await send(interim);
+    expect(await send(interim)).toMatchObject({ inserted: 0, assumed_duplicates: 1 });
+    expect(await send(interim, '?unidentified=store')).toMatchObject({ inserted: 1, assumed_duplicates: 0 });
+    expect(await movements()).toHaveLength(2);
+  });
+});
+
+describe('a CSV file with a balance beside each row', () => {
+  const HEADING = 'Tarih;Açıklama;Etiket;Tutar;Bakiye;Dekont No\n';
+  const row = (day: number, amount: string, balance: string) =>
+    `0${day}.03.2026;MARKET;POS;${amount};${balance};\n`;
+
+  it('is a statement with these balances', async () => {
+    const { accountId, send, statements } = await customer();
+    const rows = [row(2, '-50,25', '49,75'), row(3, '10,00', '59,75')];
+    for (const body of [rows.join(''), rows.toReversed().join('')])
+      expect(await send(HEADING + body, `?account_id=${accountId}`)).toMatchObject({
+        status: 'done',
+        warnings: 0,
+      });
+    expect(await statements()).toMatchObject([
+      { from: '2026-03-02', to: '2026-03-03', opening_balance: '100.00', closing_balance: '59.75' },
+    ]);
+  });
+
+  it('has a warning for a row that contradicts it', async () => {
+    const { accountId, send } = await customer();
+    const body = HEADING + row(2, '-50,2', '49,75') + row(3, '10,00', '59,75') + row(4, '1,00', '60,70');
+    expect(await send(body, `?account_id=${accountId}`)).toMatchObject({
+      status: 'done',
+      inserted: 3,
+      warnings: 1,
+    });
+  });
+});
