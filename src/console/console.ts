@@ -3,6 +3,7 @@ import type { ApiEnv } from '../api/environment.ts';
 import { pageHeaders } from '../api/middleware/base-app.ts';
 import type { Runtime } from '../platform/runtime.ts';
 import { auditPage } from './audit/audit-page.tsx';
+import { booksRoutes } from './books/books-routes.tsx';
 import { deliveriesPage } from './deliveries/deliveries-page.tsx';
 import { deliveryRoutes } from './deliveries/delivery-routes.tsx';
 import { replayRoutes } from './deliveries/replay-routes.tsx';
@@ -45,6 +46,7 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
     .route('/imports', importRoutes(context))
     .route('/sources', sourcesPage(runtime))
     .route('/sources', sourceRoutes(context))
+    .route('/books', booksRoutes(context))
     .route('/trace', tracePage(context))
     .route('/audit', auditPage(runtime));
 }

@@ -54,6 +54,25 @@ export async function findConflicts(
     accountId === undefined
       ? await sql.query<ConflictRow[]>(FIND, [customerId, ...seen])
       : await sql.query<ConflictRow[]>(FIND_OF_ACCOUNT, [accountId, customerId, ...seen]);
+  return pageOf(sql, rows, limit);
+}
+
+/** Index: movement_conflicts_status. */
+const FIND_OPEN = `
+  SELECT ${COLUMNS} FROM movement_conflicts FORCE INDEX (movement_conflicts_status)
+  WHERE status = 'open' AND id < ? ORDER BY id DESC LIMIT ?`;
+
+/** Finds the open conflicts of all customers below an id, for operators. */
+export async function findOpenConflicts(
+  sql: Sql,
+  before: string,
+  limit: number,
+): Promise<{ conflicts: FoundConflict[]; next: string | null }> {
+  return pageOf(sql, await sql.query<ConflictRow[]>(FIND_OPEN, [before, limit + 1]), limit);
+}
+
+/** @param rows one more than the page, if there are more. */
+async function pageOf(sql: Sql, rows: readonly ConflictRow[], limit: number) {
   const page = rows.slice(0, limit);
   return {
     conflicts: await addStored(sql, page),

@@ -41,7 +41,7 @@ export const StatementView = v.object({
   received_at: Timestamp,
 });
 
-interface StatementRow {
+export interface StatementRow {
   id: string;
   import_id: string;
   line: number;

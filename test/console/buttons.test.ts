@@ -43,6 +43,8 @@ const BUTTONS: Record<string, Button> = {
     action: 'redeliver',
   },
   '/imports/:id/retry': { id: () => trouble.imports.failed, action: 'retry' },
+  '/books/conflicts/:id/store': { id: () => trouble.conflicts[0], action: 'store' },
+  '/books/conflicts/:id/ignore': { id: () => trouble.conflicts[1], action: 'ignore' },
   '/sources/:id/run': { id: paused, action: 'run' },
   '/sources/:id/enable': { id: paused, action: 'change' },
   '/sources/:id/pause': { id: paused, action: 'change' },

@@ -41,6 +41,9 @@ describe('every page', () => {
     ['sources', () => '/ops/sources'],
     ['a failing source', () => `/ops/sources/${trouble.sources.failing}`],
     ['a source with a wrong file', () => `/ops/sources/${trouble.sources.wrongFile}`],
+    ['books', () => '/ops/books'],
+    ['the statements of an account', () => `/ops/books/accounts/${trouble.accountId}`],
+    ['a decision', () => `/ops/books/conflicts/${trouble.conflicts[0]}/store`],
     ['trace', () => '/ops/trace'],
     ['the trace of a movement', () => `/ops/trace?movement=${trouble.movementIds[0]}`],
     ['audit', () => '/ops/audit'],
@@ -72,6 +75,15 @@ describe('every page', () => {
 });
 
 describe('the pages', () => {
+  it('show conflicts with what is stored beside what was received', async () => {
+    const text = await textOf('/ops/books');
+    expect(text).toContain('GB20260115-1 2026-01-15 +1250.00 Fatura 1 2026-01-15 +1.77');
+    expect(await textOf(`/ops/books/conflicts/${trouble.conflicts[0]}/ignore`)).toContain(
+      'Received was 2026-01-15 +',
+    );
+    expect(await textOf(`/ops/books/accounts/${trouble.accountId}`)).toContain('unknown');
+  });
+
   it('say first what is wrong, whose it is, and what is pending', async () => {
     const text = await textOf('/ops');
     expect(text).toMatch(
@@ -143,15 +155,16 @@ describe('the pages', () => {
       [...(await page(`/ops/imports?${query}`)).text.matchAll(/href="\/ops\/imports\/(\d+)"/g)].map(
         ([, id]) => id,
       );
-    const { done, rejected, failed } = trouble.imports;
-    expect(await ids('')).toEqual([failed, rejected, done]);
+    const { done, conflicting, rejected, failed } = trouble.imports;
+    expect(await ids('')).toEqual([failed, rejected, conflicting, done]);
     expect(await ids('status=failed')).toEqual([failed]);
-    expect(await ids(`customer=${trouble.customerId}&status=done`)).toEqual([rejected, done]);
+    expect(await ids(`customer=${trouble.customerId}&status=done`)).toEqual([rejected, conflicting, done]);
     expect(await ids(`account=${trouble.accountId}`)).toEqual([rejected, done]);
     expect(await ids('since=2099-01-01 00:00:00')).toEqual([]);
     expect(await ids('since=2001-01-01 00:00:00&until=2099-01-01 00:00:00')).toEqual([
       failed,
       rejected,
+      conflicting,
       done,
     ]);
     expect((await page(`/ops/imports?id=${done}`)).headers.get('location')).toBe(`/ops/imports/${done}`);
@@ -199,6 +212,8 @@ describe('the pages', () => {
     '/ops/deliveries/x',
     '/ops/imports/999',
     '/ops/sources/999',
+    '/ops/books/accounts/999',
+    '/ops/books/conflicts/999/store',
     '/ops/sources/x',
     '/ops/sources/999/run',
     '/ops/trace?movement=999999',

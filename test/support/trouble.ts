@@ -11,8 +11,10 @@ export interface Trouble {
   customerId: string;
   accountId: string;
   webhooks: { healthy: string; dead: string; paused: string; disabled: string };
-  imports: { done: string; rejected: string; failed: string };
+  imports: { done: string; conflicting: string; rejected: string; failed: string };
   sources: TroubleSources;
+  /** Open ones. */
+  conflicts: [string, string];
   /** The ids of the movements that were imported first, the oldest first. */
   movementIds: string[];
   /** The unique_id of the first movement. */
@@ -65,6 +67,12 @@ export async function createTrouble(service: TestService, receiver: Receiver): P
     const { body } = await service.call('GET', `/v1/webhooks/${disabled.id}`, { key });
     return body.webhook.status === 'disabled';
   });
+  const conflicting = await importMovements(
+    service,
+    key,
+    ['1', '2'].map((at) => movement(accountId, { unique_id: `GB20260115-${at}`, amount: `${at}.77` })),
+  );
+  const { body: conflicts } = await service.call('GET', '/v1/conflicts', { key });
   const rejected = await importRejected(service, key, accountId);
   const failed = await insertFailedImport(service, customer.id);
   await until('the dead endpoint has failed, and the healthy one has all', async () => {
@@ -91,8 +99,9 @@ export async function createTrouble(service: TestService, receiver: Receiver): P
     customerId: customer.id,
     accountId,
     webhooks: { healthy: healthy.id, dead: dead.id, paused: paused.id, disabled: disabled.id },
-    imports: { done: String(done.id), rejected, failed },
+    imports: { done: String(done.id), conflicting: String(conflicting.id), rejected, failed },
     sources,
+    conflicts: conflicts.conflicts.map(({ id }: { id: number }) => String(id)),
     movementIds: movements.map(({ id }) => id),
     uniqueId,
     secrets: [

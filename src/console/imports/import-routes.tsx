@@ -113,7 +113,7 @@ function ImportPage({
           ['Known already', formatCount(it.duplicates)],
           ['Known with another text', formatCount(it.changed)],
           ['Assumed to be known', formatCount(it.assumed_duplicates)],
-          ['Conflicts', formatCount(it.conflicts)],
+          ['Conflicts', it.conflicts === 0 ? '0' : <a href="/ops/books">{formatCount(it.conflicts)}</a>],
           ['Rejected rows', formatCount(it.rejected)],
           ['Warnings', formatCount(it.warnings)],
           ['Deliveries caused', formatCount(it.deliveries)],

@@ -13,6 +13,7 @@ const PAGES = [
   ['Deliveries', '/ops/deliveries'],
   ['Imports', '/ops/imports'],
   ['Sources', '/ops/sources'],
+  ['Books', '/ops/books'],
   ['Trace', '/ops/trace'],
   ['Audit', '/ops/audit'],
   ['Queues', DASHBOARD_PATH],

@@ -35,6 +35,7 @@ const OWNER = {
   webhook: 'SELECT customer_id FROM webhooks WHERE id = ?',
   import: 'SELECT customer_id FROM imports WHERE id = ?',
   movement: 'SELECT customer_id FROM transactions WHERE id = ?',
+  conflict: 'SELECT customer_id FROM movement_conflicts WHERE id = ?',
 } as const;
 
 /** The customer whom something belongs to. @throws {Problem} 404 when it does not exist. */

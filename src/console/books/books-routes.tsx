@@ -1,0 +1,263 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import type { ApiEnv } from '../../api/environment.ts';
+import { readId } from '../../api/input.ts';
+import { BEYOND_NEWEST } from '../../api/paging.ts';
+import { viewConflict } from '../../imports/conflict-view.ts';
+import { type FoundConflict, findConflict, findOpenConflicts } from '../../imports/decide-conflict.ts';
+import {
+  findStatements,
+  readCompleteness,
+  type StatementRow,
+  viewPeriod,
+} from '../../imports/find-statements.ts';
+import type { StoredMovement } from '../../imports/known-movements.ts';
+import type { Movement } from '../../imports/movement.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import { notFound } from '../../platform/problems/problem.ts';
+import { Id } from '../../platform/validation.ts';
+import {
+  type Column,
+  Facts,
+  Field,
+  formatCount,
+  Moment,
+  More,
+  Notice,
+  Table,
+  Tag,
+  type Tone,
+} from '../page/elements.tsx';
+import { sendConfirmation } from '../page/error-page.tsx';
+import { sendPage } from '../page/layout.tsx';
+import { type ConsoleContext, callApiFor, callerFor, findOwner, requireAnswer } from '../page/operator.ts';
+import { pathWith, readFilters } from '../page/read-filters.ts';
+
+const PER_PAGE = 50;
+const MOST_STATEMENTS = 100;
+
+const Query = v.object({ account: v.optional(Id), before: v.optional(Id), done: v.optional(v.string()) });
+
+const DECISIONS = {
+  store: {
+    button: 'Store it',
+    consequence: 'The received row becomes a movement of its own, and is sent to the webhooks that match it.',
+  },
+  ignore: {
+    button: 'Ignore it',
+    consequence: 'The received row is not stored. The movement that was stored first stays as it is.',
+  },
+} as const;
+
+type Decision = keyof typeof DECISIONS;
+
+/** /ops/books: conflicts that wait for a decision, and the statements of an account. */
+export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
+  const { runtime } = context;
+  const { database } = runtime;
+  const confirm = (decision: Decision) => async (c: Context<ApiEnv>) => {
+    const { conflict } = await requireConflict(c, context);
+    const { account_id, unique_id, stored, received } = viewConflict(conflict.row, conflict.stored);
+    return sendConfirmation(c, 'Books', {
+      question: `${decision === 'store' ? 'Store' : 'Ignore'} the row under ${unique_id} of account ${account_id}?`,
+      consequences: [
+        `Stored is ${describe(stored)}. Received was ${describe(received)}.`,
+        DECISIONS[decision].consequence,
+        'This cannot be undone.',
+      ],
+      button: DECISIONS[decision].button,
+      back: '/ops/books',
+    });
+  };
+  const decide = (decision: Decision) => async (c: Context<ApiEnv>) => {
+    const { customerId, conflict } = await requireConflict(c, context);
+    const path = `/v1/conflicts/${conflict.row.id}`;
+    await requireAnswer(
+      await callApiFor(c, context, customerId, { method: 'POST', path, body: { decision } }),
+    );
+    return c.redirect(`/ops/books?done=${decision}`, 303);
+  };
+
+  return new Hono<ApiEnv>()
+    .get('/', async (c) => {
+      const { account, before = BEYOND_NEWEST, done } = readFilters(c, Query);
+      if (account !== undefined) return c.redirect(`/ops/books/accounts/${account}`);
+      const { conflicts, next } = await findOpenConflicts(database, before, PER_PAGE);
+      return sendPage(
+        c,
+        { title: 'Books', section: 'Books' },
+        <>
+          {done === 'store' ? <Notice tone="good">The row is stored as a movement, and sent.</Notice> : null}
+          {done === 'ignore' ? <Notice tone="good">The row is ignored.</Notice> : null}
+          <h1>Books</h1>
+          <form class="filters">
+            <Field label="Statements of account" name="account" value={account} />
+            <button type="submit">Show</button>
+          </form>
+          <h2>Conflicts that wait for a decision</h2>
+          <p class="lead">
+            A row came with the unique_id of a stored movement and another direction, amount or date. It is
+            not stored until somebody decides.
+          </p>
+          <Table caption="Open conflicts" columns={conflictColumns} rows={conflicts} empty="None." />
+          <More
+            label="Older conflicts"
+            href={next === null ? null : pathWith('/ops/books', { before: next })}
+          />
+        </>,
+      );
+    })
+    .get('/conflicts/:id/store', confirm('store'))
+    .get('/conflicts/:id/ignore', confirm('ignore'))
+    .post('/conflicts/:id/store', decide('store'))
+    .post('/conflicts/:id/ignore', decide('ignore'))
+    .get('/accounts/:id', async (c) => {
+      const account = await requireAccount(database, readId(c, 'account'));
+      const { status, periods } = await readCompleteness(database, account.id);
+      const statements = await findStatements(database, account.id, {
+        before: BEYOND_NEWEST,
+        limit: MOST_STATEMENTS,
+      });
+      return sendPage(
+        c,
+        { title: `Statements of account ${account.id}`, section: 'Books' },
+        <>
+          <h1>
+            Statements of account {account.id}, {account.title}{' '}
+            <Tag tone={TONES[status] ?? 'calm'}>{status}</Tag>
+          </h1>
+          <Facts
+            facts={[
+              ['Customer', account.customer],
+              ['Currency', account.currency],
+              ['IBAN', account.iban ?? '–'],
+            ]}
+          />
+          <h2>Periods</h2>
+          <Table
+            caption="Periods"
+            columns={periodColumns}
+            rows={periods.map(viewPeriod)}
+            empty="There is no final statement with an opening and a closing balance."
+          />
+          <h2>Statements</h2>
+          <Table
+            caption="Statements"
+            columns={statementColumns(new Date())}
+            rows={statements}
+            empty="None."
+          />
+          {statements.length === MOST_STATEMENTS ? (
+            <p class="calm">These are the last {MOST_STATEMENTS} that came.</p>
+          ) : null}
+        </>,
+      );
+    });
+};
+
+/** @throws {Problem} 404. */
+async function requireConflict(
+  c: Context<ApiEnv>,
+  { runtime }: ConsoleContext,
+): Promise<{ customerId: string; conflict: FoundConflict }> {
+  const id = readId(c, 'conflict');
+  const customerId = await findOwner(runtime.database, 'conflict', id);
+  return {
+    customerId,
+    conflict: await findConflict(runtime.database, callerFor(c, runtime, customerId), id),
+  };
+}
+
+interface AccountRow {
+  id: string;
+  title: string;
+  currency: string;
+  iban: string | null;
+  customer: string;
+}
+
+/** Indexes: the primary keys. */
+const ACCOUNT = `
+  SELECT a.id, a.title, a.currency, a.iban, u.name AS customer
+  FROM accounts a JOIN customers u ON u.id = a.customer_id WHERE a.id = ?`;
+
+/** @throws {Problem} 404. */
+async function requireAccount(sql: Sql, id: string): Promise<AccountRow> {
+  const [account] = await sql.query<AccountRow[]>(ACCOUNT, [id]);
+  if (account === undefined) throw notFound('account');
+  return account;
+}
+
+const describe = ({ date_issue, dc, amount, description }: Movement | StoredMovement | Described): string =>
+  `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount}${description ? ` ${description}` : ''}`;
+
+type Described = { date_issue: string; dc: string; amount: string; description: string };
+
+const conflictColumns: Column<FoundConflict>[] = [
+  {
+    label: 'Account',
+    cell: ({ row }) => <a href={`/ops/books/accounts/${row.account_id}`}>{row.account_id}</a>,
+  },
+  { label: 'unique_id', cell: ({ stored }) => stored.unique_id },
+  {
+    label: 'Stored',
+    cell: ({ stored }) => <a href={`/ops/trace?movement=${stored.id}`}>{describe(stored)}</a>,
+  },
+  { label: 'Received', cell: ({ row }) => describe(JSON.parse(row.received) as Movement) },
+  {
+    label: 'Import',
+    cell: ({ row }) => (
+      <>
+        <a href={`/ops/imports/${row.import_id}`}>{row.import_id}</a>, line {row.line}
+      </>
+    ),
+  },
+  {
+    label: 'Decide',
+    cell: ({ row }) => (
+      <>
+        <a class="button" href={`/ops/books/conflicts/${row.id}/store`}>
+          Store
+        </a>{' '}
+        <a class="button" href={`/ops/books/conflicts/${row.id}/ignore`}>
+          Ignore
+        </a>
+      </>
+    ),
+  },
+];
+
+const TONES: Record<string, Tone> = {
+  complete: 'good',
+  incomplete: 'bad',
+  contradictory: 'bad',
+  gap: 'bad',
+  contradiction: 'bad',
+  overlap: 'warn',
+  unknown: 'calm',
+};
+
+const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
+  { label: 'From', cell: ({ from }) => from },
+  { label: 'To', cell: ({ to }) => to },
+  { label: 'Status', cell: ({ status }) => <Tag tone={TONES[status] ?? 'calm'}>{status}</Tag> },
+  { label: 'Balance before', kind: 'number', cell: (it) => it.opening_balance },
+  { label: 'Balance after', kind: 'number', cell: (it) => it.closing_balance },
+  {
+    label: 'Difference',
+    kind: 'number',
+    cell: ({ status, difference }) => (status === 'gap' || status === 'contradiction' ? difference : '–'),
+  },
+];
+
+const statementColumns = (now: Date): Column<StatementRow>[] => [
+  { label: 'Number', cell: ({ number, sequence }) => [number, sequence].filter(Boolean).join('/') || '–' },
+  { label: 'From', cell: ({ from_date }) => from_date ?? '–' },
+  { label: 'To', cell: ({ to_date }) => to_date ?? '–' },
+  { label: 'Kind', cell: ({ kind }) => kind },
+  { label: 'Opening', kind: 'number', cell: (it) => it.opening_balance ?? '–' },
+  { label: 'Closing', kind: 'number', cell: (it) => it.closing_balance ?? '–' },
+  { label: 'Entries', kind: 'number', cell: ({ entries }) => formatCount(entries) },
+  { label: 'Import', cell: ({ import_id }) => <a href={`/ops/imports/${import_id}`}>{import_id}</a> },
+  { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={now} /> },
+];
