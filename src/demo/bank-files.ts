@@ -3,12 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
+import { CompletenessView } from '../imports/find-statements.ts';
 import type { DemoCustomer } from './demo-customer.ts';
 import type { Screen } from './screen.ts';
 
 const Accounts = v.array(
   v.object({ ref: v.string(), bank: v.string(), title: v.string(), currency: v.string(), iban: v.string() }),
 );
+const AccountList = v.looseObject({
+  accounts: v.array(v.looseObject({ id: v.number(), iban: v.nullable(v.string()) })),
+});
+const CompletenessAnswer = v.looseObject({ completeness: CompletenessView });
 const Movement = v.looseObject({ account_id: v.string(), dc: v.string(), date_issue: v.string() });
 
 export type ExampleAccount = v.InferOutput<typeof Accounts>[number];
@@ -65,16 +70,28 @@ export interface BankMonth {
   movements: readonly ExampleMovement[];
   mt940: Buffer;
   camt: Buffer;
+  /** The two days after the month, each a statement of its own. */
+  days: readonly [Buffer, Buffer];
+  laterMovements: readonly ExampleMovement[];
 }
 
 /** Reads the bank's files in examples/. */
 export async function readBankMonth(): Promise<BankMonth> {
   const directory = join(findExamples(import.meta.dirname), 'bank-files');
-  const [mt940, camt] = await Promise.all(
-    ['november.sta', 'november.xml'].map((name) => readFile(join(directory, name))),
+  const [mt940, camt, first, second] = await Promise.all(
+    ['november.sta', 'november.xml', 'december-1.sta', 'december-2.sta'].map((name) =>
+      readFile(join(directory, name)),
+    ),
   );
-  if (mt940 === undefined || camt === undefined) throw new Error('The bank’s files are missing.');
-  return { movements: countEntries(mt940.toString()), mt940, camt };
+  if (mt940 === undefined || camt === undefined || first === undefined || second === undefined)
+    throw new Error('The bank’s files are missing.');
+  return {
+    movements: countEntries(mt940.toString()),
+    laterMovements: [first, second].flatMap((file) => countEntries(file.toString())),
+    mt940,
+    camt,
+    days: [first, second],
+  };
 }
 
 /** Of :61: the value date and the direction. RC and RD are reversals: of a credit, which is a debit, and of a debit. */
@@ -89,12 +106,12 @@ const countEntries = (text: string): ExampleMovement[] =>
   }));
 
 /**
- * Imports the month as MT940, and then as CAMT.
+ * Imports the month as MT940, and then as CAMT; then the two days after it, the second one first.
  * @returns what went wrong, one sentence each.
  */
 export async function importBankMonth(
   { api }: DemoCustomer,
-  { movements, mt940, camt }: BankMonth,
+  { movements, mt940, camt, days }: BankMonth,
   { screen, signal }: { screen: Screen; signal: AbortSignal },
 ): Promise<string[]> {
   const send = async (body: Buffer): Promise<ImportState> => {
@@ -109,7 +126,23 @@ export async function importBankMonth(
   const second = await send(camt);
   screen.done(`The same month as CAMT: ${second.inserted} new, ${second.duplicates} known already`);
   const count = movements.length;
+
+  const [day, nextDay] = days;
+  await send(nextDay);
+  const [account] = (await api.get('/v1/accounts?per_page=1000', AccountList)).accounts.filter(({ iban }) =>
+    mt940.includes(iban ?? ' '),
+  );
+  const path = `/v1/accounts/${account?.id}/completeness`;
+  const before = (await api.get(path, CompletenessAnswer)).completeness;
+  const gap = before.periods.find(({ status }) => status === 'gap');
+  await send(day);
+  const after = (await api.get(path, CompletenessAnswer)).completeness;
+  screen.done(
+    `A day later, before the day itself: a gap of ${gap?.difference ?? 'nothing'} on ${gap?.from ?? 'no day'}, closed when its file came`,
+  );
   return [
+    ...(gap === undefined ? ['A missing statement was not noticed.'] : []),
+    ...(after.status === 'complete' ? [] : [`With all statements, the account is ${after.status}.`]),
     ...(first.inserted === count
       ? []
       : [`The MT940 file has ${count} entries, ${first.inserted} were stored.`]),

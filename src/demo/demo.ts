@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import * as v from 'valibot';
 import { PortTakenError } from '../api/http-server.ts';
+import { describeBooks } from '../cli/commands/verify.ts';
 import { Failure } from '../cli/failure.ts';
 import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
+import { areBooksRight, verifyBooks } from '../imports/verify-books.ts';
 import type { Config } from '../platform/config/config.ts';
 import { formatCount } from '../platform/counts.ts';
 import { createLog } from '../platform/log.ts';
@@ -9,6 +12,7 @@ import { ROLES } from '../platform/roles.ts';
 import { type Service, startService } from '../service.ts';
 import {
   type BankMonth,
+  type ExampleMovement,
   firstDate,
   importBankMonth,
   readBankMonth,
@@ -89,7 +93,7 @@ async function runSteps(
   { statement, month }: { statement: Statement; month: BankMonth },
 ): Promise<boolean> {
   const { accounts, movements } = statement;
-  const all = [...movements, ...month.movements];
+  const all = [...movements, ...month.movements, ...month.laterMovements];
   const accountIds = await customer.addAccounts(accounts);
   const banks = new Set(accounts.map(({ bank }) => bank));
   screen.done(`Customer ${customer.id} with ${accounts.length} accounts at ${[...banks].join(' and ')}`);
@@ -108,6 +112,7 @@ async function runSteps(
     `The same file sent again: ${second.inserted} new, ${formatCount(second.duplicates)} known already`,
   );
 
+  const conflictProblems = await makeConflict(customer, movements[0], accountIds, screen);
   const problems = await importBankMonth(customer, month, { screen, signal });
 
   const progress = await watchDeliveries(runtime.database, webhookIds, { screen, signal });
@@ -115,6 +120,9 @@ async function runSteps(
   else screen.failed('After two minutes there are still deliveries pending');
   const listed = await customer.list(firstDate(statement));
   screen.done(`GET /v1/transactions lists ${formatCount(listed.length)} movements`);
+  const books = await verifyBooks(runtime.database, customer.id, { from: null, to: null });
+  const areRight = areBooksRight(books);
+  if (areRight) screen.done('The books are right: statements, movements and deliveries agree');
 
   const accountOf = (ref: string) => accountIds.get(ref) ?? '';
   const outcomes = subscribers.map((subscriber, at): Outcome => {
@@ -140,12 +148,34 @@ async function runSteps(
   screen.line();
   return showResult(screen, [
     ...findImportProblems(movements.length, first, second),
+    ...conflictProblems,
     ...problems,
+    ...(areRight ? [] : [describeBooks(books, areRight)]),
     ...(listed.length === all.length
       ? []
       : [`${all.length} movements should be listed, ${listed.length} are.`]),
     ...findProblems(outcomes),
   ]);
+}
+
+const ConflictList = v.looseObject({ conflicts: v.array(v.looseObject({ id: v.number() })) });
+
+/** Sends a movement once more, with another amount, and decides that the stored one is right. @returns what went wrong. */
+async function makeConflict(
+  { api }: DemoCustomer,
+  movement: ExampleMovement | undefined,
+  accountIds: ReadonlyMap<string, string>,
+  screen: Screen,
+): Promise<string[]> {
+  if (movement === undefined) return ['There is no movement.'];
+  const row = { ...movement, account_id: accountIds.get(movement.account_id), amount: '777.00' };
+  const { import: sent } = await api.post('/v1/imports', { transactions: [row] }, ImportAnswer);
+  const { conflicts } = await api.get('/v1/conflicts?status=open', ConflictList);
+  for (const { id } of conflicts) await api.post(`/v1/conflicts/${id}`, { decision: 'ignore' }, v.unknown());
+  screen.done(
+    `A known id with another amount: ${sent.inserted} new, ${sent.conflicts} conflict, which was decided`,
+  );
+  return sent.conflicts === 1 && conflicts.length === 1 ? [] : ['The known id was no conflict.'];
 }
 
 async function send({ api }: DemoCustomer, body: Buffer, signal: AbortSignal): Promise<ImportState> {
