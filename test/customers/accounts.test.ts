@@ -30,6 +30,7 @@ describe('accounts', () => {
         iban: IBAN,
         number: null,
         status: 'active',
+        on_conflict: 'hold',
         last_work: null,
         last_update: null,
         error: null,

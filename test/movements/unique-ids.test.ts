@@ -45,9 +45,9 @@ it('an import keeps the first of two movements with one id, in one import and in
   const row = (amount: string) => movement(id, { unique_id: 'x', amount });
   expect(await importMovements(service, key, [row('1'), row('2')])).toMatchObject({
     inserted: 1,
-    duplicates: 1,
+    conflicts: 1,
   });
-  expect(await importMovements(service, key, [row('3')])).toMatchObject({ inserted: 0, duplicates: 1 });
+  expect(await importMovements(service, key, [row('3')])).toMatchObject({ inserted: 0, conflicts: 1 });
   const { body } = await service.call('GET', '/v1/transactions?starts=2000-01-01', { key });
   expect(body.transactions).toEqual([expect.objectContaining({ unique_id: 'x', amount: '1.00' })]);
 });
