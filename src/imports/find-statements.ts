@@ -120,7 +120,7 @@ export const viewPeriod = ({ from, to, status, opening, closing, difference }: P
 
 /** Index: statements_time. Ten years of daily statements are 2,500 rows. */
 const CHAIN = `
-  SELECT id, number, from_date, to_date, opening_balance, closing_balance, difference
+  SELECT id, number, from_date, to_date, opening_balance, closing_balance, difference, entries
   FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = 'final' AND from_date IS NOT NULL AND to_date IS NOT NULL AND opening_balance IS NOT NULL
     AND closing_balance IS NOT NULL
@@ -146,6 +146,7 @@ export async function readCompleteness(
       closing: hundredths(row.closing_balance ?? '0.00'),
       number: row.number !== null && /^\d{1,9}$/.test(row.number) ? Number(row.number) : null,
       difference: row.difference === null ? null : hundredths(row.difference),
+      entries: row.entries,
     }),
   );
   const { from, to } = between;

@@ -15,6 +15,7 @@ export interface ChainStatement {
   number: number | null;
   /** By how much its entries miss its closing balance; null: not at all. */
   difference: bigint | null;
+  entries: number;
 }
 
 export type PeriodStatus = 'complete' | 'gap' | 'overlap' | 'contradiction';
@@ -28,9 +29,11 @@ export interface Period {
   closing: bigint;
   /** What is missing between two balances, or by how much they contradict each other. Zero for complete periods and overlaps. */
   difference: bigint;
-  /** The statements at its ends. */
+  /** The ids of the statements at its ends. */
   first: string;
   last: string;
+  /** Those that a complete period is made of. */
+  statements: readonly ChainStatement[];
 }
 
 export type Completeness = 'complete' | 'incomplete' | 'contradictory' | 'unknown';
@@ -100,62 +103,100 @@ function withoutRepetitions(statements: readonly ChainStatement[]): ChainStateme
   });
 }
 
-/** Joins statements to runs: each to one that ends with its opening balance, and not later. Banks book some entries on earlier days. */
+/**
+ * Joins statements to runs, in which each begins with the balance with which the one before it ends. The run with the most entries is
+ * taken first, then the next one of what is left: a bank may have given shorter statements of the same days before.
+ */
 function findRuns(statements: readonly ChainStatement[]): Run[] {
   const areNumbered = haveNumbers(statements);
-  const ordered = statements.toSorted(
+  let left = statements.toSorted(
     (one, other) =>
       compare(one.to, other.to) || compare(one.from, other.from) || Number(one.number) - Number(other.number),
   );
   const runs: Run[] = [];
-  const byClosing = new Map<bigint, Run[]>();
-  for (const statement of ordered) {
-    const candidates = byClosing.get(statement.opening) ?? [];
-    const before = candidates.findLast(
-      (run) =>
-        run.closing === statement.opening &&
-        run.to <= statement.to &&
-        run.from <= statement.from &&
-        !(areNumbered && skipsNumber(run.statements.at(-1), statement)),
-    );
-    const run = before ?? { statements: [], ...statement };
-    run.statements.push(statement);
-    run.to = statement.to;
-    run.closing = statement.closing;
-    if (before === undefined) runs.push(run);
-    byClosing.set(run.closing, [...(byClosing.get(run.closing) ?? []), run]);
+  while (left.length > 0) {
+    const taken = findHeaviest(left, areNumbered);
+    const [first, last] = [taken[0], taken.at(-1)] as [ChainStatement, ChainStatement];
+    const { from, opening } = first;
+    runs.push({ statements: taken, from, opening, to: last.to, closing: last.closing });
+    const used = new Set(taken);
+    left = left.filter((it) => !used.has(it));
   }
-  return joinRuns(runs, areNumbered).toSorted(
-    (one, other) => compare(one.from, other.from) || -compare(one.to, other.to),
-  );
+  return runs.toSorted((one, other) => compare(one.from, other.from) || -compare(one.to, other.to));
 }
 
-/** Statements of one day may have come in another order than they follow each other. */
-function joinRuns(runs: readonly Run[], areNumbered: boolean): Run[] {
-  const joined = [...runs];
-  for (let index = 0; index < joined.length; index += 1) {
-    const run = joined[index] as Run;
-    const next = joined.findIndex(
-      (other) =>
-        other !== run &&
-        other.opening === run.closing &&
-        other.to >= run.to &&
-        other.from >= run.from &&
-        !(areNumbered && skipsNumber(run.statements.at(-1), other.statements[0])),
-    );
-    if (next === -1) continue;
-    const [other] = joined.splice(next, 1) as [Run];
-    const at = joined.indexOf(run);
-    joined[at] = {
-      statements: [...run.statements, ...other.statements],
-      from: run.from,
-      to: other.to,
-      opening: run.opening,
-      closing: other.closing,
-    };
-    index = at - 1;
+/** The best run that ends with a statement. */
+interface Path {
+  /** Entries, and then statements. */
+  weight: number;
+  before: ChainStatement | null;
+}
+
+/** @param statements in the order of their last days, at least one. @returns the run with the most entries. */
+function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolean): ChainStatement[] {
+  const paths = new Map<ChainStatement, Path>();
+  const byOpening = groupBy(statements, ({ opening }) => opening);
+  const byClosing = groupBy(statements, ({ closing }) => closing);
+  // Statements of one day may follow each other in any order, so each one that became better is looked at again.
+  const queue = [...statements];
+  const weigh = (it: ChainStatement): Path => {
+    const own = it.entries * (statements.length + 1) + 1;
+    let best: Path = { weight: own, before: null };
+    for (const before of byClosing.get(it.opening) ?? []) {
+      const path = paths.get(before);
+      if (path === undefined || !follows(before, it, areNumbered) || leadsTo(paths, before, it)) continue;
+      if (path.weight + own > best.weight) best = { weight: path.weight + own, before };
+    }
+    return best;
+  };
+  for (let at = 0; at < queue.length && at < MOST_STEPS * statements.length; at += 1) {
+    const it = queue[at] as ChainStatement;
+    const path = weigh(it);
+    if (path.weight <= (paths.get(it)?.weight ?? 0)) continue;
+    paths.set(it, path);
+    for (const next of byOpening.get(it.closing) ?? []) if (paths.has(next)) queue.push(next);
   }
-  return joined;
+  let end: ChainStatement | null = statements[0] as ChainStatement;
+  for (const it of statements) if (weightOf(paths, it) > weightOf(paths, end)) end = it;
+  const run: ChainStatement[] = [];
+  for (; end !== null; end = paths.get(end)?.before ?? null) run.unshift(end);
+  return run;
+}
+
+/** Statements of one day are a few, so that this is never reached. */
+const MOST_STEPS = 20;
+
+const weightOf = (paths: ReadonlyMap<ChainStatement, Path>, it: ChainStatement): number =>
+  paths.get(it)?.weight ?? 0;
+
+/** Whether a statement is in the run that ends with another one. The balances of a day may return to where they were. */
+function leadsTo(
+  paths: ReadonlyMap<ChainStatement, Path>,
+  end: ChainStatement,
+  wanted: ChainStatement,
+): boolean {
+  // A statement of an earlier day cannot follow.
+  for (
+    let it: ChainStatement | null = end;
+    it !== null && it.to >= wanted.to;
+    it = paths.get(it)?.before ?? null
+  )
+    if (it === wanted) return true;
+  return false;
+}
+
+/** Whether a statement may be the next one. Banks book some entries on earlier days. */
+const follows = (one: ChainStatement, other: ChainStatement, areNumbered: boolean): boolean =>
+  one !== other && one.to <= other.to && one.from <= other.from && !(areNumbered && skipsNumber(one, other));
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => bigint): Map<bigint, T[]> {
+  const groups = new Map<bigint, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
 }
 
 /** Numbers begin again at 1, in a new year as a rule. */
@@ -197,10 +238,11 @@ function viewRun(run: Run): Period[] {
             difference: it.difference,
             first: it.id,
             last: it.id,
+            statements: [],
           },
         ],
   );
-  return [{ status: 'complete', from, to, opening, closing, difference: 0n, ...ends }, ...wrong];
+  return [{ status: 'complete', from, to, opening, closing, difference: 0n, ...ends, statements }, ...wrong];
 }
 
 /** A gap may be of no day, when two statements of one day do not follow each other. */
@@ -217,8 +259,12 @@ function gapBetween(one: Run, other: Run): Period {
     difference: other.opening - one.closing,
     first: one.statements.at(-1)?.id ?? '',
     last: other.statements[0]?.id ?? '',
+    statements: [],
   };
 }
+
+const countEntries = (statements: readonly ChainStatement[]): number =>
+  statements.reduce((sum, { entries }) => sum + entries, 0);
 
 /** Whether one of the statements begins or ends with a balance. */
 const knows = ({ statements }: Run, balance: bigint): boolean =>
@@ -231,10 +277,15 @@ const knows = ({ statements }: Run, balance: bigint): boolean =>
 function compareOverlap(covering: Run, run: Run): Period | null {
   const isInside = run.to <= covering.to;
   if (knows(covering, run.opening) && (!isInside || knows(covering, run.closing))) return null;
+  const about = covering.statements.filter(({ from, to }) => from <= run.to && to >= run.from);
+  // It is a part of what is covered, or was made before the last day was over.
+  if (isInside && knows(covering, run.opening) && countEntries(run.statements) < countEntries(about))
+    return null;
   const other = covering.statements.find(({ to }) => to === run.to);
   const isContradiction =
     isInside &&
     other !== undefined &&
+    countEntries(run.statements) >= countEntries(about) &&
     covering.statements.every((it) => it.to !== run.to || it.closing !== run.closing);
   const [opening, closing] = [run.opening, run.closing];
   return {
@@ -246,5 +297,6 @@ function compareOverlap(covering: Run, run: Run): Period | null {
     difference: isContradiction ? closing - (other?.closing ?? closing) : 0n,
     first: run.statements[0]?.id ?? '',
     last: run.statements.at(-1)?.id ?? '',
+    statements: [],
   };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
+import { ACCOUNT_IBAN, dayReport, dayStatement } from '../support/day-statement.ts';
 import { until } from '../support/until.ts';
 import { documentOf } from './command.ts';
 import { answering, useRunningService } from './running-service.ts';
@@ -66,12 +66,14 @@ it('verify says whether statements, movements and deliveries agree, and what doe
   receiver.answer('/verify', answering(500));
   const webhook = await running.createWebhook('/verify');
   await send(dayStatement(4, 5, 121, [7]));
+  // A report has more of the last day. No final statement has confirmed it yet.
+  await send(dayReport(5, [7, 99]));
   const report = await asOperator('verify', '--customer', customer, '--json');
   expect(JSON.parse(report.stdout)).toMatchObject({
     status: 'wrong',
     accounts: [
       { id: Number(account), completeness: 'complete', periods: [], wrong_sums: [], open_conflicts: 0 },
     ],
-    pending: [{ webhook_id: Number(webhook), title: '/verify', pending: 1 }],
+    pending: [{ webhook_id: Number(webhook), title: '/verify', pending: 2 }],
   });
 });

@@ -14,6 +14,8 @@ export interface RunResult {
   clientRecord: ClientRecord;
   pollerRecords: readonly PollerRecord[];
   left: Left;
+  /** What `ledgerbell verify` found at the end. */
+  wrongBooks: readonly string[];
   leaks: readonly string[];
   verdict: Verdict;
   /** Processes that ended without having been killed. */
@@ -34,13 +36,14 @@ export interface Outcome {
 
 /** Renders the table of a run, and checks that every count is 0 that must be. */
 export function outcomeOf(result: RunResult): Outcome {
-  const { verdict, clientRecord, pollerRecords, left, leaks, ownEnds, badEnds } = result;
+  const { verdict, clientRecord, pollerRecords, left, wrongBooks, leaks, ownEnds, badEnds } = result;
   const explained = [...verdict.explained.values()].reduce((sum, count) => sum + count, 0);
   const mustBeEmpty: [string, readonly string[]][] = [
     ...FINDINGS.map((name): [string, string[]] => [name, verdict.findings[name]]),
     ['correct requests refused', [...clientRecord.wrong, ...pollerRecords.flatMap(({ wrong }) => wrong)]],
     ['idempotency keys stuck at 409', clientRecord.stuckKeys],
     ['still undone at the end', describeLeft(left)],
+    ['books that are not right', wrongBooks],
     ['secrets or movements in Redis or logs', leaks],
     ['processes that ended by themselves', ownEnds],
     ['processes that did not end on SIGTERM', badEnds],

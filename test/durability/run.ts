@@ -121,6 +121,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const left = await waitForCompletion(installation, waitLimit, signal);
   pollersOver.abort();
   await Promise.race([Promise.all(pollers), sleep(60 * SECOND)]);
+  const wrongBooks = await installation.verifyBooks();
 
   const roles = [...installation.roles.values()];
   const ends = await Promise.all(roles.map(async (role) => ({ name: role.name, how: await role.end() })));
@@ -143,6 +144,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     clientRecord,
     pollerRecords,
     left,
+    wrongBooks,
     leaks,
     verdict,
     ownEnds: roles.flatMap(({ ownEnds }) => ownEnds),

@@ -43,6 +43,8 @@ export interface Installation {
   sql: Pool;
   /** Texts that may be nowhere but in MySQL, with their names. */
   secrets: Map<string, string>;
+  /** Runs `ledgerbell verify` for each customer. @returns what does not agree. */
+  verifyBooks(): Promise<string[]>;
   /** Ends every process of the run; `remove` also its directory. */
   end(remove: boolean): Promise<void>;
 }
@@ -149,6 +151,7 @@ export async function startInstallation({
         return sql;
       },
       secrets,
+      verifyBooks: async () => (await Promise.all(customers.map(({ id }) => verify(env, id)))).flat(),
       end,
     };
   } catch (error) {
@@ -165,6 +168,20 @@ async function runCli(env: Record<string, string>, args: string[]): Promise<unkn
     env: { PATH, HOME, ...env },
   });
   return JSON.parse(stdout);
+}
+
+/** Runs `ledgerbell verify`. @returns what it found wrong, line by line. */
+async function verify(env: Record<string, string>, customerId: string): Promise<string[]> {
+  const { PATH = '', HOME = '' } = process.env;
+  const args = [compiled('src/cli/main.ts'), 'verify', '--customer', customerId];
+  try {
+    await promisify(execFile)(process.execPath, args, { env: { PATH, HOME, ...env } });
+    return [];
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    const lines = `${stdout}${stderr}`.trim().split('\n');
+    return lines.map((line) => `customer ${customerId}: ${line.trim()}`);
+  }
 }
 
 /** Waits until a role reports that it is running. @throws with its log when it ends instead. */

@@ -22,6 +22,7 @@ const statement = (
     closing: BigInt(closing),
     number: null,
     difference: null,
+    entries: 1,
     ...fields,
   };
 };
@@ -73,6 +74,12 @@ describe('the statements of an account', () => {
   it('say the same for a week as for its days', () => {
     const days = [statement(0, 0, 50), statement(2, 50, 20), statement(4, 20, 90)];
     expect(told([...days, statement([0, 6], 0, 90)]).map(([status]) => status)).toEqual(['complete']);
+  });
+
+  it('may be of a day that is not over, and come again with more', () => {
+    const early = [statement(1, 50, 70), statement([0, 1], 0, 70, { entries: 2 })];
+    const whole = [statement(0, 0, 50), statement(1, 50, 90, { entries: 2 })];
+    expect(told([...early, ...whole])).toEqual([['complete', '2024-01-01', '2024-01-02', 0]]);
   });
 
   it('contradict each other when one day ends with two balances', () => {

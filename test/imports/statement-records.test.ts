@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkStatements } from '../../src/imports/check-statements.ts';
 import { storedEvents } from '../deliveries/events/received-events.ts';
-import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
+import { ACCOUNT_IBAN, dayReport, dayStatement } from '../support/day-statement.ts';
 import { createAccount, importDone } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 
@@ -122,9 +122,7 @@ describe('the statements of files', () => {
 
   it('without ids and balances are stored again if the sender says so', async () => {
     const { send, movements } = await customer();
-    const interim = dayStatement(1, 2, 0, [100])
-      .replace(/:6[02]F:.*\r\n/g, '')
-      .replace(':61:', ':34F:TRY0,\r\n:61:');
+    const interim = dayReport(2, [100]);
     await send(interim);
     expect(await send(interim)).toMatchObject({ inserted: 0, assumed_duplicates: 1 });
     expect(await send(interim, '?unidentified=store')).toMatchObject({ inserted: 1, assumed_duplicates: 0 });

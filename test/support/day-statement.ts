@@ -1,6 +1,12 @@
 /** The account of the statements. */
 export const ACCOUNT_IBAN = 'TR330006100519786457841326';
 
+/** The same as a report of the day so far, without balances. */
+export const dayReport = (day: number, entries: readonly number[]): string =>
+  dayStatement(1, day, 0, entries)
+    .replace(/:6[02]F:.*\r\n/g, '')
+    .replace(':61:', ':34F:TRY0,\r\n:61:');
+
 /** A statement of a day in March 2026, as MT940. @param entries signed amounts. */
 export function dayStatement(
   number: number,
