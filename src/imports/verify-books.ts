@@ -35,6 +35,8 @@ export interface BooksReport {
 /** Index: the foreign key's. */
 const ACCOUNTS =
   "SELECT id, title, currency FROM accounts WHERE customer_id = ? AND status <> 'deleting' ORDER BY id";
+/** Retention has removed movements that were issued before this day. Index: the primary key. */
+const REMOVED = 'SELECT removed_before FROM import_locks WHERE customer_id = ?';
 /** Index: transactions_account_date. */
 const SUM = `
   SELECT COALESCE(SUM(IF(dc = 'Credit', amount, -amount)), 0.00) AS total
@@ -58,6 +60,7 @@ export async function verifyBooks(
   between: { from: string | null; to: string | null },
 ): Promise<BooksReport> {
   const accounts: AccountReport[] = [];
+  const [removed] = await sql.query<{ removed_before: string | null }[]>(REMOVED, [customerId]);
   for (const account of await sql.query<{ id: string; title: string; currency: string }[]>(ACCOUNTS, [
     customerId,
   ])) {
@@ -70,7 +73,7 @@ export async function verifyBooks(
       currency: account.currency,
       completeness: status,
       periods: periods.filter(isWrong).map(viewPeriod),
-      wrong_sums: await findWrongSums(sql, account.id, periods),
+      wrong_sums: await findWrongSums(sql, account.id, periods, removed?.removed_before ?? null),
       open_conflicts: Number(conflicts?.number ?? 0),
     });
   }
@@ -90,11 +93,17 @@ export const areBooksRight = ({ accounts, pending }: BooksReport): boolean =>
     ({ periods, wrong_sums, open_conflicts }) => periods.length + wrong_sums.length + open_conflicts === 0,
   );
 
-async function findWrongSums(sql: Sql, accountId: string, periods: readonly Period[]): Promise<WrongSum[]> {
+async function findWrongSums(
+  sql: Sql,
+  accountId: string,
+  periods: readonly Period[],
+  removedBefore: string | null,
+): Promise<WrongSum[]> {
   const wrong: WrongSum[] = [];
   const complete: Pick<Period, 'from' | 'to' | 'opening' | 'closing'>[] = [];
   for (const period of periods.filter(({ status }) => status === 'complete')) {
-    const confirmed = await withoutOpenDay(sql, accountId, period);
+    const kept = withoutRemoved(period, removedBefore);
+    const confirmed = kept && (await withoutOpenDay(sql, accountId, kept));
     if (confirmed !== null) complete.push(confirmed);
   }
   for (const { from, to, booked } of joinDays(complete)) {
@@ -109,6 +118,15 @@ async function findWrongSums(sql: Sql, accountId: string, periods: readonly Peri
     wrong.push({ from, to, statements, movements, difference });
   }
   return wrong;
+}
+
+/** A period without the statements whose movements may have been removed. Null: nothing is left. */
+function withoutRemoved(period: Period, removedBefore: string | null): Period | null {
+  if (removedBefore === null || period.from >= removedBefore) return period;
+  const at = 1 + period.statements.findLastIndex(({ from }) => from < removedBefore);
+  const first = period.statements[at];
+  if (first === undefined) return null;
+  return { ...period, from: first.from, opening: first.opening, statements: period.statements.slice(at) };
 }
 
 /** Index: statements_time. */
