@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, it } from 'vitest';
-import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
+import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
 import { createTrouble, type Trouble } from '../support/trouble.ts';
@@ -10,6 +11,13 @@ import { subscribe } from '../support/webhooks.ts';
 import { useBrowser } from './browser.ts';
 
 /** Makes the pictures of docs/console.md: `npm run screenshots`. They are no test, so that a test run changes no file. */
+/** Of days: number, opening balance and entries. One is missing. */
+const STATEMENTS: [number, number, number[]][] = [
+  [1, 25_000, [1_250, -349.9]],
+  [2, 25_900.1, [-7_250]],
+  [4, 20_450.1, [980, -45]],
+];
+
 const FOLDER = join(import.meta.dirname, '../../docs/images');
 
 describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
@@ -17,10 +25,22 @@ describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
   const service = useService();
   const browser = useBrowser();
   let trouble: Trouble;
+  let account: string;
 
   beforeAll(async () => {
     mkdirSync(FOLDER, { recursive: true });
     trouble = await createTrouble(service, receiver);
+    const { api_key: key } = await service.customer('Kardelen Market');
+    account = (await createAccount(service, key, { iban: ACCOUNT_IBAN })).id;
+    for (const [number, opening, amounts] of STATEMENTS) {
+      const body = dayStatement(number, number + 1, opening, amounts);
+      const answer = await service.call('POST', '/v1/imports', {
+        key,
+        body,
+        type: 'application/octet-stream',
+      });
+      await importDone(service, key, answer.body.import.id);
+    }
   });
 
   const PAGES: [name: string, path: () => string][] = [
@@ -30,6 +50,8 @@ describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
     ['trace', () => `/ops/trace?movement=${trouble.movementIds[0]}`],
     ['source', () => `/ops/sources/${trouble.sources.failing}`],
     ['import', () => `/ops/imports/${trouble.imports.rejected}`],
+    ['books', () => '/ops/books'],
+    ['statements', () => `/ops/books/accounts/${account}`],
     ['audit', () => '/ops/audit'],
   ];
 
