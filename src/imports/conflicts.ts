@@ -3,6 +3,7 @@ import { recordEvent } from '../deliveries/events/operational-event.ts';
 import type { Sql, WriteResult } from '../platform/database/transaction.ts';
 import type { IdentifiedRow, StoredMovement } from './known-movements.ts';
 import type { Movement } from './movement.ts';
+import { canonical } from './unique-ids.ts';
 
 /**
  * Conflicts: rows with the unique id of a stored movement and another direction, amount or date. Both versions are kept. An account,
@@ -42,19 +43,14 @@ const POLICIES = `
   SELECT i.id AS import_id, a.id AS account_id, COALESCE(s.on_conflict, a.on_conflict) AS on_conflict
   FROM imports i JOIN accounts a ON a.id IN (?) LEFT JOIN sources s ON s.id = i.source_id WHERE i.id IN (?)`;
 
-const twoDecimals = (amount: string): string => {
-  const [whole = '', fraction = ''] = amount.split('.');
-  return `${BigInt(whole)}.${fraction.padEnd(2, '0')}`;
-};
-
 const versionOf = (
   transactionId: string,
   { dc, amount, date_issue }: Pick<Movement, 'dc' | 'amount' | 'date_issue'>,
-) => `${transactionId} ${dc} ${twoDecimals(amount)} ${date_issue}`;
+) => `${transactionId} ${dc} ${canonical(amount)} ${date_issue}`;
 
 /** The unique id under which the other version of a movement is stored. */
 export const conflictId = (uniqueId: string, { dc, amount, date_issue }: Movement): string =>
-  `conflict:${hash('sha256', JSON.stringify([uniqueId, dc, twoDecimals(amount), date_issue]))}`;
+  `conflict:${hash('sha256', JSON.stringify([uniqueId, dc, canonical(amount), date_issue]))}`;
 
 /**
  * Keeps conflicting rows, each version once.

@@ -38,6 +38,9 @@ export interface EndedStatement extends StatementIdentity {
   opening: MinorUnits | null;
   closing: MinorUnits | null;
   difference: MinorUnits | null;
+  /** The sums of its entries. */
+  credits: MinorUnits;
+  debits: MinorUnits;
   entries: number;
 }
 

@@ -172,7 +172,7 @@ function endStatement(
   const ended =
     'problem' in account
       ? null
-      : { ...identity, from, to, accountId: account.id, ...shared, difference, entries };
+      : { ...identity, from, to, accountId: account.id, ...shared, difference, credits, debits, entries };
   return [...warnings, ...warnOfDifference(statement, totals), { line, totals, ended }];
 }
 

@@ -37,7 +37,8 @@ export async function storeStatements(
     const { accountId, line, kind, from, to, opening, closing, difference, entries } = it;
     const [number, sequence] = [it.number, it.sequence].map((name) => name?.slice(0, NAME_LENGTH) ?? null);
     const balances = [opening, closing, difference === 0n ? null : difference].map(money);
-    const what = [kind, number, sequence, from, to, ...balances, entries];
+    const sums = [it.credits, it.debits].map(money);
+    const what = [kind, number, sequence, from, to, ...balances, ...sums, entries];
     const fingerprint = createHash('sha256').update(JSON.stringify(what)).digest().subarray(0, 16);
     return [
       customerId,

@@ -140,7 +140,7 @@ export function createUniqueIds(importId?: string): (movement: Movement) => stri
   };
 }
 
-/** "7", "07.0" and "7.00" are the same amount and must give the same id. */
+/** An amount with two decimals: "7", "07.0" and "7.00" are the same, and must give the same id. */
 export function canonical(money: string | null): string | null {
   if (money === null) return null;
   const [, sign = '', whole = '', fraction = ''] = /^(-?)0*(\d+?)(?:\.(\d*))?$/.exec(money) ?? [];

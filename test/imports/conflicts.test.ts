@@ -107,6 +107,12 @@ describe('a known unique_id with another amount, direction or date', () => {
     expect(again.body.import).toMatchObject({ inserted: 0, duplicates: 2, conflicts: 0 });
   });
 
+  it('may differ in the sign of its amount alone', async () => {
+    const { key, row } = await withConflict('/sign', { on_conflict: 'store' });
+    const rows = [row({ amount: '-0.50' }), row({ amount: '0.50' }), row({ amount: '-0.5' })];
+    expect((await send(key, rows)).body.import).toMatchObject({ inserted: 2, duplicates: 1, conflicts: 2 });
+  });
+
   it('may be in the same import', async () => {
     const { key, accountId } = await customerWithAccount();
     const rows = ['100.00', '777.00', '100.00'].map((amount) =>
