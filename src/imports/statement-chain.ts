@@ -111,7 +111,11 @@ function findRuns(statements: readonly ChainStatement[]): Run[] {
   const areNumbered = haveNumbers(statements);
   let left = statements.toSorted(
     (one, other) =>
-      compare(one.to, other.to) || compare(one.from, other.from) || Number(one.number) - Number(other.number),
+      compare(one.to, other.to) ||
+      compare(one.from, other.from) ||
+      Number(one.number) - Number(other.number) ||
+      // Where the balances of a day return to where they were, only this says which came first.
+      Number(one.id) - Number(other.id),
   );
   const runs: Run[] = [];
   while (left.length > 0) {
