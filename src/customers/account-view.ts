@@ -39,11 +39,11 @@ const AccountNumber = v.pipe(
   ),
 );
 
-/** What happens to a row with the unique id of a stored movement and another direction, amount or date. */
+/** Decides about a row with the unique id of a stored movement and another direction, amount or date. */
 export const OnConflict = v.pipe(
   v.picklist(['hold', 'store'], 'must be "hold" or "store"'),
   v.description(
-    'What happens to a row with the unique_id of a stored movement and another direction, amount or date. hold: it waits until you decide, at POST /v1/conflicts/{id}. store: it is stored as well, and sent.',
+    'Decides about a row with the unique_id of a stored movement and another direction, amount or date. hold: it waits until you decide, at POST /v1/conflicts/{id}. store: it is stored as well, and sent.',
   ),
 );
 

@@ -24,6 +24,13 @@ export interface Caller {
 export const maySee = ({ accountIds }: Caller, accountId: string): boolean =>
   accountIds === 'all' || accountIds.includes(accountId);
 
+/**
+ * The caller's accounts for `account_id IN (?)`. `IN ()` is not valid SQL, and `IN (NULL)` matches nothing, which a key for all accounts
+ * does not need.
+ */
+export const visibleAccounts = ({ accountIds }: Pick<Caller, 'accountIds'>): readonly (string | null)[] =>
+  accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds;
+
 /** The scopes of an API key: reading; sending movements; changing webhooks; accounts, API keys and the API secret. */
 export const SCOPES = ['read', 'import', 'webhooks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];

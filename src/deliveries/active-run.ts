@@ -30,7 +30,7 @@ export interface RunTools
   onIdle: (run: ActiveRun, isIdle: boolean) => void;
 }
 
-/** What each of the runs that send at this moment may have in hand. */
+/** The share that each sending run may have in hand. */
 export interface RunShare {
   /** Movements read at a time. */
   readSize: number;

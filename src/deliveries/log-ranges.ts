@@ -72,7 +72,7 @@ export const nothingMatches = (after: number, through: number | null): LogRead =
 /** Equal for equal ranges. */
 export const keyOf = (range: LogRange): string => JSON.stringify(range);
 
-/** What is read: a customer's movements, or those of an account, in both directions or in one. */
+/** The movements to read: a customer's, or those of an account, in both directions or in one. */
 type Log = Pick<LogRange, 'customerId' | 'filter'>;
 
 /** The column that begins the index of a log. */

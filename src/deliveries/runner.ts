@@ -39,7 +39,7 @@ const RENEW_EVERY = 4 * SECOND;
 const WAIT_TOLERANCE = 100;
 
 /**
- * What all sending runs of a process may have in hand, together: some tens of megabytes of movements, and of connections. With many backlogs
+ * All sending runs of a process may have this much in hand together: some tens of megabytes of movements, and of connections. With many backlogs
  * at the same time, as after an outage, each run has less. It could not send more within its time slice anyway.
  */
 const MOVEMENTS_IN_HAND = 30_000;

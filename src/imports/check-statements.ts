@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { recordEvent } from '../deliveries/events/operational-event.ts';
 import { inTransaction, type WriteResult } from '../platform/database/transaction.ts';
 import { readCompleteness, viewPeriod } from './find-statements.ts';
+import { isWrong } from './statement-chain.ts';
 
 /** Reports gaps and contradictions between the statements of an account, once each. */
 
@@ -9,7 +10,7 @@ import { readCompleteness, viewPeriod } from './find-statements.ts';
 const DUE =
   'SELECT account_id, customer_id, due_at FROM statement_checks WHERE due_at <= NOW(6) ORDER BY due_at LIMIT 100';
 
-/** A statement that has come meanwhile has set another time. */
+/** A statement that was stored since has set a later time. */
 const DONE = 'DELETE FROM statement_checks WHERE account_id = ? AND due_at <= NOW(6)';
 
 /** Checks accounts whose last statement came ten minutes ago. @returns how many were checked. */
@@ -24,13 +25,12 @@ async function checkAccount(database: DataSource, customerId: string, accountId:
     const { affectedRows } = await sql.query<WriteResult>(DONE, [accountId]);
     if (affectedRows === 0) return;
     const { periods } = await readCompleteness(sql, accountId);
-    for (const period of periods) {
-      const { status, first, last } = period;
-      if (status !== 'gap' && status !== 'contradiction') continue;
+    for (const period of periods.filter(isWrong)) {
+      const { status, statements } = period;
       await recordEvent(sql, {
         type: `statement.${status}`,
         customerId,
-        occasion: `statement.${status} ${first} ${last}`,
+        occasion: `statement.${status} ${statements[0]?.id} ${statements.at(-1)?.id}`,
         data: { customer_id: Number(customerId), account_id: Number(accountId), period: viewPeriod(period) },
       });
     }

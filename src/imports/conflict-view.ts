@@ -3,7 +3,7 @@ import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import type { StoredMovement } from './known-movements.ts';
 import type { Movement } from './movement.ts';
 
-/** How the API shows what a row says, beside the stored movement that it was taken for. */
+/** How the API shows the content of a row beside that of the stored movement it was taken for. */
 
 export const ContentView = {
   name: v.nullable(v.string()),
@@ -18,7 +18,7 @@ export const ContentView = {
   unique_id: v.string(),
 };
 
-/** What a movement says. What the bank did not send is empty, as in the listing. */
+/** Shows the content of a movement. Fields that the bank did not send are empty, as in the listing. */
 export const viewContent = (movement: Movement) => ({
   name: movement.name,
   dc: movement.dc,

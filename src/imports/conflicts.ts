@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { recordEvent } from '../deliveries/events/operational-event.ts';
 import type { Sql, WriteResult } from '../platform/database/transaction.ts';
-import type { IdentifiedRow, StoredMovement } from './known-movements.ts';
+import { type IdentifiedRow, type StoredMovement, versionOf } from './known-movements.ts';
 import type { Movement } from './movement.ts';
 import { canonical } from './unique-ids.ts';
 
@@ -11,8 +11,7 @@ import { canonical } from './unique-ids.ts';
  * (`store`).
  */
 
-export const ON_CONFLICT = ['hold', 'store'] as const;
-export type OnConflict = (typeof ON_CONFLICT)[number];
+export type OnConflict = 'hold' | 'store';
 
 /** A row that conflicts with a stored movement. */
 export interface ConflictingRow extends IdentifiedRow {
@@ -22,7 +21,7 @@ export interface ConflictingRow extends IdentifiedRow {
 }
 
 /**
- * What happens to a conflicting row. `held`: nobody has decided. `new`: it is to be stored. `known`: it was decided before, and counts
+ * Decides about a conflicting row. `held`: nobody has decided. `new`: it is to be stored. `known`: it was decided before, and counts
  * as a duplicate of this movement.
  */
 type Decision = { outcome: 'held' } | { outcome: 'new' } | { outcome: 'known'; transactionId: string };
@@ -42,11 +41,6 @@ const READ = `
 const POLICIES = `
   SELECT i.id AS import_id, a.id AS account_id, COALESCE(s.on_conflict, a.on_conflict) AS on_conflict
   FROM imports i JOIN accounts a ON a.id IN (?) LEFT JOIN sources s ON s.id = i.source_id WHERE i.id IN (?)`;
-
-const versionOf = (
-  transactionId: string,
-  { dc, amount, date_issue }: Pick<Movement, 'dc' | 'amount' | 'date_issue'>,
-) => `${transactionId} ${dc} ${canonical(amount)} ${date_issue}`;
 
 /** The unique id under which the other version of a movement is stored. */
 export const conflictId = (uniqueId: string, { dc, amount, date_issue }: Movement): string =>
@@ -78,11 +72,11 @@ export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): 
       stored_id: string | null;
     })[]
   >(READ, [[...new Set(rows.map(({ stored }) => stored.id))]]);
-  const byVersion = new Map(kept.map((it) => [versionOf(it.transaction_id, it), it]));
+  const byVersion = new Map(kept.map((it) => [`${it.transaction_id} ${versionOf(it)}`, it]));
   const policyOf = await readPolicies(sql, rows);
   const isNew = new Set<string>();
   return rows.map((row) => {
-    const version = versionOf(row.stored.id, row.movement);
+    const version = `${row.stored.id} ${versionOf(row.movement)}`;
     const { status, stored_id } = byVersion.get(version) ?? { status: 'open', stored_id: null };
     if (status === 'stored' && stored_id !== null) return { outcome: 'known', transactionId: stored_id };
     if (status === 'ignored' || isNew.has(version)) return { outcome: 'known', transactionId: row.stored.id };
@@ -124,11 +118,17 @@ export async function markStored(
   await sql.query<WriteResult>(SET_STORED, values);
 }
 
-/** Reports that an import has conflicts that wait for a decision, once. The last statements of its transaction. */
+/**
+ * Reports that an import has conflicts that wait for a decision, once. The last statements of its transaction.
+ * @param known rows of this and of other imports.
+ */
 export async function reportConflicts(
   sql: Sql,
-  { customerId, importId, conflicts }: { customerId: string; importId: string; conflicts: number },
+  { customerId, importId }: { customerId: string; importId: string },
+  known: readonly { importId: string; isHeld: boolean }[],
 ): Promise<void> {
+  const conflicts = known.filter((it) => it.isHeld && it.importId === importId).length;
+  if (conflicts === 0) return;
   await recordEvent(sql, {
     type: 'movement.conflict',
     customerId,

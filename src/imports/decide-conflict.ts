@@ -1,5 +1,5 @@
 import { recordChange } from '../customers/audit.ts';
-import { type Caller, maySee } from '../customers/caller.ts';
+import { type Caller, maySee, visibleAccounts } from '../customers/caller.ts';
 import { type WakeContext, wakeWebhooks } from '../deliveries/wake.ts';
 import { inTransaction, type Sql } from '../platform/database/transaction.ts';
 import { notFound, Problem } from '../platform/problems/problem.ts';
@@ -47,9 +47,8 @@ export async function findConflicts(
   { accountId, status, before }: ConflictFilters,
   limit: number,
 ): Promise<{ conflicts: FoundConflict[]; next: string | null }> {
-  const visible = accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds;
   const statuses = status === undefined ? CONFLICT_STATUSES : [status];
-  const seen = [accountIds === 'all', visible, statuses, before, limit + 1];
+  const seen = [accountIds === 'all', visibleAccounts({ accountIds }), statuses, before, limit + 1];
   const rows =
     accountId === undefined
       ? await sql.query<ConflictRow[]>(FIND, [customerId, ...seen])

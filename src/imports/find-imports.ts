@@ -1,4 +1,4 @@
-import type { Caller } from '../customers/caller.ts';
+import { type Caller, visibleAccounts } from '../customers/caller.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
 
@@ -61,8 +61,7 @@ const visibleTo = ({ customerId, apiKeyId, accountIds }: ImportViewer) => [
   customerId,
   accountIds === 'all',
   apiKeyId,
-  // `IN ()` is not valid SQL, and `IN (NULL)` matches nothing.
-  accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds,
+  visibleAccounts({ accountIds }),
 ];
 
 /** Index: the primary key. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Sql } from '../platform/database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
-import { formatAmount } from '../statements/values.ts';
+import { formatAmount, parseHundredths } from '../statements/values.ts';
 import {
   type ChainStatement,
   type Completeness,
@@ -126,8 +126,6 @@ const CHAIN = `
     AND closing_balance IS NOT NULL
   ORDER BY account_id, kind, to_date, id`;
 
-const hundredths = (text: string): bigint => BigInt(text.replace('.', ''));
-
 /** Reads the periods of an account that touch a time. @param between days (YYYY-MM-DD); null: from the first, to the last. */
 export async function readCompleteness(
   sql: Sql,
@@ -142,10 +140,10 @@ export async function readCompleteness(
       id: row.id,
       from: row.from_date < row.to_date ? row.from_date : row.to_date,
       to: row.to_date,
-      opening: hundredths(row.opening_balance ?? '0.00'),
-      closing: hundredths(row.closing_balance ?? '0.00'),
+      opening: parseHundredths(row.opening_balance ?? '0.00'),
+      closing: parseHundredths(row.closing_balance ?? '0.00'),
       number: row.number !== null && /^\d{1,9}$/.test(row.number) ? Number(row.number) : null,
-      difference: row.difference === null ? null : hundredths(row.difference),
+      difference: row.difference === null ? null : parseHundredths(row.difference),
       entries: row.entries,
     }),
   );

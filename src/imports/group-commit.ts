@@ -132,10 +132,8 @@ export function createGroupCommit(options: {
       }
       imports.set(upload, it);
     }
-    for (const [{ customerId }, { importId }] of imports) {
-      const conflicts = stored.known.filter((it) => it.isHeld && it.importId === importId).length;
-      if (conflicts > 0) await reportConflicts(sql, { customerId, importId, conflicts });
-    }
+    for (const [{ customerId }, { importId }] of imports)
+      await reportConflicts(sql, { customerId, importId }, stored.known);
     return { imports, webhookIds: stored.webhookIds };
   }
 

@@ -20,7 +20,7 @@ export type DuplicateReason = (typeof DUPLICATE_REASONS)[number];
 /** A movement as it is stored. */
 export type StoredMovement = Movement & { id: string };
 
-/** What a row was taken for. `stored` is null in a dry run, when an earlier row of the same file is meant. */
+/** The movement that a row was taken for. `stored` is null in a dry run, when an earlier row of the same file is meant. */
 export interface Known {
   reason: DuplicateReason;
   stored: StoredMovement | null;
@@ -76,8 +76,12 @@ export function compareWith({ movement, uniqueId }: IdentifiedRow, stored: Store
 
 type Content = Omit<Movement, 'account_id' | 'unique_id'>;
 
-/** What a movement is, whatever it is called. */
-const versionOf = ({ dc, amount, date_issue }: Content): string => `${dc} ${canonical(amount)} ${date_issue}`;
+/** Rows with one unique id and other versions conflict. */
+export const versionOf = ({
+  dc,
+  amount,
+  date_issue,
+}: Pick<Movement, 'dc' | 'amount' | 'date_issue'>): string => `${dc} ${canonical(amount)} ${date_issue}`;
 
 const textsOf = ({ name, code, balance, description, opponent_id, opponent_iban }: Content): string =>
   JSON.stringify([name, code, canonical(balance), description, opponent_id, opponent_iban]);

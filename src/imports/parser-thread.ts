@@ -12,10 +12,10 @@ export interface ReadOrder {
   recognition: Recognition;
 }
 
-/** What the thread is told about a file. `taken`: a batch was taken, so another one may be sent. */
+/** Messages to the thread about a file. `taken`: a batch was taken, so another one may be sent. */
 export type ToThread = { part: Uint8Array | null } | 'taken';
 
-/** What the thread tells about a file. */
+/** Messages of the thread about a file. */
 export type FromThread =
   | 'part wanted'
   | { batch: FileEvent[] }

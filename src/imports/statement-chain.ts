@@ -27,14 +27,17 @@ export interface Period {
   to: string;
   opening: bigint;
   closing: bigint;
-  /** What is missing between two balances, or by how much they contradict each other. Zero for complete periods and overlaps. */
+  /** The amount missing between two balances, or by which they contradict each other. Zero for complete periods and overlaps. */
   difference: bigint;
-  /** The ids of the statements at its ends. */
-  first: string;
-  last: string;
-  /** Those that a complete period is made of. */
+  /** Those that it is made of. A gap has the one before it and the one after it. */
   statements: readonly ChainStatement[];
 }
+
+/** A gap or a contradiction: somebody has to look at it. */
+export type WrongPeriod = Period & { status: 'gap' | 'contradiction' };
+
+export const isWrong = (period: Period): period is WrongPeriod =>
+  period.status === 'gap' || period.status === 'contradiction';
 
 export type Completeness = 'complete' | 'incomplete' | 'contradictory' | 'unknown';
 
@@ -82,7 +85,7 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
   return periods.toSorted((one, other) => compare(one.from, other.from) || compare(one.to, other.to));
 }
 
-/** What the periods of an account say together. */
+/** Sums up the periods of an account. */
 export function summarisePeriods(periods: readonly Period[]): Completeness {
   if (periods.length === 0) return 'unknown';
   const has = (status: PeriodStatus) => periods.some((it) => it.status === status);
@@ -204,8 +207,8 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => bigint): Map<bigint
 }
 
 /** Numbers begin again at 1, in a new year as a rule. */
-function skipsNumber(one: ChainStatement | undefined, other: ChainStatement | undefined): boolean {
-  if (one?.number == null || other?.number == null) return false;
+function skipsNumber(one: ChainStatement, other: ChainStatement): boolean {
+  if (one.number === null || other.number === null) return false;
   if (other.number === 1 || other.number === one.number) return false;
   return other.number !== one.number + 1;
 }
@@ -228,7 +231,6 @@ function haveNumbers(statements: readonly ChainStatement[]): boolean {
 
 function viewRun(run: Run): Period[] {
   const { from, to, opening, closing, statements } = run;
-  const ends = { first: statements[0]?.id ?? '', last: statements.at(-1)?.id ?? '' };
   const wrong = statements.flatMap((it): Period[] =>
     it.difference === null
       ? []
@@ -240,13 +242,11 @@ function viewRun(run: Run): Period[] {
             opening: it.opening,
             closing: it.closing,
             difference: it.difference,
-            first: it.id,
-            last: it.id,
-            statements: [],
+            statements: [it],
           },
         ],
   );
-  return [{ status: 'complete', from, to, opening, closing, difference: 0n, ...ends, statements }, ...wrong];
+  return [{ status: 'complete', from, to, opening, closing, difference: 0n, statements }, ...wrong];
 }
 
 /** A gap may be of no day, when two statements of one day do not follow each other. */
@@ -261,9 +261,7 @@ function gapBetween(one: Run, other: Run): Period {
     opening: one.closing,
     closing: other.opening,
     difference: other.opening - one.closing,
-    first: one.statements.at(-1)?.id ?? '',
-    last: other.statements[0]?.id ?? '',
-    statements: [],
+    statements: [...one.statements.slice(-1), ...other.statements.slice(0, 1)],
   };
 }
 
@@ -299,8 +297,6 @@ function compareOverlap(covering: Run, run: Run): Period | null {
     opening,
     closing,
     difference: isContradiction ? closing - (other?.closing ?? closing) : 0n,
-    first: run.statements[0]?.id ?? '',
-    last: run.statements.at(-1)?.id ?? '',
-    statements: [],
+    statements: run.statements,
   };
 }

@@ -22,7 +22,7 @@ interface OpenStatement {
   line: number;
   account: FoundAccount;
   identity: StatementIdentity;
-  /** What its entries refer to. */
+  /** Shared by its entries, so that they can refer to their statement. */
   shared: EntryStatement;
   /** The balances that stand beside the entries. */
   running: RunningBalances;

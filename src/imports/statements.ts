@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Sql } from '../platform/database/transaction.ts';
 import { formatAmount } from '../statements/values.ts';
-import type { EndedStatement } from './rows.ts';
+import type { Chunk } from './store-chunk.ts';
 
 /** Keeps the statements that files have brought. The same statement is kept once, however often it comes. */
 
-/** An account that has been deleted meanwhile is left out. Index: statements_same. */
+/** Leaves out an account that has just been deleted. Index: statements_same. */
 const ADD = `
   INSERT IGNORE INTO statements (customer_id, account_id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance,
     closing_balance, difference, entries, fingerprint) VALUES ?`;
@@ -26,11 +26,7 @@ const money = (amount: bigint | null): string | null => (amount === null ? null 
  */
 export async function storeStatements(
   sql: Sql,
-  {
-    customerId,
-    importId,
-    ended,
-  }: { customerId: string; importId: string; ended: readonly (EndedStatement & { line: number })[] },
+  { customerId, importId, ended }: Pick<Chunk, 'customerId' | 'importId' | 'ended'>,
 ): Promise<void> {
   if (ended.length === 0) return;
   const rows = ended.map((it) => {
@@ -38,8 +34,8 @@ export async function storeStatements(
     const [number, sequence] = [it.number, it.sequence].map((name) => name?.slice(0, NAME_LENGTH) ?? null);
     const balances = [opening, closing, difference === 0n ? null : difference].map(money);
     const sums = [it.credits, it.debits].map(money);
-    const what = [kind, number, sequence, from, to, ...balances, ...sums, entries];
-    const fingerprint = createHash('sha256').update(JSON.stringify(what)).digest().subarray(0, 16);
+    const content = [kind, number, sequence, from, to, ...balances, ...sums, entries];
+    const fingerprint = createHash('sha256').update(JSON.stringify(content)).digest().subarray(0, 16);
     return [
       customerId,
       accountId,

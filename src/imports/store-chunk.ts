@@ -109,8 +109,7 @@ export function storeChunk(
     await storeStatements(sql, chunk);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
-    const conflicts = stored.known.filter(({ isHeld }) => isHeld).length;
-    if (conflicts > 0) await reportConflicts(sql, { customerId: chunk.customerId, importId, conflicts });
+    await reportConflicts(sql, chunk, stored.known);
     return stored;
   });
 }

@@ -1,7 +1,7 @@
 import type { Sql } from '../platform/database/transaction.ts';
-import { formatAmount } from '../statements/values.ts';
+import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { readCompleteness, viewPeriod } from './find-statements.ts';
-import type { Period } from './statement-chain.ts';
+import { type Completeness, isWrong, type Period } from './statement-chain.ts';
 
 /** A check of the books of a customer: statements, movements and deliveries against each other. */
 
@@ -9,7 +9,7 @@ import type { Period } from './statement-chain.ts';
 export interface WrongSum {
   from: string;
   to: string;
-  /** What the balances of the statements say was booked, and the sum of the stored movements. */
+  /** The sum that was booked according to the statements' balances, and that of the stored movements. */
   statements: string;
   movements: string;
   difference: string;
@@ -19,7 +19,7 @@ export interface AccountReport {
   id: number;
   title: string;
   currency: string;
-  completeness: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
+  completeness: Completeness;
   /** The gaps and contradictions of its statements. */
   periods: ReturnType<typeof viewPeriod>[];
   wrong_sums: WrongSum[];
@@ -66,7 +66,6 @@ export async function verifyBooks(
   ])) {
     const { status, periods } = await readCompleteness(sql, account.id, between);
     const [conflicts] = await sql.query<{ number: string | number }[]>(CONFLICTS, [account.id]);
-    const isWrong = ({ status }: Period) => status === 'gap' || status === 'contradiction';
     accounts.push({
       id: Number(account.id),
       title: account.title,
@@ -108,7 +107,7 @@ async function findWrongSums(
   }
   for (const { from, to, booked } of joinDays(complete)) {
     const [row] = await sql.query<{ total: string }[]>(SUM, [accountId, from, to]);
-    const stored = BigInt((row?.total ?? '0.00').replace('.', ''));
+    const stored = parseHundredths(row?.total ?? '0.00');
     if (stored === booked) continue;
     const [statements, movements, difference] = [booked, stored, stored - booked].map(formatAmount) as [
       string,

@@ -1,4 +1,4 @@
-import type { Caller } from '../customers/caller.ts';
+import { type Caller, visibleAccounts } from '../customers/caller.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
 
@@ -48,8 +48,7 @@ const VISIBLE = "customer_id = ? AND status <> 'deleted' AND (? OR account_id IN
 const visibleTo = ({ customerId, accountIds }: SourceViewer) => [
   customerId,
   accountIds === 'all',
-  // `IN ()` is not valid SQL, and `IN (NULL)` matches nothing.
-  accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds,
+  visibleAccounts({ accountIds }),
 ];
 
 /** Each way to find sources above an id, with its index. */

@@ -112,7 +112,7 @@ const fields = {
   on_conflict: v.pipe(
     v.nullable(v.picklist(['hold', 'store'], 'must be "hold", "store" or null')),
     v.description(
-      'What happens to a row with the unique_id of a stored movement and another direction, amount or date. null: what its account says.',
+      'Decides about a row with the unique_id of a stored movement and another direction, amount or date. null: the setting of its account.',
     ),
   ),
 };

@@ -51,6 +51,9 @@ export function formatAmount(amount: MinorUnits): string {
   return `${sign}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
+/** Reads what `formatAmount` or a DECIMAL(…, 2) column says. */
+export const parseHundredths = (amount: string): MinorUnits => BigInt(amount.replace('.', ''));
+
 /** @returns YYYY-MM-DD; null if the calendar has no such day */
 export function calendarDate(year: number, month: number, day: number): string | null {
   if (year < 1900 || year > 2999 || month < 1 || month > 12 || day < 1 || day > lastDayOf(year, month))

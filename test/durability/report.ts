@@ -14,7 +14,7 @@ export interface RunResult {
   clientRecord: ClientRecord;
   pollerRecords: readonly PollerRecord[];
   left: Left;
-  /** What `ledgerbell verify` found at the end. */
+  /** The findings of `ledgerbell verify` at the end. */
   wrongBooks: readonly string[];
   leaks: readonly string[];
   verdict: Verdict;

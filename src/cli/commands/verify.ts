@@ -26,10 +26,7 @@ export const defineVerify = (command: Command, context: CommandContext) =>
     .option('--to <date>', 'only statements that begin on this day or earlier')
     .option('--json', 'print { "status", "accounts", "pending" }')
     .action((options: Options) => {
-      const { from = null, to = null } = readOptions(Between, {
-        ...(options.from === undefined ? {} : { from: options.from }),
-        ...(options.to === undefined ? {} : { to: options.to }),
-      });
+      const { from = null, to = null } = readOptions(Between, { from: options.from, to: options.to });
       return withInstallation(context, async ({ database }) => {
         const { areBooksRight, verifyBooks } = await import('../../imports/verify-books.ts');
         await requireCustomer(database, options.customer);
@@ -41,7 +38,7 @@ export const defineVerify = (command: Command, context: CommandContext) =>
       });
     });
 
-/** What was found, account by account. */
+/** Describes the findings, account by account. */
 export function describeBooks({ accounts, pending }: BooksReport, isRight: boolean): string {
   const waiting = pending.map(
     (it) => `Webhook ${it.webhook_id}, ${it.title}: ${countOf(it.pending, 'delivery', 'deliveries')} pending`,

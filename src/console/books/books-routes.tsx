@@ -11,8 +11,8 @@ import {
   type StatementRow,
   viewPeriod,
 } from '../../imports/find-statements.ts';
-import type { StoredMovement } from '../../imports/known-movements.ts';
 import type { Movement } from '../../imports/movement.ts';
+import type { Completeness, PeriodStatus } from '../../imports/statement-chain.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { notFound } from '../../platform/problems/problem.ts';
 import { Id } from '../../platform/validation.ts';
@@ -56,7 +56,9 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { runtime } = context;
   const { database } = runtime;
   const confirm = (decision: Decision) => async (c: Context<ApiEnv>) => {
-    const { conflict } = await requireConflict(c, context);
+    const id = readId(c, 'conflict');
+    const caller = callerFor(c, runtime, await findOwner(database, 'conflict', id));
+    const conflict = await findConflict(database, caller, id);
     const { account_id, unique_id, stored, received } = viewConflict(conflict.row, conflict.stored);
     return sendConfirmation(c, 'Books', {
       question: `${decision === 'store' ? 'Store' : 'Ignore'} the row under ${unique_id} of account ${account_id}?`,
@@ -70,8 +72,9 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     });
   };
   const decide = (decision: Decision) => async (c: Context<ApiEnv>) => {
-    const { customerId, conflict } = await requireConflict(c, context);
-    const path = `/v1/conflicts/${conflict.row.id}`;
+    const id = readId(c, 'conflict');
+    const customerId = await findOwner(database, 'conflict', id);
+    const path = `/v1/conflicts/${id}`;
     await requireAnswer(
       await callApiFor(c, context, customerId, { method: 'POST', path, body: { decision } }),
     );
@@ -123,8 +126,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         { title: `Statements of account ${account.id}`, section: 'Books' },
         <>
           <h1>
-            Statements of account {account.id}, {account.title}{' '}
-            <Tag tone={TONES[status] ?? 'calm'}>{status}</Tag>
+            Statements of account {account.id}, {account.title} <Tag tone={TONES[status]}>{status}</Tag>
           </h1>
           <Facts
             facts={[
@@ -155,19 +157,6 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     });
 };
 
-/** @throws {Problem} 404. */
-async function requireConflict(
-  c: Context<ApiEnv>,
-  { runtime }: ConsoleContext,
-): Promise<{ customerId: string; conflict: FoundConflict }> {
-  const id = readId(c, 'conflict');
-  const customerId = await findOwner(runtime.database, 'conflict', id);
-  return {
-    customerId,
-    conflict: await findConflict(runtime.database, callerFor(c, runtime, customerId), id),
-  };
-}
-
 interface AccountRow {
   id: string;
   title: string;
@@ -188,10 +177,13 @@ async function requireAccount(sql: Sql, id: string): Promise<AccountRow> {
   return account;
 }
 
-const describe = ({ date_issue, dc, amount, description }: Movement | StoredMovement | Described): string =>
+const describe = ({
+  date_issue,
+  dc,
+  amount,
+  description,
+}: Pick<Movement, 'date_issue' | 'dc' | 'amount' | 'description'>): string =>
   `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount}${description ? ` ${description}` : ''}`;
-
-type Described = { date_issue: string; dc: string; amount: string; description: string };
 
 const conflictColumns: Column<FoundConflict>[] = [
   {
@@ -227,7 +219,7 @@ const conflictColumns: Column<FoundConflict>[] = [
   },
 ];
 
-const TONES: Record<string, Tone> = {
+const TONES: Record<Completeness | PeriodStatus, Tone> = {
   complete: 'good',
   incomplete: 'bad',
   contradictory: 'bad',
@@ -240,7 +232,7 @@ const TONES: Record<string, Tone> = {
 const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
   { label: 'From', cell: ({ from }) => from },
   { label: 'To', cell: ({ to }) => to },
-  { label: 'Status', cell: ({ status }) => <Tag tone={TONES[status] ?? 'calm'}>{status}</Tag> },
+  { label: 'Status', cell: ({ status }) => <Tag tone={TONES[status]}>{status}</Tag> },
   { label: 'Balance before', kind: 'number', cell: (it) => it.opening_balance },
   { label: 'Balance after', kind: 'number', cell: (it) => it.closing_balance },
   {

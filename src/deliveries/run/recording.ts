@@ -5,7 +5,7 @@ import type { AttemptResult } from './types.ts';
 /** This many results are recorded immediately. Fewer are recorded after a short wait, or when the run cannot go on before. */
 const RESULTS_PER_RECORD = 200;
 
-/** What is sent and not recorded may be sent again after a crash. While MySQL takes records, far fewer wait. */
+/** Sent but unrecorded deliveries may be sent again after a crash. While MySQL takes records, far fewer wait. */
 const MOST_UNRECORDED = 1_000;
 
 export interface Recording {

@@ -5,7 +5,7 @@ import { KINDS } from './kinds.ts';
 
 /** Runs in a worker thread: one connector, for one run of a source. See threaded-connector.ts. */
 
-/** What the thread is started with. */
+/** The settings that the thread starts with. */
 export interface ThreadSource {
   kind: keyof typeof KINDS;
   settings: unknown;
@@ -15,7 +15,7 @@ export interface ThreadSource {
   allow: readonly string[];
 }
 
-/** What the thread is asked to do. Each request but `abort` is answered. */
+/** Requests to the thread. Each request but `abort` is answered. */
 export type Request =
   /** Gives the next file; null: there is none. */
   | { do: 'next file'; since: string | null }

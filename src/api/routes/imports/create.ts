@@ -133,7 +133,7 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
         ...STATEMENT_PARAMETERS,
         unidentified: {
           description:
-            'What a row without an id is that equals a stored movement. known: the same movement; assumed_duplicates counts such rows. store: another movement.',
+            'Decides about a row without an id that equals a stored movement. known: it is the same movement, and counts in assumed_duplicates. store: it is another movement.',
           schema: { type: 'string', enum: ['known', 'store'], default: 'known' },
         },
         dry_run: {

@@ -31,7 +31,7 @@ export const STATEMENT_TYPES = [
   'application/zip',
 ] as const;
 
-/** What a row without an id is that equals a stored movement. */
+/** Decides about rows without an id that equal a stored movement: they are the same movement (`known`), or another one (`store`). */
 export const UnidentifiedParameter = v.optional(
   v.picklist(['known', 'store'], 'must be "known" or "store"'),
   'known',

@@ -36,7 +36,7 @@ export class Account {
   @Column({ type: 'varchar', length: 16, default: 'active' })
   status!: string;
 
-  /** What happens to a row with the unique id of a stored movement and another direction, amount or date. */
+  /** Decides about a row with the unique id of a stored movement and another direction, amount or date. */
   @Column({ name: 'on_conflict', type: 'varchar', length: 5, default: 'hold' })
   onConflict!: 'hold' | 'store';
 
