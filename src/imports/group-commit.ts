@@ -121,7 +121,7 @@ export function createGroupCommit(options: {
       webhooks: expected.webhooks,
       deliveries: new Map(ids.map((id, index) => [id, expected.deliveries.get(String(index)) ?? 0])),
     };
-    const stored = await storeBatches(sql, matcher, locks, batches, renamed);
+    const stored = await storeBatches(sql, matcher, locks, batches, { expected: renamed });
     await listKnown(sql, stored.known);
     for (const [index, upload] of uploads.entries()) {
       const it = viewStored(upload, ids[index] ?? '', stored, locks);

@@ -118,6 +118,7 @@ export function createImporter(options: {
     };
     try {
       // The next chunk is read and validated while MySQL stores this one.
+      let areKnown = false;
       for (let next = chunks.next(); ; ) {
         const { value: chunk, done } = await next;
         if (done) return 'done';
@@ -125,7 +126,8 @@ export function createImporter(options: {
         // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
         next.catch(() => {});
         await noteAccounts(chunk);
-        const stored = await storeChunk(storing, chunk, performance.now() - started);
+        const stored = await storeChunk({ ...storing, areKnown }, chunk, performance.now() - started);
+        areKnown = 2 * stored.known.length > chunk.to - chunk.from;
         const woken = wakeMatched(stored.webhookIds);
         metrics?.rows({ ...countChunk(chunk, stored), rejected: chunk.rejected });
         if (chunk.last) {

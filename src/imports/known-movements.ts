@@ -44,11 +44,11 @@ const READ_BY_ID = `SELECT ${COLUMNS} FROM transactions WHERE id IN (?)`;
 
 const keyOf = ({ account_id }: { account_id: string }, uniqueId: string) => `${account_id} ${uniqueId}`;
 
-/** @returns a function that finds the stored movement with the account and unique id of a row. */
-export async function readStored(
-  sql: Sql,
-  rows: readonly IdentifiedRow[],
-): Promise<(row: IdentifiedRow) => StoredMovement | undefined> {
+/** Finds the stored movement with the account and unique id of a row. */
+export type FindStored = (row: IdentifiedRow) => StoredMovement | undefined;
+
+/** Reads the stored movements of rows. @returns finds them, for these rows only. */
+export async function readStored(sql: Sql, rows: readonly IdentifiedRow[]): Promise<FindStored> {
   const keys = new Map(
     rows.map(({ movement, uniqueId }) => [keyOf(movement, uniqueId), [movement.account_id, uniqueId]]),
   );

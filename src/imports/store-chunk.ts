@@ -52,6 +52,8 @@ export interface StoreOptions {
   matcher: Matcher;
   /** Identifies the entries of this import's statements, in all its chunks. */
   identify: IdentifyEntries;
+  /** Most rows of the chunk before were known, as in a file that was sent again. */
+  areKnown?: boolean;
 }
 
 /** Another worker has moved the checkpoint: this worker has lost the lock on its job, and must stop. */
@@ -87,13 +89,13 @@ const INSERT_ISSUES = `
  * @throws {RemovalsChangedError} when the rows have to be checked again. Nothing was stored.
  */
 export function storeChunk(
-  { database, matcher, identify }: StoreOptions,
+  { database, ...options }: StoreOptions,
   chunk: Chunk,
   runningFor = 0,
 ): Promise<Stored> {
   const { importId, issues, warnings, last } = chunk;
   return inTransaction(database, async (sql) => {
-    const stored = await storeMovements(sql, { matcher, identify }, chunk);
+    const stored = await storeMovements(sql, options, chunk);
     const rows = [
       ...issues.map(({ line, path, message }) => [
         importId,
@@ -116,7 +118,7 @@ export function storeChunk(
 
 async function storeMovements(
   sql: Sql,
-  { matcher, identify }: Pick<StoreOptions, 'matcher' | 'identify'>,
+  { matcher, identify, areKnown = false }: Omit<StoreOptions, 'database'>,
   chunk: Chunk,
 ): Promise<Stored> {
   const { customerId, importId, movements, entries, removals } = chunk;
@@ -139,9 +141,8 @@ async function storeMovements(
       known.map(({ movement }) => movement),
       [],
     );
-  const stored = await storeBatches(sql, matcher, locks, [
-    { customerId, importId, movements: [...movements, ...fresh] },
-  ]);
+  const batch = { customerId, importId, movements: [...movements, ...fresh] };
+  const stored = await storeBatches(sql, matcher, locks, [batch], { areKnown });
   return { ...stored, known: [...known, ...stored.known] };
 }
 

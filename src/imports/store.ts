@@ -1,7 +1,13 @@
 import type { Sql, WriteResult } from '../platform/database/transaction.ts';
 import { type ConflictingRow, conflictId, keepConflicts, markStored } from './conflicts.ts';
 import { advanceLocks, type ImportLock } from './import-locks.ts';
-import { compareWith, type DuplicateReason, type IdentifiedRow, readStored } from './known-movements.ts';
+import {
+  compareWith,
+  type DuplicateReason,
+  type FindStored,
+  type IdentifiedRow,
+  readStored,
+} from './known-movements.ts';
 import { advanceBacklogs, type Matcher, type Matches, type MovementCount } from './matching.ts';
 import type { Movement } from './movement.ts';
 
@@ -70,24 +76,34 @@ export const NOTHING_STORED: Stored = {
   webhookIds: [],
 };
 
+/** A row with its import. */
+type ImportRow = IdentifiedRow & Pick<Batch, 'customerId' | 'importId'>;
+
 /**
  * Stores the movements of several imports, of any number of customers. Inserts those that are new, and updates import locks,
  * accounts and webhook backlogs.
  * @param sql a transaction that holds `locks`.
- * @param expected what the batches match if all their movements are new, when that is known already.
+ * @param options.expected the matches of the batches if all their movements are new, when they have been found already.
+ * @param options.areKnown most movements are probably known. They are read first, which is faster than inserting them again.
  */
 export async function storeBatches(
   sql: Sql,
   matcher: Matcher,
   locks: ReadonlyMap<string, ImportLock>,
   batches: readonly Batch[],
-  expected?: Matches,
+  { expected, areKnown = false }: { expected?: Matches; areKnown?: boolean } = {},
 ): Promise<Stored> {
-  const rows = batches.flatMap((batch) => toRows(batch, locks));
+  const rows = batches.flatMap(({ customerId, importId, movements }) =>
+    movements.map((row): ImportRow => ({ ...row, customerId, importId })),
+  );
   if (rows.length === 0) return NOTHING_STORED;
-  const { affectedRows } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [rows]);
+  const findBefore = areKnown ? await readStored(sql, rows) : null;
+  const missing = findBefore === null ? rows : rows.filter((row) => findBefore(row) === undefined);
+  const affectedRows = await insertMovements(sql, locks, missing);
   const areAllNew = affectedRows === rows.length;
-  const { known, inserted } = areAllNew ? { known: [], inserted: 0 } : await handleKnown(sql, locks, batches);
+  const { known, inserted } = areAllNew
+    ? { known: [], inserted: 0 }
+    : await handleKnown(sql, locks, rows, affectedRows === missing.length ? findBefore : null);
   const added = areAllNew ? countAll(batches) : await countNew(sql, locks, affectedRows + inserted);
   if (added.length > 0)
     await advanceLocks(
@@ -95,8 +111,11 @@ export async function storeBatches(
       locks,
       sumBy(added, ({ customerId }) => customerId),
     );
-  const movements = batches.flatMap((batch) => batch.movements.map(({ movement }) => movement));
-  await updateAccounts(sql, movements, added);
+  await updateAccounts(
+    sql,
+    rows.map(({ movement }) => movement),
+    added,
+  );
   if (added.length === 0) return { ...NOTHING_STORED, known };
 
   const matches = areAllNew && expected !== undefined ? expected : await matcher.match(sql, locks, added);
@@ -109,10 +128,14 @@ export async function storeBatches(
   };
 }
 
-const toRows = ({ customerId, importId, movements }: Batch, locks: ReadonlyMap<string, ImportLock>) => {
-  const dateReaded = locks.get(customerId)?.dateReaded;
-  if (dateReaded === undefined) throw new Error(`customer ${customerId} has no row in import_locks`);
-  return movements.map(({ uniqueId, movement: m }) => [
+/** @returns how many were inserted: those that are new. */
+async function insertMovements(
+  sql: Sql,
+  locks: ReadonlyMap<string, ImportLock>,
+  rows: readonly ImportRow[],
+): Promise<number> {
+  if (rows.length === 0) return 0;
+  const values = rows.map(({ customerId, importId, uniqueId, movement: m }) => [
     customerId,
     m.account_id,
     importId,
@@ -124,27 +147,37 @@ const toRows = ({ customerId, importId, movements }: Batch, locks: ReadonlyMap<s
     m.balance,
     m.description,
     m.date_issue,
-    dateReaded,
+    dateReadedOf(locks, customerId),
     m.opponent_id,
     m.opponent_iban,
   ]);
-};
+  return (await sql.query<WriteResult>(INSERT_MOVEMENTS, [values])).affectedRows;
+}
 
-/** Finds the rows whose movements were known, and keeps the conflicts. @returns how many of these were stored under other ids. */
+function dateReadedOf(locks: ReadonlyMap<string, ImportLock>, customerId: string): string {
+  const lock = locks.get(customerId);
+  if (lock === undefined) throw new Error(`customer ${customerId} has no row in import_locks`);
+  return lock.dateReaded;
+}
+
+/**
+ * Finds the rows whose movements were known, and keeps the conflicts.
+ * @param findBefore finds them all, if they were read before the others were inserted.
+ * @returns how many of the conflicts were stored under other ids.
+ */
 async function handleKnown(
   sql: Sql,
   locks: ReadonlyMap<string, ImportLock>,
-  batches: readonly Batch[],
+  rows: readonly ImportRow[],
+  findBefore: FindStored | null,
 ): Promise<{ known: KnownRow[]; inserted: number }> {
-  const rows = batches.flatMap(({ customerId, importId, movements }) =>
-    movements.map((row) => ({ ...row, customerId, importId })),
-  );
-  const findStored = await readStored(sql, rows);
+  const findStored = findBefore ?? (await readStored(sql, rows));
   const seen = new Set<string>();
   const known: KnownRow[] = [];
   const conflicts: (ConflictingRow & { at: number })[] = [];
   for (const row of rows) {
     const stored = findStored(row);
+    if (stored === undefined && findBefore !== null) continue;
     if (stored === undefined) throw new Error('a movement that was just stored is missing');
     // The first of several rows with a new id is the one that was stored.
     const isFirst = !seen.has(stored.id);
@@ -167,17 +200,10 @@ async function handleKnown(
       known[conflict.at] = { ...row, reason: 'same', transactionId: decision.transactionId };
     if (decision?.outcome === 'new') inserting.push(conflict);
   }
-  if (inserting.length === 0) return { known, inserted: 0 };
-  const { affectedRows } = await sql.query<WriteResult>(INSERT_MOVEMENTS, [
-    inserting.flatMap(({ customerId, importId, line, uniqueId, movement }) =>
-      toRows(
-        { customerId, importId, movements: [{ line, movement, uniqueId: conflictId(uniqueId, movement) }] },
-        locks,
-      ),
-    ),
-  ]);
+  const others = inserting.map((row) => ({ ...row, uniqueId: conflictId(row.uniqueId, row.movement) }));
+  const inserted = await insertMovements(sql, locks, others);
   for (const conflict of inserting) await markStored(sql, conflict);
-  return { known, inserted: affectedRows };
+  return { known, inserted };
 }
 
 /** The counts of an import's rows, after they were stored. */

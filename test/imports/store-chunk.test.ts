@@ -51,9 +51,10 @@ const one = (accountId: string, uniqueId: string, fields: object = {}): Chunk['m
 });
 
 /** @returns the webhooks to wake. */
-const store = async (chunk: Chunk, matcher = createMatcher()) => {
+const store = async (chunk: Chunk, matcher = createMatcher(), areKnown = false) => {
   const identify = createEntryIdentifier(chunk.importId);
-  return (await storeChunk({ database: service.runtime.database, matcher, identify }, chunk)).webhookIds;
+  const { database } = service.runtime;
+  return (await storeChunk({ database, matcher, identify, areKnown }, chunk)).webhookIds;
 };
 
 const show = async (key: string, importId: string) =>
@@ -107,6 +108,39 @@ describe('a chunk', () => {
     );
     expect(await show(key, importId)).toMatchObject({ inserted: 3, duplicates: 4, deliveries: 3 });
     expect(await lockOf(customerId)).toMatchObject({ movements: '3' });
+  });
+
+  it('counts, lists and stores the same, whether known movements are read first or inserted again', async () => {
+    const storeBoth = async (areKnown: boolean) => {
+      const { key, customerId, accountId, importId, chunk, webhookIds } = await runningImport();
+      await store(chunk(0, [one(accountId, 'a'), one(accountId, 'b'), one(accountId, 'c')]));
+      const again = [
+        one(accountId, 'a'),
+        one(accountId, 'new'),
+        one(accountId, 'b', { amount: '777.00' }),
+        one(accountId, 'twice'),
+        one(accountId, 'c', { description: 'another text' }),
+        one(accountId, 'twice'),
+      ].map((row, index) => ({ ...row, line: index + 1 }));
+      expect(await store(chunk(3, again), createMatcher(), areKnown)).toEqual(webhookIds);
+      const { inserted, duplicates, changed, conflicts, deliveries } = await show(key, importId);
+      const { body } = await service.call('GET', `/v1/imports/${importId}/duplicates`, { key });
+      const listed = body.duplicates.map(({ line, reason }: Record<string, unknown>) => ({ line, reason }));
+      const ids = await query<{ unique_id: string }>(
+        'SELECT CONVERT(unique_id USING utf8mb4) AS unique_id FROM transactions WHERE customer_id = ? ORDER BY id',
+        customerId,
+      );
+      return { inserted, duplicates, changed, conflicts, deliveries, listed, ids };
+    };
+    const [read, inserted] = [await storeBoth(true), await storeBoth(false)];
+    expect(read).toEqual(inserted);
+    expect(read).toMatchObject({ inserted: 5, duplicates: 3, changed: 1, conflicts: 1, deliveries: 5 });
+    expect(read.listed.map(({ reason }: { reason: string }) => reason).toSorted()).toEqual([
+      'changed',
+      'conflict',
+      'same',
+      'same',
+    ]);
   });
 
   it('drops the staged bytes with the last one, which may be empty', async () => {
