@@ -47,6 +47,20 @@ export const OnConflict = v.pipe(
   ),
 );
 
+export const LateAfterDays = v.pipe(
+  v.nullable(
+    v.pipe(
+      v.number('must be a number of days, or null'),
+      v.integer('must be a whole number of days'),
+      v.minValue(1, 'must be at least 1'),
+      v.maxValue(400, 'must be at most 400'),
+    ),
+  ),
+  v.description(
+    'This many days after the last day of a statement, the next one is late: the event statement.late. null: learnt from the statements that have come.',
+  ),
+);
+
 /** The body of POST /v1/accounts. */
 export const NewAccount = v.pipe(
   v.strictObject({
@@ -57,6 +71,7 @@ export const NewAccount = v.pipe(
     iban: v.nullish(Iban, null),
     number: v.nullish(AccountNumber, null),
     on_conflict: v.optional(OnConflict, 'hold'),
+    late_after_days: v.optional(LateAfterDays, null),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (dataset.typed && (dataset.value.bank === undefined) === (dataset.value.bank_id === undefined)) {
@@ -76,6 +91,7 @@ export const AccountChange = v.pipe(
     iban: v.optional(v.nullable(Iban)),
     number: v.optional(v.nullable(AccountNumber)),
     on_conflict: v.optional(OnConflict),
+    late_after_days: v.optional(LateAfterDays),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
   documented({ minProperties: 1 }),
@@ -95,6 +111,7 @@ export const AccountView = v.object({
   number: v.nullable(v.string()),
   status: v.pipe(v.string(), v.description('active; or deleting, until all of its rows are deleted.')),
   on_conflict: OnConflict,
+  late_after_days: LateAfterDays,
   last_work: v.nullable(v.string()),
   last_update: v.nullable(v.string()),
   error: v.nullable(v.string()),
@@ -128,6 +145,7 @@ const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): 
   number: account.number,
   status: account.status,
   on_conflict: account.onConflict,
+  late_after_days: account.lateAfterDays,
   last_work: account.lastWork === null ? null : formatMoment(account.lastWork, zone),
   last_update: account.lastUpdate === null ? null : formatMoment(account.lastUpdate, zone),
   error: account.error,

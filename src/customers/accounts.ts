@@ -16,6 +16,7 @@ export interface NewAccount {
   /** The account number as the bank writes it, by which statements without an IBAN find the account. */
   number?: string | null;
   onConflict?: 'hold' | 'store';
+  lateAfterDays?: number | null;
 }
 
 /**
@@ -25,7 +26,16 @@ export interface NewAccount {
  */
 export async function createAccount(
   database: DataSource,
-  { customerId, bank, title, currency, iban, number = null, onConflict = 'hold' }: NewAccount,
+  {
+    customerId,
+    bank,
+    title,
+    currency,
+    iban,
+    number = null,
+    onConflict = 'hold',
+    lateAfterDays = null,
+  }: NewAccount,
   caller?: Caller,
 ): Promise<Account> {
   const id = await inTransaction(database, async (sql) => {
@@ -34,8 +44,8 @@ export async function createAccount(
         ? await existingBank(sql, customerId, bank.id)
         : await bankOfName(sql, customerId, bank.name);
     const { insertId } = await sql.query<WriteResult>(
-      'INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number, on_conflict) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [customerId, bankId, title, currency, iban, number, onConflict],
+      'INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number, on_conflict, late_after_days) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      [customerId, bankId, title, currency, iban, number, onConflict, lateAfterDays],
     );
     if (caller !== undefined)
       await recordChange(sql, caller, {
@@ -94,6 +104,9 @@ export async function hasAccount(sql: Sql, caller: Caller, accountId: string): P
 const LOCK = `
   SELECT id, currency, iban FROM accounts WHERE customer_id = ? AND status <> 'deleting' ORDER BY id FOR UPDATE`;
 
+/** Says anew whether a statement is late. Index: the primary key. */
+const CHECK_STATEMENTS = 'UPDATE statement_checks SET due_at = NOW(6) WHERE account_id = ?';
+
 /** The columns are fields of AccountChange. */
 const UPDATE = (columns: readonly string[]) =>
   `UPDATE accounts SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
@@ -123,6 +136,7 @@ export async function changeAccount(
     if (other !== undefined)
       throw invalid([{ path: 'iban', message: `is that of account ${other.id}, in the same currency` }]);
     await sql.query(UPDATE(Object.keys(change)), [...Object.values(change), id]);
+    if (change.late_after_days !== undefined) await sql.query(CHECK_STATEMENTS, [id]);
     await recordChange(sql, caller, {
       action: 'change',
       subject: `account ${id}`,

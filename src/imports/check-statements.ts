@@ -1,38 +1,67 @@
 import type { DataSource } from 'typeorm';
 import { recordEvent } from '../deliveries/events/operational-event.ts';
-import { inTransaction, type WriteResult } from '../platform/database/transaction.ts';
-import { readCompleteness, viewPeriod } from './find-statements.ts';
+import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { readCompleteness, readLateAt, viewPeriod } from './find-statements.ts';
 import { isWrong } from './statement-chain.ts';
 
-/** Reports gaps and contradictions between the statements of an account, once each. */
+/** Reports gaps and contradictions between the statements of an account, and statements that are late, once each. */
 
 /** Index: statement_checks_due. */
 const DUE =
-  'SELECT account_id, customer_id, due_at FROM statement_checks WHERE due_at <= NOW(6) ORDER BY due_at LIMIT 100';
+  'SELECT account_id, customer_id FROM statement_checks WHERE due_at <= NOW(6) ORDER BY due_at LIMIT 100';
 
 /** A statement that was stored since has set a later time. */
-const DONE = 'DELETE FROM statement_checks WHERE account_id = ? AND due_at <= NOW(6)';
+const TAKE = 'UPDATE statement_checks SET due_at = NULL WHERE account_id = ? AND due_at <= NOW(6)';
 
-/** Checks accounts whose last statement came ten minutes ago. @returns how many were checked. */
+/** Index: the primary key. */
+const ACCOUNT =
+  'SELECT id, customer_id, late_after_days AS lateAfterDays, NOW(6) AS now FROM accounts WHERE id = ?';
+
+/** The account is checked again when its next statement is late. */
+const FINISH =
+  'UPDATE statement_checks SET completeness = ?, late_since = ?, due_at = ? WHERE account_id = ?';
+
+interface CheckedAccount {
+  id: string;
+  customer_id: string;
+  lateAfterDays: number | null;
+  now: Date;
+}
+
+/** Checks accounts whose last statement came ten minutes ago, or whose next one is late. @returns how many were checked. */
 export async function checkStatements(database: DataSource): Promise<number> {
-  const due = await database.query<{ account_id: string; customer_id: string }[]>(DUE);
-  for (const { account_id, customer_id } of due) await checkAccount(database, customer_id, account_id);
+  const due = await database.query<{ account_id: string }[]>(DUE);
+  for (const { account_id } of due) {
+    await inTransaction(database, async (sql) => {
+      const { affectedRows } = await sql.query<WriteResult>(TAKE, [account_id]);
+      const [account] = await sql.query<CheckedAccount[]>(ACCOUNT, [account_id]);
+      if (affectedRows > 0 && account !== undefined) await checkAccount(sql, account);
+    });
+  }
   return due.length;
 }
 
-async function checkAccount(database: DataSource, customerId: string, accountId: string): Promise<void> {
-  await inTransaction(database, async (sql) => {
-    const { affectedRows } = await sql.query<WriteResult>(DONE, [accountId]);
-    if (affectedRows === 0) return;
-    const { periods } = await readCompleteness(sql, accountId);
-    for (const period of periods.filter(isWrong)) {
-      const { status, statements } = period;
-      await recordEvent(sql, {
-        type: `statement.${status}`,
-        customerId,
-        occasion: `statement.${status} ${statements[0]?.id} ${statements.at(-1)?.id}`,
-        data: { customer_id: Number(customerId), account_id: Number(accountId), period: viewPeriod(period) },
-      });
-    }
+async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
+  const { id, customer_id: customerId, now } = account;
+  const about = { customer_id: Number(customerId), account_id: Number(id) };
+  const { status, periods } = await readCompleteness(sql, id);
+  const lateAt = await readLateAt(sql, account);
+  const isLate = lateAt !== null && lateAt <= now;
+  await sql.query(FINISH, [status, isLate ? lateAt : null, isLate ? null : lateAt, id]);
+  for (const period of periods.filter(isWrong)) {
+    const { status, statements } = period;
+    await recordEvent(sql, {
+      type: `statement.${status}`,
+      customerId,
+      occasion: `statement.${status} ${statements[0]?.id} ${statements.at(-1)?.id}`,
+      data: { ...about, period: viewPeriod(period) },
+    });
+  }
+  if (!isLate) return;
+  await recordEvent(sql, {
+    type: 'statement.late',
+    customerId,
+    occasion: `statement.late ${id} ${lateAt.toISOString()}`,
+    data: { ...about, late_since: lateAt.toISOString() },
   });
 }

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Sql } from '../platform/database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
+import { type Arrival, findLateAt, LEARNED_FROM } from './late-statements.ts';
 import {
   type ChainStatement,
   type Completeness,
@@ -107,6 +108,12 @@ export const CompletenessView = v.object({
     v.description('unknown: there is no final statement with an opening and a closing balance.'),
   ),
   periods: v.array(PeriodView),
+  late_at: v.pipe(
+    v.nullable(Timestamp),
+    v.description(
+      'When the next statement is late, as late_after_days of the account says, or as the statements that have come tell; null: too few have come.',
+    ),
+  ),
 });
 
 export const viewPeriod = ({ from, to, status, opening, closing, difference }: Period) => ({
@@ -152,4 +159,20 @@ export async function readCompleteness(
     (period) => (from === null || period.to >= from) && (to === null || period.from <= to),
   );
   return { status: summarisePeriods(periods), periods };
+}
+
+/** Index: statements_time, from its end. */
+const LAST_DAYS = `
+  SELECT to_date, MIN(received_at) AS received_at FROM statements FORCE INDEX (statements_time)
+  WHERE account_id = ? AND kind = 'final' AND to_date IS NOT NULL
+  GROUP BY account_id, kind, to_date ORDER BY account_id DESC, kind DESC, to_date DESC LIMIT ?`;
+
+/** @returns when the next statement of an account is late; null: too few have come. */
+export async function readLateAt(
+  sql: Sql,
+  { id, lateAfterDays }: { id: string; lateAfterDays: number | null },
+): Promise<Date | null> {
+  const rows = await sql.query<{ to_date: string; received_at: Date }[]>(LAST_DAYS, [id, LEARNED_FROM]);
+  const arrivals = rows.map((row): Arrival => ({ to: row.to_date, receivedAt: row.received_at }));
+  return findLateAt(arrivals, lateAfterDays);
 }

@@ -10,7 +10,7 @@ const ADD = `
   INSERT IGNORE INTO statements (customer_id, account_id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance,
     closing_balance, difference, entries, fingerprint) VALUES ?`;
 
-/** Completeness is checked when no more files have come for a while: they may come in any order. */
+/** Statements are checked when no more files have come for a while: they may come in any order. */
 const CHECK = `
   INSERT IGNORE INTO statement_checks (account_id, customer_id, due_at)
   SELECT id, customer_id, NOW(6) + INTERVAL 10 MINUTE FROM accounts WHERE id IN (?)

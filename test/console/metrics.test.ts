@@ -44,6 +44,7 @@ beforeAll(async () => {
   const movements = ['a', 'b', 'c'].map((unique_id) => movement(account.id, { unique_id }));
   await importMovements(service, key, movements);
   await importMovements(service, key, movements.slice(0, 1));
+  await importMovements(service, key, [movement(account.id, { unique_id: 'a', amount: '777.00' })]);
   const lines = [movement(account.id, { unique_id: 'd' }), movement(account.id, { amount: 'much' })];
   const send = (body: string | Uint8Array, type: string) =>
     service.call('POST', '/v1/imports', { key, body, type });
@@ -84,7 +85,7 @@ describe('/metrics', () => {
   });
 
   it('counts imports by format and outcome, and their rows', () => {
-    expect(sampleOf('ledgerbell_imports_total{format="json",outcome="done"}')).toBe(2);
+    expect(sampleOf('ledgerbell_imports_total{format="json",outcome="done"}')).toBe(3);
     expect(sampleOf('ledgerbell_imports_total{format="ndjson",outcome="done"}')).toBe(1);
     expect(sampleOf('ledgerbell_import_rows_total{result="stored"}')).toBe(4);
     expect(sampleOf('ledgerbell_import_rows_total{result="duplicate"}')).toBe(1);
@@ -95,6 +96,9 @@ describe('/metrics', () => {
     expect(sampleOf('ledgerbell_webhooks{status="active"}')).toBe(2);
     expect(sampleOf('ledgerbell_unfinished_imports{status="failed"}')).toBe(1);
     expect(sampleOf('ledgerbell_oldest_pending_seconds')).toBe(0);
+    expect(sampleOf('ledgerbell_open_conflicts')).toBe(1);
+    for (const state of ['incomplete', 'contradictory', 'late'])
+      expect([state, sampleOf(`ledgerbell_accounts_with_statements{state="${state}"}`)]).toEqual([state, 0]);
     expect(sampleOf('ledgerbell_longest_failing_seconds')).toBeDefined();
     for (const role of ['api', 'importer', 'delivery', 'maintenance']) {
       expect([role, sampleOf(`ledgerbell_processes{role="${role}"}`)]).toEqual([role, 1]);

@@ -7,11 +7,18 @@ import { useService } from '../support/service.ts';
 
 const service = useService();
 
+async function checkNow(accountId: string): Promise<void> {
+  const { database } = service.runtime;
+  await database.query('UPDATE statement_checks SET due_at = NOW(6) WHERE account_id = ?', [accountId]);
+  await checkStatements(database);
+}
+
 async function customer() {
   const { api_key: key, customer } = await service.customer();
   const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
   const get = async (path: string) => (await service.call('GET', `/v1/accounts/${id}${path}`, { key })).body;
   return {
+    key,
     id: customer.id,
     accountId: id,
     async send(body: string, query = '') {
@@ -57,14 +64,10 @@ describe('the statements of files', () => {
   it('show a gap with what is missing, which is reported once and closes itself', async () => {
     const { id, accountId, send, completeness } = await customer();
     const check = async () => {
-      await service.runtime.database.query(
-        'UPDATE statement_checks SET due_at = NOW(6) WHERE account_id = ?',
-        [accountId],
-      );
-      await checkStatements(service.runtime.database);
+      await checkNow(accountId);
       return (await storedEvents(service, id, 'statement.gap')).map(({ data }) => JSON.parse(data));
     };
-    expect(await completeness()).toEqual({ status: 'unknown', periods: [] });
+    expect(await completeness()).toEqual({ status: 'unknown', periods: [], late_at: null });
     await send(dayStatement(1, 2, 100, [50]));
     await send(dayStatement(3, 4, 120, [1]));
     const gap = {
@@ -89,6 +92,40 @@ describe('the statements of files', () => {
       ],
     });
     expect(await check()).toHaveLength(1);
+  });
+
+  it('are late after the days that the account says, which is reported once', async () => {
+    const { key, id, accountId, send, completeness } = await customer();
+    const lateEvents = async () => {
+      await checkNow(accountId);
+      return (await storedEvents(service, id, 'statement.late')).map(({ data }) => JSON.parse(data));
+    };
+    await send(dayStatement(1, 2, 100, [50]));
+    expect(await completeness()).toMatchObject({ late_at: null });
+    expect(await lateEvents()).toEqual([]);
+    const change = (days: number | null) =>
+      service.call('PATCH', `/v1/accounts/${accountId}`, { key, body: { late_after_days: days } });
+    expect((await change(400)).body.account).toMatchObject({ late_after_days: 400 });
+    expect(await completeness()).toMatchObject({ late_at: '2027-04-07T00:00:00.000Z' });
+    expect(await lateEvents()).toEqual([]);
+    await change(3);
+    const event = {
+      customer_id: Number(id),
+      account_id: Number(accountId),
+      late_since: '2026-03-06T00:00:00.000Z',
+    };
+    expect(await lateEvents()).toEqual([event]);
+    expect(await lateEvents()).toEqual([event]);
+    const checks = () =>
+      service.runtime.database.query(
+        'SELECT completeness, late_since IS NOT NULL AS late FROM statement_checks WHERE account_id = ?',
+        [accountId],
+      );
+    expect(await checks()).toMatchObject([{ completeness: 'complete', late: expect.anything() }]);
+    expect(Number((await checks())[0].late)).toBe(1);
+    await change(400);
+    await lateEvents();
+    expect(Number((await checks())[0].late)).toBe(0);
   });
 
   it('that follow each other have no entry in common, however equal their entries are', async () => {

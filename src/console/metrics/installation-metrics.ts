@@ -51,6 +51,12 @@ export function createInstallationGauges(registry: Registry, runtime: Runtime): 
     'oldest_import_seconds',
     'Time since the oldest import was received that is queued or running. 0: there is none.',
   );
+  const statements = gauge(
+    'accounts_with_statements',
+    'Accounts whose statements have gaps (incomplete), contradict each other (contradictory), or whose next statement is late.',
+    'state',
+  );
+  const conflicts = gauge('open_conflicts', 'Conflicts that wait for a decision.');
   const processes = gauge(
     'processes',
     'Running processes by role, as their heartbeats in MySQL show them.',
@@ -70,6 +76,8 @@ export function createInstallationGauges(registry: Registry, runtime: Runtime): 
     setAll(circuits, 'state', state?.circuits);
     setAll(pending, 'state', state?.pending);
     setAll(imports, 'status', state?.imports);
+    setAll(statements, 'state', state?.statements);
+    setOnly(conflicts, state?.openConflicts);
     setAll(processes, 'role', state?.processes);
     setOnly(oldestPending, state?.oldestPending);
     setOnly(longestFailing, state?.longestFailing);
@@ -128,6 +136,10 @@ export interface InstallationState {
   imports: Record<UnfinishedStatus, number>;
   /** Seconds since the oldest import was received that is queued or running; 0: there is none. */
   oldestImport: number;
+  /** Accounts by what is wrong with their statements. */
+  statements: Record<'incomplete' | 'contradictory' | 'late', number>;
+  /** Conflicts that wait for a decision. */
+  openConflicts: number;
   /** Running processes. */
   processes: Record<RoleName, number>;
 }
@@ -164,6 +176,14 @@ const OLDEST_IMPORT = `
     )
     .join(' UNION ALL ')}) i`;
 
+/** Indexes: statement_checks_result, statement_checks_late and movement_conflicts_status, which have all that is read. */
+const BOOKS = `
+  SELECT
+    (SELECT COUNT(*) FROM statement_checks WHERE completeness = 'incomplete') AS incomplete,
+    (SELECT COUNT(*) FROM statement_checks WHERE completeness = 'contradictory') AS contradictory,
+    (SELECT COUNT(*) FROM statement_checks WHERE late_since IS NOT NULL) AS late,
+    (SELECT COUNT(*) FROM movement_conflicts WHERE status = 'open') AS conflicts`;
+
 /** MySQL gives computed integers as strings, MariaDB as numbers. */
 interface WebhookGroup {
   status_now: WebhookStatus;
@@ -174,10 +194,11 @@ interface WebhookGroup {
   failing_for: string | number | null;
 }
 
-/** Reads the state of the installation, in six statements. */
+/** Reads the state of the installation, in seven statements. */
 export async function readInstallationState(sql: Sql): Promise<InstallationState> {
   const [longestWaiting] = await readWaitingWebhooks(sql, { failing: false });
   const seen = await readProcesses(sql);
+  const [books] = await sql.query<Record<string, string | number>[]>(BOOKS);
   const state: InstallationState = {
     webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
     circuits: { closed: 0, half_open: 0, open: 0 },
@@ -186,6 +207,12 @@ export async function readInstallationState(sql: Sql): Promise<InstallationState
     longestFailing: 0,
     imports: { receiving: 0, queued: 0, running: 0, failed: 0 },
     oldestImport: await readSeconds(sql, OLDEST_IMPORT),
+    statements: {
+      incomplete: Number(books?.incomplete),
+      contradictory: Number(books?.contradictory),
+      late: Number(books?.late),
+    },
+    openConflicts: Number(books?.conflicts),
     processes: Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Record<
       RoleName,
       number

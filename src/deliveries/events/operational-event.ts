@@ -11,6 +11,7 @@ export const EVENT_TYPES = [
   'movement.conflict',
   'statement.gap',
   'statement.contradiction',
+  'statement.late',
   'source.failing',
   'delivery.stalled',
 ] as const;

@@ -22,10 +22,17 @@ export const createAccountRoute = (runtime: Runtime) =>
     async (c) => {
       const caller = c.get('caller');
       requireWholeKey(caller, 'Create accounts with a key for all accounts.');
-      const { bank = '', bank_id, on_conflict: onConflict, ...fields } = await readJson(c, NewAccount);
+      const {
+        bank = '',
+        bank_id,
+        on_conflict: onConflict,
+        late_after_days: lateAfterDays,
+        ...fields
+      } = await readJson(c, NewAccount);
       const account = {
         ...fields,
         onConflict,
+        lateAfterDays,
         customerId: caller.customerId,
         bank: bank_id === undefined ? { name: bank } : { id: bank_id },
       };

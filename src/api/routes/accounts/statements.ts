@@ -4,6 +4,7 @@ import {
   CompletenessView,
   findStatements,
   readCompleteness,
+  readLateAt,
   StatementView,
   viewPeriod,
   viewStatement,
@@ -78,6 +79,13 @@ export const getCompletenessRoute = ({ database }: Runtime) =>
       if (from !== null && to !== null && from > to)
         throw invalid([{ path: 'from', message: 'must not be after to' }]);
       const { status, periods } = await readCompleteness(database, account.id, { from, to });
-      return c.json({ completeness: { status, periods: periods.map(viewPeriod) } });
+      const lateAt = await readLateAt(database, account);
+      return c.json({
+        completeness: {
+          status,
+          periods: periods.map(viewPeriod),
+          late_at: lateAt?.toISOString() ?? null,
+        },
+      });
     },
   );

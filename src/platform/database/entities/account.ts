@@ -40,6 +40,10 @@ export class Account {
   @Column({ name: 'on_conflict', type: 'varchar', length: 5, default: 'hold' })
   onConflict!: 'hold' | 'store';
 
+  /** This many days after the last day of a statement, the next one is late; null: learnt from those that came. */
+  @Column({ name: 'late_after_days', type: 'smallint', unsigned: true, nullable: true })
+  lateAfterDays!: number | null;
+
   /** When an import last contained a movement of this account, known or new, or a run of its source ended well. */
   @Column({ name: 'last_work', type: 'datetime', precision: 6, nullable: true })
   lastWork!: Date | null;

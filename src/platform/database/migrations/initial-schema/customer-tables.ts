@@ -76,6 +76,7 @@ export const CUSTOMER_TABLES = [
     balance DECIMAL(20,2) NULL,
     status VARCHAR(16) NOT NULL DEFAULT 'active',
     on_conflict ENUM('hold','store') NOT NULL DEFAULT 'hold',
+    late_after_days SMALLINT UNSIGNED NULL,
     last_work DATETIME(6) NULL,
     last_update DATETIME(6) NULL,
     error VARCHAR(500) NULL,

@@ -161,12 +161,16 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT statements_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // Accounts whose statements have changed, and when they are to be checked for gaps.
+  // Accounts with statements: when they are checked next for gaps, or for a statement that is late, and the result of the last check.
   `CREATE TABLE statement_checks (
     account_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
-    due_at DATETIME(6) NOT NULL,
+    due_at DATETIME(6) NULL,
+    completeness ENUM('complete','incomplete','contradictory','unknown') NOT NULL DEFAULT 'unknown',
+    late_since DATETIME(6) NULL,
     KEY statement_checks_due (due_at),
+    KEY statement_checks_result (completeness),
+    KEY statement_checks_late (late_since),
     CONSTRAINT statement_checks_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
 

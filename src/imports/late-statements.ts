@@ -1,0 +1,42 @@
+/** Says when the next statement of an account is late: at a time that was set, or that its last statements tell. */
+
+/** The statements that are looked at, and the fewest that tell something. A year of monthly ones is enough. */
+export const LEARNED_FROM = 60;
+const LEAST = 8;
+
+/** Public holidays may close banks for nine days. */
+const GRACE_DAYS = 8;
+
+/** How many of the last statements say how long after its last day one comes. Older ones may have come all together. */
+const DELAYS = 5;
+
+const DAY = 86_400_000;
+
+/** A final statement of an account. */
+export interface Arrival {
+  /** YYYY-MM-DD */
+  to: string;
+  receivedAt: Date;
+}
+
+const endOf = ({ to }: Arrival): number => Date.parse(to) + DAY;
+
+/**
+ * Finds out when the next statement is late.
+ * @param arrivals the last ones, of different days, the newest day first.
+ * @param lateAfterDays this many days after the last day of a statement, the next one is late; null: learnt. It is then late 8 days
+ * after the longest time that has passed between two of these statements, and after the usual time that one takes to come.
+ * @returns null when too few statements have come.
+ */
+export function findLateAt(arrivals: readonly Arrival[], lateAfterDays: number | null): Date | null {
+  const [newest] = arrivals;
+  if (newest === undefined) return null;
+  if (lateAfterDays !== null) return new Date(endOf(newest) + lateAfterDays * DAY);
+  if (arrivals.length < LEAST) return null;
+  const longest = Math.max(
+    ...arrivals.slice(1).map((it, index) => endOf(arrivals[index] as Arrival) - endOf(it)),
+  );
+  const delays = arrivals.slice(0, DELAYS).map((it) => it.receivedAt.getTime() - endOf(it));
+  const usual = delays.toSorted((one, other) => one - other)[Math.floor(DELAYS / 2)] ?? 0;
+  return new Date(endOf(newest) + longest + GRACE_DAYS * DAY + Math.max(0, usual));
+}
