@@ -21,6 +21,16 @@ const group =
  */
 const COMMANDS: readonly [term: string, description: string, load: () => Promise<Define>][] = [
   [
+    'start [options]',
+    'run the service until Ctrl-C',
+    async () => (await import('./commands/start.ts')).defineStart,
+  ],
+  [
+    'demo [options]',
+    'start the service with its own servers, import a bank statement, and check every notification',
+    async () => (await import('./commands/demo.ts')).defineDemo,
+  ],
+  [
     'status [options]',
     'show whether all is well; the exit code is 1 if not',
     async () => (await import('./commands/status.ts')).defineStatus,

@@ -11,7 +11,7 @@ const minutesAgo = (minutes: number) => new Date(AT.getTime() - minutes * 60_000
 
 const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSeen => ({
   roles,
-  version: '0.1.0',
+  version: '1.0.0',
   host: 'ev',
   pid: 1,
   cpuPercent: 1,
