@@ -32,6 +32,7 @@ const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8
 /** They take half a minute or more, mostly waiting. Begun last, one of them would keep the whole run waiting. */
 const LONG = [
   'durability/short',
+  'release/package',
   'demo/trouble',
   'browser/console',
   'process.test',

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, readdir, readFile, readlink } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createDataSource } from '../src/platform/database/data-source.ts';
@@ -7,22 +7,11 @@ import { migrate } from '../src/platform/database/migrate.ts';
 import { findRunning } from '../src/platform/embedded/running-servers.ts';
 import { startEmbedded } from '../src/platform/embedded/servers.ts';
 import type { ServiceProcess } from './support/process.ts';
+import { processesIn } from './support/processes-in.ts';
 import { useServiceProcesses } from './support/service-processes.ts';
 import { until } from './support/until.ts';
 
 const { start, newDirectory } = useServiceProcesses();
-
-/** Programs that run with their working directory there: servers, and what makes their data directories. */
-async function processesIn(directory: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
-    if (`${cwd}/`.startsWith(`${directory}/`)) {
-      found.push(`${pid} ${await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')}`);
-    }
-  }
-  return found;
-}
 
 describe('SIGTERM during the start', () => {
   const there = (directory: string, path: string) =>

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { findPromtool, INSTALL_TIMEOUT, promtool } from '../support/promtool.ts';
+import { INSTALL_TIMEOUT } from '../support/installed-program.ts';
+import { findPromtool, promtool } from '../support/promtool.ts';
 
 const FOLDER = join(import.meta.dirname, '../../ops/prometheus');
 const ALERTS = join(FOLDER, 'alerts.yml');

@@ -34,6 +34,11 @@ export function startServiceProcess(
     env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'silent', ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  return followService(child);
+}
+
+/** Reads what a service prints. @param child whose stdout and stderr are pipes. */
+export function followService(child: ChildProcess): ServiceProcess {
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {

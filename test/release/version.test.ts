@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { VERSION } from '../../src/platform/version.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+it('package.json and package-lock.json have the version of the service', () => {
+  const lock = JSON.parse(read('package-lock.json'));
+  expect(JSON.parse(read('package.json')).version).toBe(VERSION);
+  expect([lock.version, lock.packages[''].version]).toEqual([VERSION, VERSION]);
+});
+
+it('the changelog begins with what is unreleased, and then has a section for this version', () => {
+  const headings = [...read('CHANGELOG.md').matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+  expect(headings.slice(0, 2)).toEqual([
+    '[Unreleased]',
+    expect.stringMatching(new RegExp(`^\\[${VERSION.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`)),
+  ]);
+});
+
+it('the pages that show a version show this one', () => {
+  const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
+  const shown = pages
+    .filter((name) => name.endsWith('.md'))
+    .flatMap((name) => [
+      ...read(join('docs', name)).matchAll(/(?:Ledgerbell\/|"version":"|ledgerbell-)(\d+\.\d+\.\d+)/g),
+    ])
+    .map(([, version]) => version);
+  expect(shown.length).toBeGreaterThan(0);
+  expect(new Set(shown)).toEqual(new Set([VERSION]));
+});
+
+it('package-lock.json names no registry', () => {
+  expect(read('package-lock.json')).not.toContain('"resolved"');
+});
