@@ -173,7 +173,7 @@ function toJson(document: object): Upload {
 
 function unreachable(base: string, error: unknown): UnreachableError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer';
-  const hint = 'Start the service (npm start), or say with --url where it is.';
+  const hint = 'Start the service (ledgerbell start), or say with --url where it is.';
   return new UnreachableError(`Nothing answers at ${base} (${code}). ${hint}`);
 }
 

@@ -27,4 +27,4 @@ export function explain(error: unknown): string {
   return line === '' ? code : line;
 }
 
-export const SCHEMA_MISSING = 'The database schema is not up to date. Run first: npm run cli -- migrate';
+export const SCHEMA_MISSING = 'The database schema is not up to date. Run first: ledgerbell migrate';

@@ -82,7 +82,7 @@ interface Start {
 }
 
 const OTHER_FOLDER =
-  'Set DATA_DIR to the folder of your service. To begin here: npm run cli -- customers create --name NAME';
+  'Set DATA_DIR to the folder of your service. To begin here: ledgerbell customers create --name NAME';
 
 async function locate(config: Config, start: Start): Promise<Location> {
   requireServers(config, ['databaseUrl']);

@@ -95,7 +95,7 @@ async function stayUp({ config, screen, signal }: DemoOptions, service: Service)
   screen.line('The pages above are those of the console. The commands, in another terminal:');
   screen.line();
   screen.line(`export DATA_DIR='${resolve(config.dataDir)}' ALLOW_PRIVATE_ENDPOINTS=127.0.0.0/8`);
-  screen.line('npm run --silent cli -- status');
+  screen.line('ledgerbell status      # in a clone: npm run --silent cli -- status');
   screen.line();
   await waitForCtrlC(screen, signal);
 }

@@ -117,7 +117,7 @@ export async function openRuntime(
     if (migrations === 'expect') {
       await waitFor('the database schema', async () => {
         if (await database.showMigrations()) {
-          throw new Error('migrations have not been run; run: npm run cli -- migrate');
+          throw new Error('migrations have not been run; run: ledgerbell migrate');
         }
       });
     }

@@ -38,7 +38,7 @@ describe('ledgerbell migrate', () => {
   it('makes the schema once; before it other commands say so', async () => {
     const onFresh = (...args: string[]) => runCli(args, environment(fresh.url));
     expect(reasonOf(await onFresh('customers', 'list'))).toBe(
-      'error: The database schema is not up to date. Run first: npm run cli -- migrate',
+      'error: The database schema is not up to date. Run first: ledgerbell migrate',
     );
     const { migrated } = documentOf(await onFresh('migrate', '--json'));
     expect(migrated.length).toBeGreaterThan(0);

@@ -80,7 +80,7 @@ describe('ledgerbell import', () => {
     const { code, stdout, stderr } = await importFile(path);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^Import \d+ is done: 3 rows, 2 new, 0 known already, 1 rejected; 0 deliveries\.\nWhy rows were rejected: npm run cli -- imports errors \d+\n$/,
+      /^Import \d+ is done: 3 rows, 2 new, 0 known already, 1 rejected; 0 deliveries\.\nWhy rows were rejected: ledgerbell imports errors \d+\n$/,
     );
   });
 
@@ -167,7 +167,7 @@ describe('ledgerbell import', () => {
   it('says where nothing answers', async () => {
     const path = await file('nowhere.json', '{}');
     expect(reasonOf(await runCli(['import', path, '--key', key, '--url', 'http://127.0.0.1:1']))).toBe(
-      'error: Nothing answers at http://127.0.0.1:1 (ECONNREFUSED). Start the service (npm start), or say with --url where it is.',
+      'error: Nothing answers at http://127.0.0.1:1 (ECONNREFUSED). Start the service (ledgerbell start), or say with --url where it is.',
     );
   });
 });

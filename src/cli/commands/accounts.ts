@@ -128,7 +128,7 @@ const deleteAccountCommand = (context: CommandContext) =>
       });
       const lines = [
         `Account ${id} is being deleted. From now on, nothing of it is stored or sent.`,
-        `See how far it is with: npm run cli -- status`,
+        `See how far it is with: ledgerbell status`,
       ];
       context.terminal.answer(options.json, answer, lines.join('\n'));
     });

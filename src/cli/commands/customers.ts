@@ -56,7 +56,7 @@ const listCustomersCommand = (context: CommandContext) =>
         const rows = customers.map(({ id, name, created_at }) => [String(id), name, created_at]);
         const text =
           rows.length === 0
-            ? 'There are no customers yet. Make one with: npm run cli -- customers create --name NAME'
+            ? 'There are no customers yet. Make one with: ledgerbell customers create --name NAME'
             : renderTable([['id', 'name', 'since'], ...rows]).join('\n');
         context.terminal.answer(json, { customers }, text);
       }),
@@ -84,7 +84,7 @@ const deleteCustomerCommand = (context: CommandContext) =>
         await endRuns(installation, running, context.terminal.note);
         const lines = [
           `Customer ${id} is being deleted. Its API keys do not work any more, and nothing of it is stored or sent.`,
-          `See how far it is with: npm run cli -- status`,
+          `See how far it is with: ledgerbell status`,
         ];
         const answer = { customer: { id: Number(id), status: 'deleting' } };
         context.terminal.answer(options.json, answer, lines.join('\n'));

@@ -128,12 +128,12 @@ function describe(state: ImportState): string {
   const { id, rejected, assumed_duplicates: assumed, conflicts } = state;
   return [
     summary,
-    ...(rejected === 0 ? [] : [`Why rows were rejected: npm run cli -- imports errors ${id}`]),
+    ...(rejected === 0 ? [] : [`Why rows were rejected: ledgerbell imports errors ${id}`]),
     ...(assumed === 0
       ? []
       : [
-          `${countOf(assumed, 'row')} without an id: taken for equal movements, see npm run cli -- imports duplicates ${id}`,
+          `${countOf(assumed, 'row')} without an id: taken for equal movements, see ledgerbell imports duplicates ${id}`,
         ]),
-    ...(conflicts === 0 ? [] : ['Conflicts: npm run cli -- conflicts list']),
+    ...(conflicts === 0 ? [] : ['Conflicts: ledgerbell conflicts list']),
   ].join('\n');
 }
