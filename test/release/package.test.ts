@@ -36,7 +36,11 @@ beforeAll(async () => {
   packed = answer?.files.map(({ path }) => path) ?? [];
   await npm(['install', '-g', '--prefix', prefix, `./ledgerbell-${VERSION}.tgz`], directory);
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(async () => {
+  // A test that has failed may have left some running.
+  for (const left of await processesIn(directory)) process.kill(Number.parseInt(left, 10));
+  rmSync(directory, { recursive: true, force: true });
+});
 
 /** Starts the service in a folder. It is ended after the test. */
 function start(
