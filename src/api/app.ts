@@ -15,6 +15,7 @@ import { traceRequests } from './middleware/trace-requests.ts';
 import { HEADERS, PROBLEM_SCHEMA } from './openapi/documented-problems.ts';
 import { NOTIFICATION } from './openapi/notification.ts';
 import { EVENT_NOTIFICATION } from './openapi/operational-notification.ts';
+import { listBalancesRoute } from './routes/accounts/balances.ts';
 import { changeAccountRoute } from './routes/accounts/change.ts';
 import { createAccountRoute } from './routes/accounts/create.ts';
 import { deleteAccountRoute } from './routes/accounts/delete.ts';
@@ -133,6 +134,7 @@ export function createApp(
   app.patch('/v1/accounts/:id', ...changeAccountRoute(runtime));
   app.delete('/v1/accounts/:id', ...deleteAccountRoute(runtime));
   app.get('/v1/accounts/:account_id/transactions', ...listAccountTransactionsRoute(runtime));
+  app.get('/v1/accounts/:id/balances', ...listBalancesRoute(runtime));
   app.get('/v1/accounts/:id/statements', ...listStatementsRoute(runtime));
   app.get('/v1/accounts/:id/completeness', ...getCompletenessRoute(runtime));
   app.get('/v1/banks', ...listBanksRoute(runtime));

@@ -1,5 +1,6 @@
 import { readWaitingWebhooks } from '../deliveries/reconcile.ts';
 import { MAX_CRASHES, STUCK_IMPORTS } from '../imports/fail-import.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { PENDING } from '../webhooks/webhook-view.ts';
 
@@ -75,7 +76,7 @@ const OLDEST_RETRY = `
     SELECT (SELECT MIN(r.transaction_id) FROM retries r FORCE INDEX (retries_due)
       WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL) AS id
     FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-    WHERE w.status = 'active' AND w.event <> 'OPERATIONAL' AND ${PENDING} > 0) p
+    WHERE w.status = 'active' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND ${PENDING} > 0) p
   JOIN transactions t ON t.id = p.id`;
 
 /**

@@ -1,3 +1,4 @@
+import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import { formatDeliveryId } from './delivery-id.ts';
 import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
 import type { HostLimit } from './host-limit.ts';
@@ -84,7 +85,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
-  const ofEvents = state.settings.event === 'OPERATIONAL';
+  const ofEvents = isOfEvents(state.settings.event);
   const start = toRunStart(options);
   const slots = hostLimit.open(customerId, settings.origin);
   const readLog = (after: number, highestRecordedId: number) =>

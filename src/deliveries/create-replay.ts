@@ -1,9 +1,10 @@
 import type { DataSource } from 'typeorm';
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
+import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import type { Runtime } from '../platform/runtime.ts';
-import { REPLAYABLE, type Replayable } from './delivery-view.ts';
+import { ACCOUNT_OF, REPLAYABLE, type Replayable } from './delivery-view.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
 import { markDue } from './reconcile.ts';
 import { lockSendable, notSendable } from './redelivery.ts';
@@ -52,9 +53,8 @@ const ATTEMPTED = `
 const COUNT = (entries: string, ofAccounts: string) => `
   SELECT COUNT(*) AS looked, COALESCE(SUM(it.status IN (?)${ofAccounts}), 0) AS matched FROM (${entries}) it`;
 
-/** Index: the primary key of transactions, once for each entry read. */
-const OF_ACCOUNTS =
-  ' AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = it.transaction_id AND t.account_id IN (?))';
+/** Indexes: the primary keys, once for each entry read. */
+const OF_ACCOUNTS = ` AND ${ACCOUNT_OF('it.transaction_id')} IN (?)`;
 
 export interface ReplayRequest {
   webhook: { id: string; customerId: string; event?: string };
@@ -142,7 +142,7 @@ async function measure(
   const statuses = REPLAYABLE.filter((status) => asked.includes(status));
   const sendable = await lockSendable(sql, webhook.id);
   if (sendable !== 'accepted') throw notSendable(sendable);
-  const contents = { customerId: webhook.customerId, ofEvents: webhook.event === 'OPERATIONAL' };
+  const contents = { customerId: webhook.customerId, ofEvents: isOfEvents(webhook.event) };
   const range = await findRange(sql, contents, since, until);
   const matched = await countMatched(sql, webhook.id, { ...range, statuses, accountIds }, limits);
   return { statuses, range, matched };

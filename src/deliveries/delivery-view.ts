@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatDeliveryId } from './delivery-id.ts';
 
@@ -21,11 +22,13 @@ export const DeliveryView = v.object({
   webhook_id: IdView,
   transaction_id: v.pipe(
     v.nullable(IdView),
-    v.description('null: the delivery of an operational event, to a webhook with the event OPERATIONAL.'),
+    v.description(
+      'null: the delivery of an event, to a webhook with the event OPERATIONAL or BALANCE_UPDATED.',
+    ),
   ),
   event_id: v.pipe(
     v.nullable(IdView),
-    v.description('The id of the operational event. null: the delivery of a movement.'),
+    v.description('The id of the event. null: the delivery of a movement.'),
   ),
   status: v.pipe(
     v.picklist([...LISTED_STATUSES, 'cancelled']),
@@ -38,15 +41,19 @@ export const DeliveryView = v.object({
   last_error: v.nullable(v.string()),
 });
 
+/** The account of the movement or the event with an id. No movement has the id of an event. */
+export const ACCOUNT_OF = (id: string) => `COALESCE(
+  (SELECT t.account_id FROM transactions t WHERE t.id = ${id}), (SELECT e.account_id FROM operational_events e WHERE e.id = ${id}))`;
+
 /** The table of operational events with the columns that a delivery needs of a movement, in place of `transactions t`. */
 export const EVENTS_AS_MOVEMENTS = `(
-  SELECT id, customer_id, NULL AS account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
+  SELECT id, customer_id, account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
 
 /**
  * The columns that `viewDelivery` needs, of `webhooks w`, `transactions t`, `deliveries d` and `retries r`. A delivery that was never
  * attempted has no row in the last two.
  */
-export const DELIVERY_COLUMNS = `w.event = 'OPERATIONAL' AS is_event, t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
+export const DELIVERY_COLUMNS = `w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AS is_event, t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
   d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
 
 export interface DeliveryRow {

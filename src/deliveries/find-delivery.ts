@@ -1,4 +1,5 @@
 import { type Caller, maySee } from '../customers/caller.ts';
+import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
 import type { DeliveryKey } from './delivery-id.ts';
@@ -6,7 +7,7 @@ import { DELIVERY_COLUMNS, type DeliveryRow, EVENTS_AS_MOVEMENTS } from './deliv
 import { matchesFilter, readFiltersAt } from './filters.ts';
 
 export interface FoundDelivery extends DeliveryRow {
-  /** null: the delivery of an operational event. */
+  /** null: the delivery of an event that is of no account. */
   account_id: string | null;
   dc: 'Debit' | 'Credit';
   webhook_account: string | null;
@@ -37,7 +38,7 @@ const FIND = (content: string) => `
  */
 export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
   const { webhookId, transactionId } = key;
-  const content = (await isOfEvents(sql, webhookId)) ? OPERATIONAL_EVENT : MOVEMENT;
+  const content = (await isSentEvents(sql, webhookId)) ? OPERATIONAL_EVENT : MOVEMENT;
   const values = [transactionId, webhookId, caller.customerId];
   const [found] = await sql.query<FoundDelivery[]>(FIND(content), values);
   if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
@@ -49,10 +50,10 @@ export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): 
 /** Index: the primary key. */
 const EVENT_OF = 'SELECT event FROM webhooks WHERE id = ?';
 
-/** Whether a webhook is sent operational events. One that does not exist is sent none. */
-async function isOfEvents(sql: Sql, webhookId: string): Promise<boolean> {
+/** Whether a webhook is sent events. One that does not exist is sent none. */
+async function isSentEvents(sql: Sql, webhookId: string): Promise<boolean> {
   const [webhook] = await sql.query<{ event: string }[]>(EVENT_OF, [webhookId]);
-  return webhook?.event === 'OPERATIONAL';
+  return isOfEvents(webhook?.event);
 }
 
 const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Caller): boolean =>
@@ -65,7 +66,7 @@ const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Calle
 /** Indexes: webhooks_customer, and the primary keys of the others. */
 const FIND_OF_MOVEMENT = `
   SELECT ${FOUND_COLUMNS} FROM transactions t
-  JOIN webhooks w ON w.customer_id = t.customer_id AND w.event <> 'OPERATIONAL'
+  JOIN webhooks w ON w.customer_id = t.customer_id AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS}
   JOIN webhook_cursors c ON c.webhook_id = w.id
   LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
   LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id

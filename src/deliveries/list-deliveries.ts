@@ -1,6 +1,7 @@
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import {
+  ACCOUNT_OF,
   DELIVERY_COLUMNS,
   type DeliveryRow,
   EVENTS_AS_MOVEMENTS,
@@ -18,7 +19,7 @@ export interface DeliveryPage {
 
 /**
  * Reads a page of a webhook's deliveries, newest movement first. Deliveries that had an attempt have rows. The others are the
- * matching movements beyond the webhook's cursor, and for an OPERATIONAL webhook the events with a row in `retries` alone. All are
+ * matching movements beyond the webhook's cursor, and for a webhook that is sent events those with a row in `retries` alone. All are
  * read in the order of an index and merged.
  * @param range the movements that the page is taken from. It begins at the newest of them.
  */
@@ -75,7 +76,7 @@ interface Entry {
 
 const WITH_ACCOUNT = (limited: boolean, entries: string) =>
   limited
-    ? `SELECT it.id, t.account_id, it.kept FROM (${entries}) it LEFT JOIN transactions t ON t.id = it.id ORDER BY it.id DESC`
+    ? `SELECT it.id, ${ACCOUNT_OF('it.id')} AS account_id, it.kept FROM (${entries}) it ORDER BY it.id DESC`
     : entries;
 
 /** Index: the primary key. */
@@ -219,7 +220,7 @@ export interface DeliveryRange {
   after: string;
   before: string;
   perPage: number;
-  /** The webhook is an OPERATIONAL one: its deliveries are of events, and not of movements. */
+  /** The webhook's deliveries are of events, and not of movements. */
   ofEvents?: boolean;
 }
 

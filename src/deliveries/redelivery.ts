@@ -1,5 +1,6 @@
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
 import { inTransaction, type Sql } from '../platform/database/transaction.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import type { Runtime } from '../platform/runtime.ts';
@@ -15,7 +16,7 @@ const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ?
 /** Not those of an account that is being deleted. Index of this statement and the following ones: the primary keys. */
 const READ_ENDED = `
   SELECT d.transaction_id, d.status FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id
-  LEFT JOIN transactions t ON t.id = d.transaction_id AND w.event <> 'OPERATIONAL' LEFT JOIN accounts a ON a.id = t.account_id
+  LEFT JOIN transactions t ON t.id = d.transaction_id AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} LEFT JOIN accounts a ON a.id = t.account_id
   WHERE w.id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
     AND (a.status IS NULL OR a.status <> 'deleting')`;
 
@@ -94,7 +95,7 @@ export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendabl
 /** Indexes: the primary keys. */
 const IS_DELETING = `
   SELECT 1 FROM webhooks w JOIN transactions t JOIN accounts a ON a.id = t.account_id
-  WHERE w.id = ? AND w.event <> 'OPERATIONAL' AND t.id = ? AND a.status = 'deleting'`;
+  WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND a.status = 'deleting'`;
 
 /**
  * Requests that a delivery is sent again, and wakes its webhook. A delivered or failed one becomes pending, one that waits for its next

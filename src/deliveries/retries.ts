@@ -21,7 +21,7 @@ const WITH_MOVEMENTS = (due: string) => `
   LEFT JOIN banks b ON b.id = a.bank_id`;
 
 const WITH_EVENTS = (due: string) => `
-  SELECT STRAIGHT_JOIN r.transaction_id AS id, r.attempts, r.failures, r.due_in, e.type, e.data,
+  SELECT STRAIGHT_JOIN r.transaction_id AS id, r.attempts, r.failures, r.due_in, e.type, e.account_id, e.data,
     DATE_FORMAT(e.created_at, '%Y-%m-%dT%H:%i:%s.%fZ') AS timestamp,
     TIMESTAMPDIFF(MICROSECOND, '1970-01-01', e.created_at) AS stored_at
   FROM (${due}) r
@@ -47,7 +47,7 @@ export interface RetriesRead {
 /**
  * Reads the retries of a webhook that are due, the longest due first. For an ordered webhook, the limit counts from the lowest
  * transaction id: with a limit of 1, only the first retry in its order is read, if it is due.
- * @param options.ofEvents the webhook is an OPERATIONAL one.
+ * @param options.ofEvents the webhook is sent events in place of movements.
  */
 export async function readRetries(
   sql: Sql,

@@ -1,4 +1,5 @@
 import type { Webhook } from '../platform/database/entities/webhook.ts';
+import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import { VERSION } from '../platform/version.ts';
 import {
@@ -50,7 +51,7 @@ export interface Settings {
   rateLimit: number | null;
   health: EndpointHealth;
   /**
-   * Builds the whole POST for one movement, or for one event of an OPERATIONAL webhook, signed at `timestamp` (seconds since 1970).
+   * Builds the whole POST for one movement, or for one event, signed at `timestamp` (seconds since 1970).
    * `id` is the delivery's.
    */
   request(content: NotifiedMovement | NotifiedEvent, id: string, timestamp: number): PostRequest;
@@ -77,10 +78,9 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   const credentials = credentialsOf(custom);
   const ordered = row.ordered === 1;
   // A webhook is sent either events or movements.
-  const describe =
-    row.event === 'OPERATIONAL'
-      ? (content: unknown) => describeEvent(content as NotifiedEvent)
-      : (content: unknown) => describeMovement(content as NotifiedMovement, format, apiSecret);
+  const describe = isOfEvents(row.event)
+    ? (content: unknown) => describeEvent(content as NotifiedEvent)
+    : (content: unknown) => describeMovement(content as NotifiedMovement, format, apiSecret);
 
   return {
     origin: endpoint.origin,

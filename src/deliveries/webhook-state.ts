@@ -1,4 +1,5 @@
 import type { Webhook } from '../platform/database/entities/webhook.ts';
+import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { Filter } from './filters.ts';
 import { LEASE_IS_FREE } from './lease.ts';
@@ -165,9 +166,9 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
   };
 }
 
-/** If the filter has not changed beyond the cursor, the webhook's own row says what it matches. Nothing in the log is OPERATIONAL. */
+/** If the filter has not changed beyond the cursor, the webhook's own row says what it matches. The log has no events. */
 function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): LogFilter[] {
-  if (event === 'OPERATIONAL') return [{ from: 0, through: null, filter: null }];
+  if (isOfEvents(event)) return [{ from: 0, through: null, filter: null }];
   if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
   return filters.map((row, index) => ({
     from: Number(row.from_id),

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Filter, matchesFilter } from '../deliveries/filters.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
 import { derivedRows, type Sql } from '../platform/database/transaction.ts';
 import type { ImportLock } from './import-locks.ts';
 
@@ -33,10 +34,10 @@ export interface Matcher {
   match(sql: Sql, locks: ReadonlyMap<string, ImportLock>, counts: readonly MovementCount[]): Promise<Matches>;
 }
 
-/** A paused webhook matches too: its deliveries are pending until it is active again. OPERATIONAL ones match no movement. Index: webhooks_customer. */
+/** A paused webhook matches too: its deliveries are pending until it is active again. Those that are sent events match no movement. Index: webhooks_customer. */
 const READ_FILTERS = `
   SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
-  WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event <> 'OPERATIONAL' ORDER BY id`;
+  WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
 /**
  * One statement for many webhooks, however many movements matched: an import pays no more than this for deliveries. import_locks is

@@ -51,7 +51,7 @@ interface Run {
 }
 
 const DAY = 86_400_000;
-const addDays = (date: string, days: number): string =>
+export const addDays = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * DAY).toISOString().slice(0, 10);
 
 /** Numbers are believed when they have followed each other this often, and nearly always. */

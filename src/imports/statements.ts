@@ -16,6 +16,12 @@ const CHECK = `
   SELECT id, customer_id, NOW(6) + INTERVAL 10 MINUTE FROM accounts WHERE id IN (?)
   ON DUPLICATE KEY UPDATE due_at = VALUES(due_at)`;
 
+/** Its balance is looked at when the import has ended. */
+const CHECK_BALANCE = `
+  INSERT IGNORE INTO told_balances (account_id, customer_id, import_id)
+  SELECT id, customer_id, ? FROM accounts WHERE id IN (?)
+  ON DUPLICATE KEY UPDATE import_id = VALUES(import_id)`;
+
 const NAME_LENGTH = 64;
 
 const money = (amount: bigint | null): string | null => (amount === null ? null : formatAmount(amount));
@@ -52,5 +58,7 @@ export async function storeStatements(
     ];
   });
   await sql.query(ADD, [rows]);
-  await sql.query(CHECK, [[...new Set(ended.map(({ accountId }) => accountId))]]);
+  const accountIds = [...new Set(ended.map(({ accountId }) => accountId))];
+  await sql.query(CHECK, [accountIds]);
+  await sql.query(CHECK_BALANCE, [importId, accountIds]);
 }

@@ -1,3 +1,4 @@
+import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { readCompleteness, viewPeriod } from './find-statements.ts';
@@ -48,7 +49,7 @@ const CONFLICTS =
 const PENDING = `
   SELECT w.id, w.title, CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count AS pending
   FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
-  WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event <> 'OPERATIONAL' ORDER BY w.id`;
+  WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
 
 /**
  * Checks the books of a customer.

@@ -9,6 +9,7 @@ import { wakeWebhooks } from '../deliveries/wake.ts';
 import { checkStatements } from '../imports/check-statements.ts';
 import { reportStuckImports } from '../imports/fail-import.ts';
 import { dropDeadUploads } from '../imports/stage.ts';
+import { tellBalances } from '../imports/tell-balances.ts';
 import { reconcileImports } from '../imports/worker.ts';
 import { makeSegments } from '../movements/segment-maker.ts';
 import {
@@ -79,6 +80,7 @@ export async function reportEvents(runtime: Runtime): Promise<number> {
   await reportStalledDeliveries(database);
   await reportStuckImports(database);
   await checkStatements(database);
+  await tellBalances(database);
   const webhookIds = await dispatchEvents(database);
   // The reconciler finds webhooks that are not woken here.
   await wakeWebhooks(runtime, webhookIds, { reread: true }).catch((err: unknown) =>

@@ -4,6 +4,7 @@ import { markDue } from '../deliveries/reconcile.ts';
 import { lockCursor } from '../deliveries/redelivery.ts';
 import { resetHealth } from '../deliveries/webhook-status.ts';
 import type { Webhook } from '../platform/database/entities/webhook.ts';
+import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import { Problem } from '../platform/problems/problem.ts';
 
@@ -129,7 +130,7 @@ const filterOf = ({
   account_id,
   status,
 }: Pick<StoredWebhook, 'event' | 'account_id' | 'status'>): Filter | null =>
-  status === 'disabled' || event === 'OPERATIONAL' ? null : { event, accountId: account_id };
+  status === 'disabled' || isOfEvents(event) ? null : { event, accountId: account_id };
 
 const sameFilter = (one: Filter | null, other: Filter | null): boolean =>
   one?.event === other?.event && one?.accountId === other?.accountId;

@@ -7,6 +7,7 @@ import { createWebhookSecret } from '../deliveries/posting/signature.ts';
 import { wakeChangedWebhook } from '../deliveries/wake.ts';
 import type { AddressGuard } from '../platform/addresses/address-guard.ts';
 import { Webhook } from '../platform/database/entities/webhook.ts';
+import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import { inTransaction, type Sql } from '../platform/database/transaction.ts';
 import { invalid, notFound, Problem } from '../platform/problems/problem.ts';
@@ -30,8 +31,8 @@ export async function createWebhook(
   { event, account, headers, ...plain }: v.InferOutput<typeof NewWebhook>,
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { customerId } = caller;
-  const { encoding = event === 'OPERATIONAL' ? 'json' : config.notificationEncoding } = plain;
-  requireOperationalFields({ event, account, encoding });
+  const { encoding = isOfEvents(event) ? 'json' : config.notificationEncoding } = plain;
+  requireEventFields({ event, account, encoding });
   const accountId = await requireAccount(database, caller, account);
   const endpoint = await requireEndpoint(guard, plain.endpoint);
   const secret = createWebhookSecret();
@@ -128,18 +129,28 @@ export async function rotateWebhookSecret(
 }
 
 /**
- * A webhook is sent either movements or operational events for as long as it exists: its log has only one kind of ids.
+ * A webhook is sent either movements, operational events or balances for as long as it exists: its log has only one kind of ids.
  * @throws {Problem} 422.
  */
 function requireSameKind(before: Webhook, change: WebhookChange): void {
   const event = change.event ?? before.event;
-  if ((event === 'OPERATIONAL') !== (before.event === 'OPERATIONAL'))
+  const kind = [event, before.event].find(isOfEvents);
+  if (event !== before.event && kind !== undefined)
     throw invalid([
-      { path: 'event', message: 'cannot be changed to or from OPERATIONAL: create another webhook' },
+      { path: 'event', message: `cannot be changed to or from ${kind}: create another webhook` },
     ]);
-  requireOperationalFields({
+  const own = before.accountId ?? 'all';
+  // A key that is limited to the account would see, and could send elsewhere, what was told of other accounts before.
+  if (event === 'BALANCE_UPDATED' && (change.account ?? own) !== own)
+    throw invalid([
+      {
+        path: 'account',
+        message: 'cannot be changed if the event is BALANCE_UPDATED: create another webhook',
+      },
+    ]);
+  requireEventFields({
     event,
-    account: change.account ?? (before.accountId === null ? 'all' : before.accountId),
+    account: change.account ?? own,
     encoding: change.encoding ?? before.encoding,
   });
 }
@@ -211,15 +222,22 @@ async function requireEndpoint(guard: AddressGuard, endpoint: string): Promise<s
 }
 
 /**
- * Checks the rules for a webhook that is sent operational events: they concern no account, and have members within members.
+ * Checks the rules for a webhook that is sent events: they have members within members, and operational ones concern no account.
  * @throws {Problem} 422.
  */
-function requireOperationalFields(webhook: { event: string; account: string; encoding: string }): void {
-  if (webhook.event !== 'OPERATIONAL') return;
-  if (webhook.account !== 'all')
+function requireEventFields({
+  event,
+  account,
+  encoding,
+}: {
+  event: string;
+  account: string;
+  encoding: string;
+}): void {
+  if (event === 'OPERATIONAL' && account !== 'all')
     throw invalid([{ path: 'account', message: 'must be "all" if the event is OPERATIONAL' }]);
-  if (webhook.encoding !== 'json')
-    throw invalid([{ path: 'encoding', message: 'must be "json" if the event is OPERATIONAL' }]);
+  if (isOfEvents(event) && encoding !== 'json')
+    throw invalid([{ path: 'encoding', message: `must be "json" if the event is ${event}` }]);
 }
 
 /** A webhook's custom headers as they are stored; null: none. */

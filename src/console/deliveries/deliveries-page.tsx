@@ -5,6 +5,7 @@ import { BEYOND_NEWEST } from '../../api/paging.ts';
 import { actFor } from '../../api/within-process.ts';
 import { formatDeliveryId } from '../../deliveries/delivery-id.ts';
 import { LISTED_STATUSES } from '../../deliveries/delivery-view.ts';
+import { isOfEvents } from '../../platform/database/entities/webhook-enums.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { Id } from '../../platform/validation.ts';
@@ -52,8 +53,8 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
     const filters = { accountId: account ?? null, status: status ?? null };
     const ids = webhook === undefined ? await chooseWebhooks(database, filters) : [webhook];
     const found = await readWebhookRows(database, ids.slice(0, MOST_WEBHOOKS));
-    // Operational events have ids of their own, which do not fit between those of movements.
-    const webhooks = found.filter(({ event }) => webhook !== undefined || event !== 'OPERATIONAL');
+    // Events have ids of their own, which do not fit between those of movements.
+    const webhooks = found.filter(({ event }) => webhook !== undefined || !isOfEvents(event));
     const { deliveries, next } = await listAcross(
       database,
       webhooks,

@@ -2,6 +2,7 @@ import type { Caller } from '../../customers/caller.ts';
 import { type AttemptRow, byTime, readAttempts } from '../../deliveries/attempts.ts';
 import { type DeliveryRow, type ListedStatus, statusOf } from '../../deliveries/delivery-view.ts';
 import { type DeliveryBounds, findIdBounds, readPage } from '../../deliveries/list-deliveries.ts';
+import { isOfEvents } from '../../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import type { WebhookRow } from '../webhooks/webhook-rows.ts';
 
@@ -73,7 +74,7 @@ export async function listAcross(
     webhooks.map(async (webhook) => {
       const customerId = webhook.customer_id;
       const caller = callerOf(customerId);
-      const ofEvents = webhook.event === 'OPERATIONAL';
+      const ofEvents = isOfEvents(webhook.event);
       const range = await findIdBounds(sql, { customerId, ofEvents }, { since, until, before });
       const page = await readPage(
         sql,

@@ -3,6 +3,7 @@ import { MOVEMENT_COLUMNS } from '../../deliveries/movement-columns.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../deliveries/posting/notification.ts';
 import { openSettings } from '../../deliveries/settings.ts';
 import { readStates } from '../../deliveries/webhook-state.ts';
+import { isOfEvents } from '../../platform/database/entities/webhook-enums.ts';
 import type { SecretBox } from '../../platform/database/secret-box.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 
@@ -49,7 +50,7 @@ export async function rebuildRequest(
 ): Promise<SentRequest | null> {
   const [state] = await readStates(sql, [key.webhookId]);
   if (state == null) return null;
-  const content = state.settings.event === 'OPERATIONAL' ? EVENT : MOVEMENT;
+  const content = isOfEvents(state.settings.event) ? EVENT : MOVEMENT;
   const [sent] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]);
   if (sent === undefined) return null;
   const settings = openSettings(state.settings, secrets);

@@ -1,4 +1,5 @@
 import { parseDeliveryId } from '../../deliveries/delivery-id.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 
 /** Reads what became of one movement. */
@@ -66,8 +67,8 @@ const BY_ID = {
 const DELIVERY = `
   SELECT CONCAT(w.id, '-', COALESCE(t.id, e.id)) AS id, CONCAT(w.title, ', ', u.name) AS text
   FROM webhooks w JOIN customers u ON u.id = w.customer_id
-    LEFT JOIN transactions t ON w.event <> 'OPERATIONAL' AND t.id = ? AND t.customer_id = w.customer_id
-    LEFT JOIN operational_events e ON w.event = 'OPERATIONAL' AND e.id = ?
+    LEFT JOIN transactions t ON w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND t.customer_id = w.customer_id
+    LEFT JOIN operational_events e ON w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AND e.id = ?
   WHERE w.id = ? AND (t.id IS NOT NULL OR e.id IS NOT NULL)`;
 
 /** One entry of transactions_unique_id for each account. */

@@ -1,5 +1,7 @@
 import type { DataSource } from 'typeorm';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
 import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
+import { BALANCE_UPDATED } from './operational-event.ts';
 
 /** Makes the deliveries of operational events. They begin as retries that are due now, since no movement log holds them. */
 
@@ -7,7 +9,7 @@ const EVENTS_PER_TRANSACTION = 100;
 
 /** SKIP LOCKED: another process may be dispatching, or a transaction that records an event may be open. */
 const UNDISPATCHED = `
-  SELECT id, customer_id, webhook_id, created_at
+  SELECT id, customer_id, webhook_id, account_id, type, created_at
   FROM operational_events FORCE INDEX (operational_events_undispatched)
   WHERE dispatched_at IS NULL ORDER BY id LIMIT ${EVENTS_PER_TRANSACTION} FOR UPDATE SKIP LOCKED`;
 
@@ -16,8 +18,8 @@ const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
 
 /** A paused webhook gets its events when it is active again. Index: webhooks_customer. */
 const RECIPIENTS = `
-  SELECT id, customer_id, created_at FROM webhooks
-  WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event = 'OPERATIONAL' ORDER BY id`;
+  SELECT id, customer_id, event, account_id, created_at FROM webhooks
+  WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
 const ADD_DELIVERIES = `
   INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
@@ -33,17 +35,23 @@ interface Undispatched {
   id: string;
   customer_id: string | null;
   webhook_id: string | null;
+  account_id: string | null;
+  type: string;
   created_at: Date;
 }
 
 interface Recipient {
   id: string;
   customer_id: string;
+  event: string;
+  /** null: all. */
+  account_id: string | null;
   created_at: Date;
 }
 
 /**
  * Makes the deliveries of all events that have none yet: for the OPERATIONAL webhooks of the customer, and for those of the operator.
+ * A balance is for the customer's BALANCE_UPDATED webhooks alone.
  * An event about a webhook is not sent to that webhook: if it were, a failure would cause further deliveries that fail.
  * @returns the webhooks to wake.
  */
@@ -82,6 +90,14 @@ async function dispatchSome(
 
 /** A webhook that was created after the event is not sent it. */
 function isFor(event: Undispatched, webhook: Recipient, operatorId: string | undefined): boolean {
-  const isTheirs = webhook.customer_id === event.customer_id || webhook.customer_id === operatorId;
-  return isTheirs && webhook.id !== event.webhook_id && webhook.created_at <= event.created_at;
+  if (webhook.created_at > event.created_at) return false;
+  const isOwn = webhook.customer_id === event.customer_id;
+  if (event.type === BALANCE_UPDATED || webhook.event === 'BALANCE_UPDATED')
+    return (
+      isOwn &&
+      event.type === BALANCE_UPDATED &&
+      webhook.event === 'BALANCE_UPDATED' &&
+      (webhook.account_id === null || webhook.account_id === event.account_id)
+    );
+  return (isOwn || webhook.customer_id === operatorId) && webhook.id !== event.webhook_id;
 }

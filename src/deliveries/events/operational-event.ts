@@ -17,6 +17,9 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** The type of the events for webhooks with the event BALANCE_UPDATED. No other webhook is sent them. */
+export const BALANCE_UPDATED = 'balance.updated';
+
 export interface OperationalEvent {
   type: EventType;
   /** null: it concerns the operator alone. */
@@ -66,6 +69,20 @@ export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<bo
     JSON.stringify(reported),
   ]);
   return affectedRows === 1;
+}
+
+const INSERT_BALANCE = `
+  INSERT INTO operational_events (customer_id, account_id, type, data) VALUES (?, ?, '${BALANCE_UPDATED}', ?)`;
+
+/**
+ * Records a balance for BALANCE_UPDATED webhooks, however many there are: none of them is left out.
+ * @param sql the transaction that notes that it was told.
+ */
+export async function recordBalance(
+  sql: Sql,
+  { customerId, accountId, data }: { customerId: string; accountId: string; data: Record<string, unknown> },
+): Promise<void> {
+  await sql.query(INSERT_BALANCE, [customerId, accountId, JSON.stringify(data)]);
 }
 
 /** Index: operational_events_occasion. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isOfEvents } from '../../platform/database/entities/webhook-enums.ts';
 import type { SecretBox } from '../../platform/database/secret-box.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { openSettings } from '../settings.ts';
@@ -45,9 +46,7 @@ export async function buildSample(
   const settings = openSettings(state.settings, secrets);
   const id = `test_${randomBytes(12).toString('base64url')}`;
   const request = settings.request(
-    event === 'OPERATIONAL'
-      ? sampleEvent(now)
-      : sampleMovement(await readAccount(sql, webhookId), event, now),
+    isOfEvents(event) ? sampleEvent(now) : sampleMovement(await readAccount(sql, webhookId), event, now),
     id,
     Math.floor(now.getTime() / 1_000),
   );

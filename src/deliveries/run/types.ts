@@ -11,10 +11,10 @@ export interface LoggedMovement extends NotifiedMovement {
   stored_at: string;
 }
 
-/** An operational event, as an OPERATIONAL webhook is sent it. */
+/** An event, as a webhook is sent it in place of a movement. */
 export interface LoggedEvent extends NotifiedEvent {
-  /** It is of no account. */
-  account_id?: never;
+  /** null: it is of no account. */
+  account_id: string | null;
   /** When it was recorded: microseconds since 1970. */
   stored_at: string;
 }
@@ -29,7 +29,7 @@ export interface Delivery {
   attempts: number;
   /** Failed attempts on the current retry schedule. A redelivery or a replay starts it again at 0. */
   failures: number;
-  /** Sent as the body: an event if the webhook is an OPERATIONAL one. null: it is not stored any more. */
+  /** Sent as the body: an event if the webhook is sent events. null: it is not stored any more. */
   movement: LoggedMovement | LoggedEvent | null;
 }
 

@@ -28,6 +28,7 @@ const DELETE = [
   'UPDATE sources SET account_id = NULL WHERE account_id = ?',
   'DELETE FROM source_accounts WHERE account_id = ?',
   'DELETE FROM api_key_accounts WHERE account_id = ?',
+  'DELETE FROM operational_events WHERE account_id = ?',
   'DELETE FROM accounts WHERE id = ?',
 ];
 const DELETE_SEGMENTS = 'DELETE FROM transaction_segments WHERE customer_id = ? AND account_id = ?';

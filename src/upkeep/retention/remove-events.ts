@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
 import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
 import { deleteDeliveries } from './remove-deliveries.ts';
 import { deleteByIds, type Steps } from './steps.ts';
@@ -10,7 +11,7 @@ const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
 
 /** Those that may have been sent the events of these customers. Index: webhooks_customer. */
 const WEBHOOKS = `
-  SELECT id FROM webhooks FORCE INDEX (webhooks_customer) WHERE customer_id IN (?) AND event = 'OPERATIONAL' ORDER BY id`;
+  SELECT id FROM webhooks FORCE INDEX (webhooks_customer) WHERE customer_id IN (?) AND event IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
 /** Index: operational_events_created. */
 const READ = `

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { lockSegment, subtractFromSegment } from '../../movements/segments.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
 import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
 import { deleteByIds, type Steps } from './steps.ts';
 
@@ -15,7 +16,7 @@ const PENDING_AFTER = `
 const OLDEST_DELIVERY = `
   SELECT MIN((SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
     ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS id
-  FROM webhooks w WHERE w.customer_id = ? AND w.event <> 'OPERATIONAL'`;
+  FROM webhooks w WHERE w.customer_id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS}`;
 
 /** Index: transactions_customer_page, which has all of these columns. */
 const READ = `

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { Retention } from '../../platform/config/config.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
 import type { RemovedKind, RetentionMetrics } from '../../platform/metrics.ts';
 import { removeAttempts, removeDeliveries } from './remove-deliveries.ts';
 import { removeEvents } from './remove-events.ts';
@@ -38,9 +39,9 @@ interface WebhookPage {
  */
 const WEBHOOKS = `
   SELECT w.id, w.customer_id, w.status, c.sent_through,
-    IF(w.event = 'OPERATIONAL', NULL, (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
+    IF(w.event IN ${EVENTS_WITHOUT_MOVEMENTS}, NULL, (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
       ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS oldest_delivery,
-    IF(w.event = 'OPERATIONAL', NULL, (SELECT a.transaction_id FROM attempts a FORCE INDEX (PRIMARY) WHERE a.webhook_id = w.id
+    IF(w.event IN ${EVENTS_WITHOUT_MOVEMENTS}, NULL, (SELECT a.transaction_id FROM attempts a FORCE INDEX (PRIMARY) WHERE a.webhook_id = w.id
       ORDER BY a.webhook_id, a.transaction_id, a.number LIMIT 1)) AS oldest_attempt,
     (SELECT f.from_id FROM webhook_filters f FORCE INDEX (PRIMARY) WHERE f.webhook_id = w.id
       ORDER BY f.webhook_id, f.from_id LIMIT 1 OFFSET 1) AS second_filter,

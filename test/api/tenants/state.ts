@@ -37,6 +37,7 @@ const ROWS: Record<string, string> = {
   retries: 'SELECT * FROM retries WHERE customer_id = ? ORDER BY 1, 2',
   attempts: 'SELECT * FROM attempts WHERE customer_id = ? ORDER BY 1, 2, 3',
   statements: 'SELECT * FROM statements WHERE customer_id = ? ORDER BY id',
+  told_balances: 'SELECT * FROM told_balances WHERE customer_id = ? ORDER BY account_id',
   statement_checks: 'SELECT * FROM statement_checks WHERE customer_id = ? ORDER BY account_id',
   movement_conflicts: 'SELECT * FROM movement_conflicts WHERE customer_id = ? ORDER BY id',
   deletions: 'SELECT * FROM deletions WHERE customer_id = ? ORDER BY 1, 2',

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type Caller, maySee } from '../../../customers/caller.ts';
 import { DeliveryView, LISTED_STATUSES, viewDelivery } from '../../../deliveries/delivery-view.ts';
 import { findIdBounds, readPage } from '../../../deliveries/list-deliveries.ts';
+import { isOfEvents } from '../../../platform/database/entities/webhook-enums.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
@@ -44,7 +45,7 @@ export const listDeliveriesRoute = ({ config, database }: Runtime) => {
           example: 'failed',
           schema: { type: 'string', enum: [...LISTED_STATUSES] },
         },
-        account: { description: 'Only movements of this account.', schema: ID },
+        account: { description: 'Only movements, or balances, of this account.', schema: ID },
         movement: { description: 'Only the delivery of this movement.', schema: ID },
         since: {
           description:
@@ -63,10 +64,9 @@ export const listDeliveriesRoute = ({ config, database }: Runtime) => {
     async (c) => {
       const caller = c.get('caller');
       const { id: webhookId, event } = await findWebhook(database, caller, readId(c, 'webhook'));
-      const ofEvents = event === 'OPERATIONAL';
+      const ofEvents = isOfEvents(event);
       const query = readQuery(c, DeliveryQuery);
-      // Events are not about accounts or movements.
-      if (ofEvents && (query.account ?? query.movement) !== undefined) return c.json({ deliveries: [] });
+      if (ofEvents && query.movement !== undefined) return c.json({ deliveries: [] });
       const { since, until, cursor: before = BEYOND_NEWEST } = query;
       if (since !== undefined && until !== undefined && since > until)
         throw invalid([{ path: 'since', message: 'must not be later than until' }]);

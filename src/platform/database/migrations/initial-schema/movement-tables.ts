@@ -161,6 +161,18 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT statements_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
+  // The closing balance of an account that was told last, for webhooks with the event BALANCE_UPDATED. import_id: the import that has
+  // brought statements since; NULL: none has.
+  `CREATE TABLE told_balances (
+    account_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    import_id BIGINT UNSIGNED NULL,
+    date DATE NULL,
+    balance DECIMAL(20,2) NULL,
+    KEY told_balances_import (import_id),
+    CONSTRAINT told_balances_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
   // Accounts with statements: when they are checked next for gaps, or for a statement that is late, and the result of the last check.
   `CREATE TABLE statement_checks (
     account_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,

@@ -9,7 +9,7 @@ export const WEBHOOK_TABLES = [
     title VARCHAR(200) NOT NULL,
     description VARCHAR(500) NULL,
     endpoint VARCHAR(2048) NOT NULL,
-    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','OPERATIONAL') NOT NULL,
+    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','OPERATIONAL','BALANCE_UPDATED') NOT NULL,
     account_id BIGINT UNSIGNED NULL,
     status ENUM('active','paused','disabled','deleted') NOT NULL DEFAULT 'active',
     status_reason VARCHAR(500) NULL,
@@ -88,7 +88,7 @@ export const WEBHOOK_TABLES = [
   ) ${TABLE}`,
 
   // One row per delivery, written when its first attempt has ended. transaction_id, here and in the tables that follow, is the id of
-  // a movement, or that of an operational event if the event of the webhook is OPERATIONAL, which never changes. The columns from outcome on describe its last attempt.
+  // a movement, or that of a row of operational_events if the event of the webhook is OPERATIONAL or BALANCE_UPDATED, which never changes. The columns from outcome on describe its last attempt.
   `CREATE TABLE deliveries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -153,12 +153,14 @@ export const WEBHOOK_TABLES = [
 /** Operational events. */
 export const EVENT_TABLES = [
   // Events that somebody should know of, such as a webhook that was disabled. customer_id NULL: it concerns the operator
-  // alone. webhook_id: the webhook that it is about, which is not sent it. occasion: equal for events that must exist only once; NULL
+  // alone. webhook_id: the webhook that it is about, which is not sent it. account_id: the account whose balance it tells, for
+  // webhooks with the event BALANCE_UPDATED. occasion: equal for events that must exist only once; NULL
   // where the transaction that reports the event sees to that. dispatched_at NULL: its deliveries have not been made yet.
   `CREATE TABLE operational_events (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NULL,
     webhook_id BIGINT UNSIGNED NULL,
+    account_id BIGINT UNSIGNED NULL,
     type VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     occasion VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NULL,
     data TEXT NOT NULL,
@@ -166,6 +168,7 @@ export const EVENT_TABLES = [
     dispatched_at DATETIME(6) NULL,
     UNIQUE KEY operational_events_occasion (occasion),
     KEY operational_events_recent (customer_id, type, created_at),
+    KEY operational_events_account (account_id),
     KEY operational_events_created (created_at, id),
     KEY operational_events_undispatched (dispatched_at, id)
   ) ${TABLE}`,

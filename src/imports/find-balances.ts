@@ -1,0 +1,176 @@
+import * as v from 'valibot';
+import type { Sql } from '../platform/database/transaction.ts';
+import { IdView } from '../platform/validation.ts';
+import { formatAmount } from '../statements/values.ts';
+import { type BalanceStep, findLast } from './closing-balance.ts';
+import { hundredths } from './find-statements.ts';
+import { addDays } from './statement-chain.ts';
+
+/** The balances of an account at the end of its days. */
+
+export const BalanceView = v.object({
+  date: v.pipe(v.string(), v.description('The day at whose end the account had this balance.')),
+  balance: v.string(),
+  currency: v.string(),
+  source: v.pipe(
+    v.picklist(['statement', 'movement']),
+    v.description(
+      'statement: the closing balance of a statement; a final one is preferred to an interim one. movement: the balance after the last movement of the day.',
+    ),
+  ),
+  statement_id: v.nullable(IdView),
+  transaction_id: v.nullable(IdView),
+  import_id: IdView,
+});
+
+/** The balance at the end of a day. */
+export interface DayBalance extends BalanceStep {
+  date: string;
+  source: 'statement' | 'movement';
+  importId: string;
+}
+
+export const viewBalance = (
+  { id, date, closing, source, importId }: DayBalance,
+  currency: string,
+): v.InferOutput<typeof BalanceView> => ({
+  date,
+  balance: formatAmount(closing),
+  currency,
+  source,
+  statement_id: source === 'statement' ? Number(id) : null,
+  transaction_id: source === 'movement' ? Number(id) : null,
+  import_id: Number(importId),
+});
+
+/** Rows of each kind that are read for one page. */
+const MOST_READ = 5_000;
+
+/** Index: statements_time, read backwards. */
+const STATEMENTS = `
+  SELECT id, import_id, to_date AS date, opening_balance, closing_balance, entries FROM statements FORCE INDEX (statements_time)
+  WHERE account_id = ? AND kind = ? AND to_date BETWEEN ? AND ? AND closing_balance IS NOT NULL
+  ORDER BY account_id DESC, kind DESC, to_date DESC, id DESC LIMIT ?`;
+
+/** Index: transactions_account_date, read backwards. */
+const MOVEMENTS = `
+  SELECT id, import_id, date_issue AS date, IF(dc = 'Credit', balance - amount, balance + amount) AS opening_balance,
+    balance AS closing_balance, 1 AS entries
+  FROM transactions FORCE INDEX (transactions_account_date) WHERE account_id = ? AND date_issue BETWEEN ? AND ?
+  ORDER BY account_id DESC, date_issue DESC, id DESC LIMIT ?`;
+
+interface Row {
+  id: string;
+  import_id: string;
+  date: string;
+  opening_balance: string | null;
+  closing_balance: string | null;
+  entries: number | string;
+}
+
+/** Days (YYYY-MM-DD), both inclusive. */
+export interface DayRange {
+  from: string;
+  to: string;
+}
+
+/** All that MySQL has. */
+export const EVER: DayRange = { from: '1000-01-01', to: '9999-12-31' };
+
+const readStatements = (
+  sql: Sql,
+  accountId: string,
+  kind: 'final' | 'interim',
+  { from, to }: DayRange,
+  limit: number,
+) => sql.query<Row[]>(STATEMENTS, [accountId, kind, from, to, limit]);
+
+const toBalances = (rows: readonly Row[], source: DayBalance['source']): DayBalance[] =>
+  rows.flatMap(({ id, import_id, date, opening_balance, closing_balance, entries }) =>
+    closing_balance === null
+      ? []
+      : [
+          {
+            id,
+            date,
+            source,
+            importId: import_id,
+            opening: opening_balance === null ? null : hundredths(opening_balance),
+            closing: hundredths(closing_balance),
+            entries: Number(entries),
+          },
+        ],
+  );
+
+/**
+ * Leaves out the last day if it may not have been read to its end. A single day of more rows stays as it was read.
+ * @returns the other rows, and the day at which reading has to go on; null: all were read.
+ */
+function cutLastDay(rows: Row[]): { rows: Row[]; unread: string | null } {
+  const last = rows.at(-1);
+  if (last === undefined || rows.length < MOST_READ) return { rows, unread: null };
+  const whole = rows.filter(({ date }) => date > last.date);
+  return whole.length > 0 ? { rows: whole, unread: last.date } : { rows, unread: addDays(last.date, -1) };
+}
+
+/**
+ * Reads the balances of an account, the last day first. Days without a known balance have none.
+ * @param account `balance` null: none of its movements has a balance.
+ * @returns a page; and the day at which the next one begins, or null. If there are very many rows, a page may be shorter than `perPage`.
+ */
+export async function readBalances(
+  sql: Sql,
+  account: { id: string; balance: string | null },
+  range: DayRange,
+  perPage: number,
+): Promise<{ balances: DayBalance[]; next: string | null }> {
+  const { from, to } = range;
+  const [final, interim, movements] = await Promise.all([
+    readStatements(sql, account.id, 'final', range, MOST_READ).then(cutLastDay),
+    readStatements(sql, account.id, 'interim', range, MOST_READ).then(cutLastDay),
+    account.balance === null
+      ? { rows: [], unread: null }
+      : sql.query<Row[]>(MOVEMENTS, [account.id, from, to, MOST_READ]).then(cutLastDay),
+  ]);
+  const unread = [final, interim, movements].reduce<string | null>(
+    (latest, it) => (it.unread !== null && (latest === null || it.unread > latest) ? it.unread : latest),
+    null,
+  );
+  const groups = [
+    byDay(toBalances(final.rows, 'statement')),
+    byDay(toBalances(interim.rows, 'statement')),
+    byDay(toBalances(movements.rows, 'movement')),
+  ];
+  const days = [...new Set(groups.flatMap((group) => [...group.keys()]))]
+    .filter((day) => unread === null || day > unread)
+    .toSorted()
+    .reverse();
+  const balances = days.slice(0, perPage).flatMap((day) => {
+    const steps = groups.map((group) => group.get(day)).find((it) => it !== undefined) ?? [];
+    return findLast(steps) ?? [];
+  });
+  const next = days[perPage] ?? unread;
+  return { balances, next: next !== null && next >= from ? next : null };
+}
+
+function byDay(balances: readonly DayBalance[]): Map<string, DayBalance[]> {
+  const days = new Map<string, DayBalance[]>();
+  for (const balance of balances) {
+    const day = days.get(balance.date);
+    if (day === undefined) days.set(balance.date, [balance]);
+    else day.push(balance);
+  }
+  return days;
+}
+
+/** The closing balance of the newest day for which a statement has one. */
+export async function readNewestClosing(sql: Sql, accountId: string): Promise<DayBalance | null> {
+  const [final] = await readStatements(sql, accountId, 'final', EVER, 1);
+  const [interim] = await readStatements(sql, accountId, 'interim', EVER, 1);
+  const isFinal = final !== undefined && (interim === undefined || final.date >= interim.date);
+  const newest = isFinal ? final : interim;
+  if (newest === undefined) return null;
+  const day = { from: newest.date, to: newest.date };
+  const rows = await readStatements(sql, accountId, isFinal ? 'final' : 'interim', day, MOST_READ);
+  return findLast(toBalances(rows, 'statement')) ?? null;
+}

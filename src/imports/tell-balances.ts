@@ -1,0 +1,76 @@
+import type { DataSource } from 'typeorm';
+import { recordBalance } from '../deliveries/events/operational-event.ts';
+import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { formatAmount } from '../statements/values.ts';
+import { readNewestClosing } from './find-balances.ts';
+
+/** Tells the webhooks with the event BALANCE_UPDATED of newer closing balances, once each. */
+
+const ACCOUNTS_AT_A_TIME = 100;
+
+/**
+ * Accounts whose statements came with an import that has ended, or that retention has removed. A file may hold the statements of a
+ * year, of which only the last counts. Index: told_balances_import.
+ */
+const DUE = `
+  SELECT b.account_id FROM told_balances b LEFT JOIN imports i ON i.id = b.import_id
+  WHERE b.import_id IS NOT NULL AND (i.id IS NULL OR i.status IN ('done', 'failed')) LIMIT ${ACCOUNTS_AT_A_TIME}`;
+
+const LOCK = `
+  SELECT customer_id, date, balance FROM told_balances WHERE account_id = ? AND import_id IS NOT NULL FOR UPDATE`;
+
+/** Indexes: the primary keys, and webhooks_customer. */
+const ACCOUNT = `
+  SELECT a.title, a.currency, b.name AS bank, EXISTS (
+    SELECT 1 FROM webhooks w WHERE w.customer_id = a.customer_id AND w.status IN ('active', 'paused')
+      AND w.event = 'BALANCE_UPDATED' AND (w.account_id IS NULL OR w.account_id = a.id)) AS is_awaited
+  FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.id = ?`;
+
+const DONE = 'UPDATE told_balances SET import_id = NULL, date = ?, balance = ? WHERE account_id = ?';
+
+/** Tells the newer balances of all accounts. @returns how many accounts were looked at. */
+export async function tellBalances(database: DataSource): Promise<number> {
+  for (let looked = 0; ; ) {
+    const due = await database.query<{ account_id: string }[]>(DUE);
+    for (const { account_id } of due) await inTransaction(database, (sql) => tellBalance(sql, account_id));
+    looked += due.length;
+    if (due.length < ACCOUNTS_AT_A_TIME) return looked;
+  }
+}
+
+/** A day that is older than the one that was told last is not told, and the same balance of a day only once. */
+async function tellBalance(sql: Sql, accountId: string): Promise<void> {
+  const [told] = await sql.query<{ customer_id: string; date: string | null; balance: string | null }[]>(
+    LOCK,
+    [accountId],
+  );
+  if (told === undefined) return;
+  const newest = await readNewestClosing(sql, accountId);
+  const balance = newest === null ? null : formatAmount(newest.closing);
+  const isOlder = newest === null || (told.date !== null && newest.date < told.date);
+  const isKnown = newest?.date === told.date && balance === told.balance;
+  if (isOlder || isKnown) {
+    await sql.query(DONE, [told.date, told.balance, accountId]);
+    return;
+  }
+  const [account] = await sql.query<
+    { title: string; currency: string; bank: string; is_awaited: number | string }[]
+  >(ACCOUNT, [accountId]);
+  await sql.query(DONE, [newest.date, balance, accountId]);
+  if (account === undefined || Number(account.is_awaited) === 0) return;
+  await recordBalance(sql, {
+    customerId: told.customer_id,
+    accountId,
+    data: {
+      account_id: Number(accountId),
+      account: account.title,
+      bank: account.bank,
+      currency: account.currency,
+      balance,
+      date: newest.date,
+      source: newest.source,
+      import_id: Number(newest.importId),
+      statement_id: Number(newest.id),
+    },
+  });
+}
