@@ -4,7 +4,7 @@ import type { Caller } from '../customers/caller.ts';
 import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import type { Runtime } from '../platform/runtime.ts';
-import { ACCOUNT_OF, REPLAYABLE, type Replayable } from './delivery-view.ts';
+import { REPLAYABLE, type Replayable } from './delivery-view.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
 import { markDue } from './reconcile.ts';
 import { lockSendable, notSendable } from './redelivery.ts';
@@ -53,8 +53,9 @@ const ATTEMPTED = `
 const COUNT = (entries: string, ofAccounts: string) => `
   SELECT COUNT(*) AS looked, COALESCE(SUM(it.status IN (?)${ofAccounts}), 0) AS matched FROM (${entries}) it`;
 
-/** Indexes: the primary keys, once for each entry read. */
-const OF_ACCOUNTS = ` AND ${ACCOUNT_OF('it.transaction_id')} IN (?)`;
+/** Index: the primary key of transactions, once for each entry read. */
+const OF_ACCOUNTS =
+  ' AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = it.transaction_id AND t.account_id IN (?))';
 
 export interface ReplayRequest {
   webhook: { id: string; customerId: string; event?: string };
@@ -103,7 +104,8 @@ export async function requestReplay(
  */
 export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Replay> {
   const { statuses, range, matched } = await measure(sql, request, ACCEPTED);
-  const { webhook, accountIds = 'all' } = request;
+  const { webhook } = request;
+  const accountIds = accountsOf(request);
   const [clock] = await sql.query<{ now: Date }[]>(NOW);
   const createdAt = clock?.now ?? new Date();
   const { insertId } = await sql.query<WriteResult>(INSERT, [
@@ -133,18 +135,28 @@ export async function countReplay(
   return { webhookId: request.webhook.id, statuses, matched };
 }
 
+/** A webhook that is sent events is of the same account for as long as it exists: a key that sees the webhook sees them all. */
+const accountsOf = ({ webhook, accountIds = 'all' }: ReplayRequest): 'all' | readonly string[] =>
+  isOfEvents(webhook.event) ? 'all' : accountIds;
+
 /** Finds the range of a replay, and counts what it matches. The webhook's status is locked until the transaction ends. */
 async function measure(
   sql: Sql,
-  { webhook, since, until, statuses: asked = ['failed'], accountIds = 'all' }: ReplayRequest,
+  request: ReplayRequest,
   limits: CountLimits,
 ): Promise<{ statuses: Replayable[]; range: IdRange; matched: number | null }> {
+  const { webhook, since, until, statuses: asked = ['failed'] } = request;
   const statuses = REPLAYABLE.filter((status) => asked.includes(status));
   const sendable = await lockSendable(sql, webhook.id);
   if (sendable !== 'accepted') throw notSendable(sendable);
   const contents = { customerId: webhook.customerId, ofEvents: isOfEvents(webhook.event) };
   const range = await findRange(sql, contents, since, until);
-  const matched = await countMatched(sql, webhook.id, { ...range, statuses, accountIds }, limits);
+  const matched = await countMatched(
+    sql,
+    webhook.id,
+    { ...range, statuses, accountIds: accountsOf(request) },
+    limits,
+  );
   return { statuses, range, matched };
 }
 

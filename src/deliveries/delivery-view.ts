@@ -41,10 +41,6 @@ export const DeliveryView = v.object({
   last_error: v.nullable(v.string()),
 });
 
-/** The account of the movement or the event with an id. No movement has the id of an event. */
-export const ACCOUNT_OF = (id: string) => `COALESCE(
-  (SELECT t.account_id FROM transactions t WHERE t.id = ${id}), (SELECT e.account_id FROM operational_events e WHERE e.id = ${id}))`;
-
 /** The table of operational events with the columns that a delivery needs of a movement, in place of `transactions t`. */
 export const EVENTS_AS_MOVEMENTS = `(
   SELECT id, customer_id, account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;

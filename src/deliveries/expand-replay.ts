@@ -1,6 +1,5 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../platform/database/transaction.ts';
-import { ACCOUNT_OF } from './delivery-view.ts';
 import { lockCursor, makePendingAgain } from './redelivery.ts';
 
 /** Turns a replay into retries, 200 deliveries at a time. */
@@ -23,7 +22,8 @@ const READ_FAILED = `
   SELECT r.transaction_id FROM retries r FORCE INDEX (retries_due)
   WHERE r.webhook_id = ? AND r.transaction_id > ? AND r.transaction_id <= ? AND r.due_at IS NULL`;
 
-const OF_ACCOUNTS = (id: string) => `AND ${ACCOUNT_OF(id)} IN (?)`;
+const OF_ACCOUNTS = (id: string) =>
+  `AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = ${id} AND t.account_id IN (?))`;
 
 const ADVANCE = `
   UPDATE replays SET position = ?, replayed = replayed + ?, finished_at = IF(?, NOW(6), NULL) WHERE id = ?`;

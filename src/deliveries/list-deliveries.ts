@@ -1,7 +1,6 @@
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import {
-  ACCOUNT_OF,
   DELIVERY_COLUMNS,
   type DeliveryRow,
   EVENTS_AS_MOVEMENTS,
@@ -74,10 +73,10 @@ interface Entry {
   kept: number | string;
 }
 
-const WITH_ACCOUNT = (limited: boolean, entries: string) =>
-  limited
-    ? `SELECT it.id, ${ACCOUNT_OF('it.id')} AS account_id, it.kept FROM (${entries}) it ORDER BY it.id DESC`
-    : entries;
+/** Index: the primary key of the movements or events. */
+const WITH_ACCOUNT = (entries: string, ofEvents = false) => `
+  SELECT it.id, t.account_id, it.kept FROM (${entries}) it
+  LEFT JOIN ${ofEvents ? 'operational_events' : 'transactions'} t ON t.id = it.id ORDER BY it.id DESC`;
 
 /** Index: the primary key. */
 const DELIVERIES = `
@@ -99,12 +98,18 @@ const RETRIES = `
 export function findAttempted(
   sql: Sql,
   caller: Caller,
-  { webhookId, status, after, before, perPage }: DeliveryRange & { status: ListedStatus | null },
+  { webhookId, status, after, before, perPage, ofEvents }: DeliveryRange & { status: ListedStatus | null },
 ): Promise<Found> {
   const limited = caller.accountIds !== 'all';
   const [statement, values] = sourceOf(status);
   const read = (from: string, limit: number) =>
-    sql.query<Entry[]>(WITH_ACCOUNT(limited, statement), [...values, webhookId, after, from, limit]);
+    sql.query<Entry[]>(limited ? WITH_ACCOUNT(statement, ofEvents) : statement, [
+      ...values,
+      webhookId,
+      after,
+      from,
+      limit,
+    ]);
   return scan({ before, perPage, budget: { entries: MOST_LOOKED_AT } }, read, (entries) =>
     entries.filter(
       ({ account_id, kept }) =>

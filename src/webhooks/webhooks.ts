@@ -79,7 +79,7 @@ export async function changeWebhook(
   const isChanged = await inTransaction(database, (sql) =>
     changeColumns(sql, { id, customerId, columns }, async (own, stored) => {
       requireHeaders(stored, columns);
-      if (redirects) await refuseForeignBacklog(own, caller, id);
+      if (redirects && !isOfEvents(before.event)) await refuseForeignBacklog(own, caller, id);
       await recordChange(own, caller, {
         action: 'change',
         subject: `webhook ${id}`,

@@ -149,6 +149,10 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
       'INSERT INTO statement_checks (account_id, customer_id, due_at) VALUES (?, ?, NOW(6) + INTERVAL 1 YEAR)',
       [account, customer.id],
     );
+    await database.query('INSERT INTO told_balances (account_id, customer_id) VALUES (?, ?)', [
+      account,
+      customer.id,
+    ]);
   }
   const faulty = `${JSON.stringify({ [mark]: 1 })}\n`.repeat(plan.issues);
   const answer = await service.call('POST', '/v1/imports', {

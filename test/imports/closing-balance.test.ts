@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest';
+import { findLast } from '../../src/imports/closing-balance.ts';
+
+type Step = [opening: number | null, closing: number, entries?: number];
+
+it.each<[string, Step[], number]>([
+  ['a single step is the last', [[0, 100]], 0],
+  [
+    'the last of steps in their order is the last',
+    [
+      [0, 100],
+      [100, 150],
+      [150, 120],
+    ],
+    2,
+  ],
+  [
+    'the last of steps in the other order is the first',
+    [
+      [150, 120],
+      [100, 150],
+      [0, 100],
+    ],
+    0,
+  ],
+  [
+    'the last of steps in any order is the one that no other goes on from',
+    [
+      [100, 150],
+      [150, 120],
+      [0, 100],
+    ],
+    1,
+  ],
+  [
+    'a statement without entries does not end the one before it',
+    [
+      [0, 100, 3],
+      [100, 100, 0],
+    ],
+    0,
+  ],
+  [
+    'the longer of two statements of a day is the last',
+    [
+      [0, 150, 3],
+      [0, 100, 2],
+    ],
+    0,
+  ],
+  [
+    'of two that are equally long, the one that came last is',
+    [
+      [0, 150, 2],
+      [0, 100, 2],
+    ],
+    1,
+  ],
+  [
+    'of steps that come back to where they began, the one that came last is',
+    [
+      [0, 100, 9],
+      [100, 0, 1],
+    ],
+    1,
+  ],
+  [
+    'steps without an opening balance are taken in the order in which they came',
+    [
+      [null, 100],
+      [null, 150],
+    ],
+    1,
+  ],
+])('%s', (_, steps, expected) => {
+  const last = findLast(
+    steps.map(([opening, closing, entries = 1], index) => ({
+      id: String(index),
+      opening: opening === null ? null : BigInt(opening),
+      closing: BigInt(closing),
+      entries,
+    })),
+  );
+  expect(last?.id).toBe(String(expected));
+});
+
+it('nothing has no last step', () => {
+  expect(findLast([])).toBeUndefined();
+});
