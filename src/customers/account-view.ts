@@ -61,6 +61,13 @@ export const LateAfterDays = v.pipe(
   ),
 );
 
+const CheckBalances = v.pipe(
+  v.boolean('must be true or false'),
+  v.description(
+    'Whether each balance of movements in JSON or NDJSON is compared with the balance before it and the amount. A row that contradicts gives the import a warning.',
+  ),
+);
+
 /** The body of POST /v1/accounts. */
 export const NewAccount = v.pipe(
   v.strictObject({
@@ -72,6 +79,7 @@ export const NewAccount = v.pipe(
     number: v.nullish(AccountNumber, null),
     on_conflict: v.optional(OnConflict, 'hold'),
     late_after_days: v.optional(LateAfterDays, null),
+    check_balances: v.optional(CheckBalances, false),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (dataset.typed && (dataset.value.bank === undefined) === (dataset.value.bank_id === undefined)) {
@@ -92,6 +100,7 @@ export const AccountChange = v.pipe(
     number: v.optional(v.nullable(AccountNumber)),
     on_conflict: v.optional(OnConflict),
     late_after_days: v.optional(LateAfterDays),
+    check_balances: v.optional(CheckBalances),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
   documented({ minProperties: 1 }),
@@ -112,6 +121,7 @@ export const AccountView = v.object({
   status: v.pipe(v.string(), v.description('active; or deleting, until all of its rows are deleted.')),
   on_conflict: OnConflict,
   late_after_days: LateAfterDays,
+  check_balances: CheckBalances,
   last_work: v.nullable(v.string()),
   last_update: v.nullable(v.string()),
   error: v.nullable(v.string()),
@@ -146,6 +156,7 @@ const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): 
   status: account.status,
   on_conflict: account.onConflict,
   late_after_days: account.lateAfterDays,
+  check_balances: account.checkBalances,
   last_work: account.lastWork === null ? null : formatMoment(account.lastWork, zone),
   last_update: account.lastUpdate === null ? null : formatMoment(account.lastUpdate, zone),
   error: account.error,

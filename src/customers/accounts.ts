@@ -17,6 +17,7 @@ export interface NewAccount {
   number?: string | null;
   onConflict?: 'hold' | 'store';
   lateAfterDays?: number | null;
+  checkBalances?: boolean;
 }
 
 /**
@@ -26,26 +27,20 @@ export interface NewAccount {
  */
 export async function createAccount(
   database: DataSource,
-  {
-    customerId,
-    bank,
-    title,
-    currency,
-    iban,
-    number = null,
-    onConflict = 'hold',
-    lateAfterDays = null,
-  }: NewAccount,
+  account: NewAccount,
   caller?: Caller,
 ): Promise<Account> {
+  const { customerId, bank, title, currency, iban, number = null } = account;
+  const { onConflict = 'hold', lateAfterDays = null, checkBalances = false } = account;
   const id = await inTransaction(database, async (sql) => {
     const bankId =
       'id' in bank
         ? await existingBank(sql, customerId, bank.id)
         : await bankOfName(sql, customerId, bank.name);
     const { insertId } = await sql.query<WriteResult>(
-      'INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number, on_conflict, late_after_days) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      [customerId, bankId, title, currency, iban, number, onConflict, lateAfterDays],
+      `INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number, on_conflict, late_after_days, check_balances)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [customerId, bankId, title, currency, iban, number, onConflict, lateAfterDays, checkBalances],
     );
     if (caller !== undefined)
       await recordChange(sql, caller, {
@@ -107,6 +102,9 @@ const LOCK = `
 /** Says anew whether a statement is late. Index: the primary key. */
 const CHECK_STATEMENTS = 'UPDATE statement_checks SET due_at = NOW(6) WHERE account_id = ?';
 
+/** The api reads the accounts again before it stores movements of this customer. Imports take this lock before they lock accounts. */
+const READ_AGAIN = 'UPDATE import_locks SET removals = removals + 1 WHERE customer_id = ?';
+
 /** The columns are fields of AccountChange. */
 const UPDATE = (columns: readonly string[]) =>
   `UPDATE accounts SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
@@ -123,6 +121,7 @@ export async function changeAccount(
   change: AccountChange,
 ): Promise<Account> {
   await inTransaction(database, async (sql) => {
+    if (change.check_balances !== undefined) await sql.query(READ_AGAIN, [caller.customerId]);
     const accounts = await sql.query<{ id: string; currency: string; iban: string | null }[]>(LOCK, [
       caller.customerId,
     ]);

@@ -20,7 +20,10 @@ export interface ImportAcceptance {
   /** Accepts movements that were checked, with the body that they came in. */
   acceptMovements(
     upload: Omit<Upload, 'received' | 'body'>,
-    checked: { body: readonly Uint8Array[]; movements: readonly Movement[]; removals: number },
+    checked: Omit<CheckedMovements, 'issues'> & {
+      body: readonly Uint8Array[];
+      movements: readonly Movement[];
+    },
   ): Promise<Accepted>;
   /** Accepts a body while it arrives. */
   acceptBody(upload: Upload): Promise<Accepted>;
@@ -46,10 +49,11 @@ export function createAcceptance(runtime: Runtime): ImportAcceptance {
   return {
     check: (caller, movements) => accounts.check(caller, movements),
     acceptBody,
-    async acceptMovements(upload, { body, movements, removals }) {
+    async acceptMovements(upload, { body, movements, removals, checksBalances }) {
       const whole = { ...upload, received: movements.length, body };
-      const stored =
-        movements.length > MAX_GROUP_MOVEMENTS ? null : await storeInGroup({ ...whole, movements, removals });
+      // The importer checks balances.
+      const isStaged = checksBalances || movements.length > MAX_GROUP_MOVEMENTS;
+      const stored = isStaged ? null : await storeInGroup({ ...whole, movements, removals });
       if (stored !== null) return stored;
       // They may be out of date, because an account is being deleted.
       accounts.forget(upload.customerId);

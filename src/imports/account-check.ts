@@ -16,11 +16,13 @@ const KEPT_FOR = 10_000;
 
 /** Index: the foreign key of accounts. */
 const ACCOUNTS = `
-  SELECT a.id, l.removals, l.removed_before FROM import_locks l
+  SELECT a.id, a.check_balances, l.removals, l.removed_before FROM import_locks l
   LEFT JOIN accounts a ON a.customer_id = l.customer_id AND a.status <> 'deleting' WHERE l.customer_id = ?`;
 
 interface Known extends RemovedTime {
   accounts: ReadonlySet<string>;
+  /** Those whose balances are checked. */
+  balanced: ReadonlySet<string>;
   until: number;
 }
 
@@ -28,6 +30,8 @@ interface Known extends RemovedTime {
 export interface CheckedMovements {
   issues: ValidationIssue[];
   removals: number;
+  /** Whether the balances of some of them are to be checked. */
+  checksBalances: boolean;
 }
 
 export interface AccountCheck {
@@ -50,10 +54,11 @@ export function createAccountCheck(
   async function read(customerId: string): Promise<Known> {
     const until = clock() + KEPT_FOR;
     const rows = await database.query<
-      { id: string | null; removals: number; removed_before: string | null }[]
+      { id: string | null; check_balances: number; removals: number; removed_before: string | null }[]
     >(ACCOUNTS, [customerId]);
     const known = {
       accounts: new Set(rows.flatMap(({ id }) => (id === null ? [] : [id]))),
+      balanced: new Set(rows.flatMap(({ id, check_balances }) => (check_balances === 1 ? [id ?? ''] : []))),
       removals: rows[0]?.removals ?? 0,
       removedBefore: rows[0]?.removed_before ?? null,
       until,
@@ -78,7 +83,9 @@ export function createAccountCheck(
       const issue = issueOf(movement);
       return issue === null ? [] : [{ ...issue, path: `transactions.${index}.${issue.path}` }];
     });
-    return { issues, removals: known.removals };
+    const checksBalances =
+      known.balanced.size > 0 && movements.some(({ account_id }) => known.balanced.has(account_id));
+    return { issues, removals: known.removals, checksBalances };
   }
 
   return { check, forget: (customerId) => void cache.delete(customerId) };

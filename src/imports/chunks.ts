@@ -2,8 +2,10 @@ import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
 import { toValidationIssue, type ValidationIssue } from '../platform/validation.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
+import type { KnownAccount } from './find-account.ts';
 import { isOfRemovedTime, Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
 import type { Row } from './rows.ts';
+import { createRunningBalances } from './running-balances.ts';
 import type { Unidentified } from './stage.ts';
 import type { Chunk } from './store-chunk.ts';
 import { createOrdinals, createUniqueIds } from './unique-ids.ts';
@@ -22,13 +24,16 @@ const ROWS_PER_PASS = 20;
 /** Most issues, and most warnings, that are listed for one import. `rejected` and `warnings` count all. */
 const MAX_LISTED = 10_000;
 
+/** Accounts by their ids, and of which of them the running balances are checked. */
+export type KnownAccounts = ReadonlyMap<string, Pick<KnownAccount, 'check_balances'>>;
+
 export interface ChunkedImport {
   id: string;
   customerId: string;
   /** Rows that are stored already. They are read again, because the ids of later rows depend on them, and left out. */
   checkpoint: number;
   /** The accounts that rows may have; null: the rows are of a statement, whose accounts were found by the reader. */
-  accounts: ReadonlySet<string> | null;
+  accounts: KnownAccounts | null;
   /** Whether a statement file may go back to any day. See createOrdinals. */
   isUnordered?: boolean;
   removedTime: RemovedTime;
@@ -62,6 +67,7 @@ export async function* cutIntoChunks(
     if (error instanceof UnreadableFileError && !builder.isEmpty()) yield builder.take();
     throw error;
   }
+  builder.checkBalances();
   yield { ...builder.take(), last: true };
 }
 
@@ -84,6 +90,8 @@ function createChunkBuilder({
 }: ChunkedImport) {
   const uniqueIdOf = createUniqueIds(unidentified === 'store' ? id : undefined);
   const ordinalOf = createOrdinals({ keepAll: isUnordered });
+  const balanced = [...(accounts ?? [])].filter(([, { check_balances }]) => check_balances === 1);
+  const running = new Map(balanced.map(([id]) => [id, createRunningBalances('import')]));
   let position = 0;
   let listedIssues = 0;
   let listedWarnings = 0;
@@ -113,6 +121,11 @@ function createChunkBuilder({
     if (listedIssues <= MAX_LISTED) chunk.issues.push(...issues.map((issue) => ({ ...issue, line })));
   }
 
+  function warn(line: number, message: string): void {
+    chunk.warned += 1;
+    if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line, message });
+  }
+
   return {
     isFull: () => chunk.to - chunk.from >= CHUNK_ROWS,
     isEmpty: () => chunk.to === chunk.from,
@@ -135,9 +148,16 @@ function createChunkBuilder({
         const ordinal = ordinalOf(movement);
         if (!isStored) chunk.entries.push({ ...row, movement, ordinal });
       } else {
+        const { line } = row;
+        running.get(movement.account_id)?.add({ line, ...toMinorUnits(movement) });
         const uniqueId = uniqueIdOf(movement);
-        if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
+        if (!isStored) chunk.movements.push({ line, uniqueId, movement });
       }
+    },
+    /** Adds what contradicts the balances beside the rows. The last chunk is never stored before. */
+    checkBalances(): void {
+      for (const { line, warning } of [...running.values()].flatMap((it) => it.end().warnings))
+        warn(line, warning);
     },
     /** Everything before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
     note(row: Exclude<Row, EntryRow>): void {
@@ -149,17 +169,26 @@ function createChunkBuilder({
         chunk.format ??= row.begun.format;
       } else if ('totals' in row) {
         if (row.ended !== null) chunk.ended.push({ ...row.ended, line: row.line });
-      } else {
-        chunk.warned += 1;
-        if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line: row.line, message: row.warning });
-      }
+      } else warn(row.line, row.warning);
     },
   };
 }
 
+/** An amount may have no or one decimal. */
+const minorUnits = (amount: string): bigint => {
+  const [whole = '', decimals = ''] = amount.split('.');
+  return BigInt(whole + decimals.padEnd(2, '0'));
+};
+
+const toMinorUnits = ({ dc, amount, balance }: Movement) => ({
+  dc,
+  amount: minorUnits(amount),
+  balance: balance === null ? null : minorUnits(balance),
+});
+
 type CheckedRow = { movement: Movement } | { issues: ValidationIssue[] };
 
-function checkRow(row: EntryRow, accounts: ReadonlySet<string> | null, removedTime: RemovedTime): CheckedRow {
+function checkRow(row: EntryRow, accounts: KnownAccounts | null, removedTime: RemovedTime): CheckedRow {
   if ('issue' in row) {
     return { issues: row.issue === null ? [] : [{ path: row.path ?? '', message: row.issue }] };
   }

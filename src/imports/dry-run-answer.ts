@@ -56,7 +56,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
           findAccount,
         });
       };
-      const known = isFormatName(format) ? accounts.ids() : null;
+      const known = isFormatName(format) ? accounts.byId() : null;
       const run = await runDry(database, readRows(), {
         customerId,
         accounts: known,

@@ -221,7 +221,7 @@ export interface DryAccount extends KnownAccount {
 
 /** By the foreign key's index: a customer has few accounts. */
 const ACCOUNTS = `
-  SELECT a.id, a.currency, a.iban, a.number, a.title, b.name AS bank
+  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.title, b.name AS bank
   FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.customer_id = ? AND a.status <> 'deleting' ORDER BY a.id`;
 
 const REMOVED = 'SELECT removals, removed_before AS removedBefore FROM import_locks WHERE customer_id = ?';
@@ -239,7 +239,7 @@ export async function readDryAccounts(database: DataSource, caller: Caller) {
   return {
     removedTime: removed ?? { removals: 0, removedBefore: null },
     all: (): KnownAccount[] => [...accounts.values()],
-    ids: (): ReadonlySet<string> => new Set(accounts.keys()),
+    byId: (): ReadonlyMap<string, KnownAccount> => accounts,
     find: (id: string): DryAccount | undefined => accounts.get(id),
     async add({ bank, title, currency, iban, number = null }: NewAccount): Promise<{ id: string }> {
       const id = String(LARGEST_ID - added);

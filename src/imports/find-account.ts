@@ -39,10 +39,12 @@ export interface KnownAccount {
   currency: string;
   iban: string | null;
   number: string | null;
+  /** 1: the running balances of JSON are checked. */
+  check_balances?: number;
 }
 
 const VISIBLE = `
-  SELECT a.id, a.currency, a.iban, a.number, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
+  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
 
 /** A shorter number may be the end of many IBANs. */
 const SHORTEST_NUMBER = 6;

@@ -3,7 +3,6 @@ import type { Sql } from '../platform/database/transaction.ts';
 import { IdView } from '../platform/validation.ts';
 import { formatAmount } from '../statements/values.ts';
 import { type BalanceStep, findLast } from './closing-balance.ts';
-import { hundredths } from './find-statements.ts';
 import { addDays } from './statement-chain.ts';
 
 /** The balances of an account at the end of its days. */
@@ -95,8 +94,8 @@ const toBalances = (rows: readonly Row[], source: DayBalance['source']): DayBala
             date,
             source,
             importId: import_id,
-            opening: opening_balance === null ? null : hundredths(opening_balance),
-            closing: hundredths(closing_balance),
+            opening: opening_balance === null ? null : parseHundredths(opening_balance),
+            closing: parseHundredths(closing_balance),
             entries: Number(entries),
           },
         ],

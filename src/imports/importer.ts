@@ -184,7 +184,7 @@ export function createImporter(options: {
       id: importId,
       customerId: unfinished.customer_id,
       checkpoint: unfinished.checkpoint,
-      accounts: isFormatName(format) ? new Set(accounts.map(({ id }) => id)) : null,
+      accounts: isFormatName(format) ? new Map(accounts.map((it) => [it.id, it])) : null,
       isUnordered,
       unidentified: unfinished.unidentified,
       removedTime: {

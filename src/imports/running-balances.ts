@@ -1,7 +1,7 @@
 import type { Entry, MinorUnits } from '../statements/statement.ts';
 import { formatAmount } from '../statements/values.ts';
 
-/** Checks the balances that some files have beside each entry: each must be the one before it and the amount of its entry. */
+/** Checks the balances that some files and clients have beside each entry: each must be the one before it and the amount of its entry. */
 
 export interface RunningBalances {
   add(entry: Pick<Entry, 'line' | 'dc' | 'amount' | 'balance'>): void;
@@ -21,8 +21,11 @@ interface Step {
   found: MinorUnits;
 }
 
-/** Files list their entries from the oldest to the newest, or the other way round. The direction with fewer contradictions counts. */
-export function createRunningBalances(): RunningBalances {
+/**
+ * Files list their entries from the oldest to the newest, or the other way round. The direction with fewer contradictions counts.
+ * @param within what a warning calls all of them.
+ */
+export function createRunningBalances(within: 'statement' | 'import' = 'statement'): RunningBalances {
   const wrong: Record<'ascending' | 'descending', { count: number; first: Step | null }> = {
     ascending: { count: 0, first: null },
     descending: { count: 0, first: null },
@@ -55,7 +58,7 @@ export function createRunningBalances(): RunningBalances {
     end() {
       const isAscending = wrong.ascending.count <= wrong.descending.count;
       const { count, first: step } = isAscending ? wrong.ascending : wrong.descending;
-      if (step !== null) return { warnings: [warningOf(step, count)], ends: null };
+      if (step !== null) return { warnings: [warningOf(step, count, within)], ends: null };
       if (!isComplete || first === null || last === null) return { warnings: [], ends: null };
       return {
         warnings: [],
@@ -67,8 +70,8 @@ export function createRunningBalances(): RunningBalances {
   };
 }
 
-function warningOf({ line, expected, found }: Step, count: number) {
-  const others = count === 1 ? '' : ` This is so ${count} times in this statement.`;
+function warningOf({ line, expected, found }: Step, count: number, within: string) {
+  const others = count === 1 ? '' : ` This is so ${count} times in this ${within}.`;
   const warning =
     `The balance and the amount say that there were ${formatAmount(found)} before, but the entry before it ends with ` +
     `${formatAmount(expected)}: a row may be missing or cut off.${others}`;

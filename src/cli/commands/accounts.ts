@@ -21,6 +21,14 @@ const onConflictOption = () =>
     'what happens to a row with the id of a stored movement and another content',
   ).choices(['hold', 'store']);
 
+const checkBalancesOption = () =>
+  new Option(
+    '--check-balances <whether>',
+    'compare the balances of movements in JSON with each other',
+  ).choices(['true', 'false']);
+
+const toBoolean = (text: string | undefined) => (text === undefined ? undefined : text === 'true');
+
 interface CreateOptions extends AccessOptions {
   bank: string;
   title: string;
@@ -28,6 +36,7 @@ interface CreateOptions extends AccessOptions {
   iban?: string;
   number?: string;
   onConflict?: string;
+  checkBalances?: string;
 }
 
 /** `ledgerbell accounts create` */
@@ -42,10 +51,20 @@ const createAccountCommand = (context: CommandContext) =>
     .option('--iban <iban>', 'with or without spaces')
     .option('--number <number>', 'as the bank writes it, for statements without an IBAN')
     .addOption(onConflictOption())
+    .addOption(checkBalancesOption())
     .action(async (options: CreateOptions) => {
       const { bank, title, currency, iban, number, onConflict: on_conflict } = options;
+      const check_balances = toBoolean(options.checkBalances);
       // Checked before anything is connected to or started.
-      const body = readOptions(NewAccount, { bank, title, currency, iban, number, on_conflict });
+      const body = readOptions(NewAccount, {
+        bank,
+        title,
+        currency,
+        iban,
+        number,
+        on_conflict,
+        check_balances,
+      });
       const answer = await withAccess(context, options, {}, (api) =>
         api.post('/v1/accounts', body, AccountAnswer),
       );
@@ -57,6 +76,7 @@ interface ChangeOptions extends AccessOptions {
   iban?: string;
   number?: string;
   onConflict?: string;
+  checkBalances?: string;
 }
 
 /** `ledgerbell accounts change` */
@@ -70,24 +90,30 @@ const changeAccountCommand = (context: CommandContext) =>
     .option('--iban <iban>', 'with or without spaces; "": none')
     .option('--number <number>', 'as the bank writes it, for statements without an IBAN; "": none')
     .addOption(onConflictOption())
-    .action(async (id: string, { title, iban, number, onConflict, ...options }: ChangeOptions) => {
-      const given = {
-        ...(title === undefined ? {} : { title }),
-        ...(iban === undefined ? {} : { iban: iban || null }),
-        ...(number === undefined ? {} : { number: number || null }),
-        ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
-      };
-      if (Object.keys(given).length === 0)
-        throw new Failure('Say what to change: --title, --iban, --number or --on-conflict.');
-      // Checked before anything is connected to or started.
-      const change = readOptions(AccountChange, given);
-      const answer = await withAccess(context, options, { subject: { kind: 'account', id } }, (api) =>
-        api.patch(`/v1/accounts/${id}`, change, AccountAnswer),
-      );
-      const { iban: newIban, number: newNumber } = answer.account;
-      const names = [newIban && `IBAN ${newIban}`, newNumber && `number ${newNumber}`].filter(Boolean);
-      context.terminal.answer(options.json, answer, [describeAccount(answer.account), ...names].join(', '));
-    });
+    .addOption(checkBalancesOption())
+    .action(
+      async (id: string, { title, iban, number, onConflict, checkBalances, ...options }: ChangeOptions) => {
+        const given = {
+          ...(title === undefined ? {} : { title }),
+          ...(iban === undefined ? {} : { iban: iban || null }),
+          ...(number === undefined ? {} : { number: number || null }),
+          ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
+          ...(checkBalances === undefined ? {} : { check_balances: checkBalances === 'true' }),
+        };
+        if (Object.keys(given).length === 0)
+          throw new Failure(
+            'Say what to change: --title, --iban, --number, --on-conflict or --check-balances.',
+          );
+        // Checked before anything is connected to or started.
+        const change = readOptions(AccountChange, given);
+        const answer = await withAccess(context, options, { subject: { kind: 'account', id } }, (api) =>
+          api.patch(`/v1/accounts/${id}`, change, AccountAnswer),
+        );
+        const { iban: newIban, number: newNumber } = answer.account;
+        const names = [newIban && `IBAN ${newIban}`, newNumber && `number ${newNumber}`].filter(Boolean);
+        context.terminal.answer(options.json, answer, [describeAccount(answer.account), ...names].join(', '));
+      },
+    );
 
 /** `ledgerbell accounts list` */
 const listAccountsCommand = (context: CommandContext) =>

@@ -27,12 +27,14 @@ export const createAccountRoute = (runtime: Runtime) =>
         bank_id,
         on_conflict: onConflict,
         late_after_days: lateAfterDays,
+        check_balances: checkBalances,
         ...fields
       } = await readJson(c, NewAccount);
       const account = {
         ...fields,
         onConflict,
         lateAfterDays,
+        checkBalances,
         customerId: caller.customerId,
         bank: bank_id === undefined ? { name: bank } : { id: bank_id },
       };

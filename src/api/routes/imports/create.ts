@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { type Accepted, createAcceptance, readAccepted } from '../../../imports/accept.ts';
+import type { CheckedMovements } from '../../../imports/account-check.ts';
 import { createDryRuns } from '../../../imports/dry-run-answer.ts';
 import { DryRunView } from '../../../imports/dry-run-view.ts';
 import { ImportView, viewImport } from '../../../imports/import-view.ts';
@@ -65,14 +66,14 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
   /** @throws {Problem} when the body is not JSON of movements of the caller's accounts. */
   async function readMovements(
     c: Context<ApiEnv>,
-  ): Promise<{ bytes: Buffer; movements: Movement[]; removals: number }> {
+  ): Promise<Omit<CheckedMovements, 'issues'> & { bytes: Buffer; movements: Movement[] }> {
     const bytes = await readBytes(c, JSON_IMPORT_BYTES);
     // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
     await c.get('requireKey')();
     const { transactions } = check(Movements, parseJson(bytes));
-    const { issues, removals } = await acceptance.check(c.get('caller'), transactions);
+    const { issues, ...checked } = await acceptance.check(c.get('caller'), transactions);
     if (issues.length > 0) throw invalidIssues(issues);
-    return { bytes, movements: transactions, removals };
+    return { ...checked, bytes, movements: transactions };
   }
 
   /** Calls `use` with the body as it arrives. @throws {Problem} when the beginning of a file shows that it cannot be read. */

@@ -44,6 +44,10 @@ export class Account {
   @Column({ name: 'late_after_days', type: 'smallint', unsigned: true, nullable: true })
   lateAfterDays!: number | null;
 
+  /** Whether the balances of movements that come as JSON are compared with the movements before them. */
+  @Column({ name: 'check_balances', type: 'boolean', default: false })
+  checkBalances!: boolean;
+
   /** When an import last contained a movement of this account, known or new, or a run of its source ended well. */
   @Column({ name: 'last_work', type: 'datetime', precision: 6, nullable: true })
   lastWork!: Date | null;

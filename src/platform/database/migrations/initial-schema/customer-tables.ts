@@ -77,6 +77,7 @@ export const CUSTOMER_TABLES = [
     status VARCHAR(16) NOT NULL DEFAULT 'active',
     on_conflict ENUM('hold','store') NOT NULL DEFAULT 'hold',
     late_after_days SMALLINT UNSIGNED NULL,
+    check_balances TINYINT NOT NULL DEFAULT 0,
     last_work DATETIME(6) NULL,
     last_update DATETIME(6) NULL,
     error VARCHAR(500) NULL,
