@@ -15,7 +15,7 @@ export interface Secrets {
   apiSecret?: string | undefined;
 }
 
-/** The body of an operational event. Only webhooks with the event OPERATIONAL get it. */
+/** The body of an event. Only webhooks with the event OPERATIONAL or BALANCE_UPDATED get it. */
 export interface OperationalNotification {
   type: string;
   timestamp: string;

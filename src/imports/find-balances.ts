@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Sql } from '../platform/database/transaction.ts';
 import { IdView } from '../platform/validation.ts';
-import { formatAmount } from '../statements/values.ts';
+import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { type BalanceStep, findLast } from './closing-balance.ts';
 import { addDays } from './statement-chain.ts';
 

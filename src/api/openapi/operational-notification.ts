@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../../deliveries/events/operational-event.ts';
+import { BALANCE_UPDATED, EVENT_TYPES } from '../../deliveries/events/operational-event.ts';
 import { RESPONSES, SIGNATURE_HEADERS, TEST_HEADER } from './notification.ts';
 
 /** The notification of an operational event, for the `webhooks` section of /openapi.json. */
@@ -108,17 +108,33 @@ const DATA = {
   },
 };
 
-const BODY = {
+const bodyOf = <T extends object>(types: readonly string[], data: T) => ({
   type: 'object' as const,
   required: ['type', 'timestamp', 'data'],
   properties: {
     type: {
       type: 'string' as const,
-      enum: [...EVENT_TYPES, 'webhook.test'],
+      enum: [...types, 'webhook.test'],
       description: 'webhook.test: a test notification. New types may be added.',
     },
     timestamp: moment('When it was recorded, in UTC.'),
-    data: DATA,
+    data,
+  },
+});
+
+const BALANCE = {
+  type: 'object' as const,
+  description: 'The balance. New members may be added.',
+  properties: {
+    account_id: id('The account.', 3),
+    account: text('Its title.'),
+    bank: text('Its bank.'),
+    currency: text('Its currency.'),
+    balance: text('The balance at the end of the day, such as "1250.00".'),
+    date: text('The day, YYYY-MM-DD.'),
+    source: text('statement: the closing balance of a statement.'),
+    import_id: id('The import that has brought it.', 9),
+    statement_id: id('The statement.', 4),
   },
 };
 
@@ -132,7 +148,23 @@ export const EVENT_NOTIFICATION = {
         'Sent to the endpoints of webhooks with the event OPERATIONAL, signed and retried like a movement: something has failed that somebody should know of. An event about a webhook is not sent to that webhook.',
       security: [],
       parameters: [...SIGNATURE_HEADERS, TEST_HEADER],
-      requestBody: { required: true, content: { 'application/json': { schema: BODY } } },
+      requestBody: { required: true, content: { 'application/json': { schema: bodyOf(EVENT_TYPES, DATA) } } },
+      responses: RESPONSES,
+    },
+  },
+  balanceUpdated: {
+    post: {
+      operationId: 'receiveBalance',
+      tags: ['Notifications'],
+      summary: 'A newer balance of an account',
+      description:
+        'Sent to the endpoints of webhooks with the event BALANCE_UPDATED, signed and retried like a movement, when a statement with a newer closing balance is stored.',
+      security: [],
+      parameters: [...SIGNATURE_HEADERS, TEST_HEADER],
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: bodyOf([BALANCE_UPDATED], BALANCE) } },
+      },
       responses: RESPONSES,
     },
   },

@@ -133,6 +133,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
               ['Customer', account.customer],
               ['Currency', account.currency],
               ['IBAN', account.iban ?? '–'],
+              ['Balances of JSON', account.check_balances === 1 ? 'checked' : 'not checked'],
             ]}
           />
           <h2>Periods</h2>
@@ -163,11 +164,12 @@ interface AccountRow {
   currency: string;
   iban: string | null;
   customer: string;
+  check_balances: number;
 }
 
 /** Indexes: the primary keys. */
 const ACCOUNT = `
-  SELECT a.id, a.title, a.currency, a.iban, u.name AS customer
+  SELECT a.id, a.title, a.currency, a.iban, a.check_balances, u.name AS customer
   FROM accounts a JOIN customers u ON u.id = a.customer_id WHERE a.id = ?`;
 
 /** @throws {Problem} 404. */
