@@ -83,6 +83,17 @@ async function listings(): Promise<Listing[]> {
       ]),
     },
     {
+      target: `/v1/accounts/${account}/balances?`,
+      member: 'balances',
+      kind: 'd1',
+      rows: await rows(
+        `SELECT day AS id, DATEDIFF(day, '1000-01-01') AS position FROM (
+          SELECT to_date AS day FROM statements WHERE account_id = ?
+          UNION SELECT date_issue FROM transactions WHERE account_id = ? AND balance IS NOT NULL) d ORDER BY day DESC`,
+        [account, account],
+      ),
+    },
+    {
       target: `/v1/webhooks/${webhook}/deliveries?`,
       member: 'deliveries',
       kind: 'm2',
@@ -116,7 +127,23 @@ async function listings(): Promise<Listing[]> {
   ];
 }
 
-const kind = fc.constantFrom<CursorKind>('t1', 'm2', 'i1', 'r1', 'w1', 's1', 'a1', 'b1', 'k1', 'f1', 'n1');
+/** A balance has a day in place of an id. */
+const idOf = ({ id, date }: { id?: string | number; date?: string }) => String(id ?? date);
+
+const kind = fc.constantFrom<CursorKind>(
+  't1',
+  'm2',
+  'i1',
+  'r1',
+  'w1',
+  's1',
+  'a1',
+  'b1',
+  'k1',
+  'f1',
+  'n1',
+  'd1',
+);
 
 /** Numbers that are ids of somebody, or of nobody. */
 const anyId = () =>
@@ -173,11 +200,11 @@ describe('a listing with a cursor', () => {
         if (of !== listing.kind) return void expect(expectProblem(answer, 422)).toEqual(['cursor']);
         expect(answer.status).toBe(200);
         const behind = listing.rows.filter(({ position }) =>
-          ['m2', 'i1', 'r1'].includes(listing.kind)
+          ['m2', 'i1', 'r1', 'f1', 'n1', 'd1'].includes(listing.kind)
             ? BigInt(position) < BigInt(id)
             : BigInt(position) > BigInt(id),
         );
-        const ids = answer.body[listing.member].map((row: { id: string | number }) => String(row.id));
+        const ids = answer.body[listing.member].map(idOf);
         expect(ids).toEqual(behind.map((row) => row.id));
         expect(JSON.stringify(answer.body)).not.toContain('Yabanci');
       }),
@@ -195,7 +222,7 @@ describe('a listing with a cursor', () => {
           return;
         }
         const known = new Set(listing.rows.map(({ id }) => id));
-        for (const { id } of answer.body[listing.member]) expect(known).toContain(String(id));
+        for (const row of answer.body[listing.member]) expect(known).toContain(idOf(row));
       }),
       { numRuns: RUNS, seed: SEED },
     );

@@ -14,10 +14,10 @@ const PER_PAGE = 100;
 
 const DAY = 86_400_000;
 
-/** A cursor is the day at which its page begins, counted from the first that MySQL has. */
-const toCursor = (date: string): string => String((Date.parse(date) - Date.parse(EVER.from)) / DAY);
-const fromCursor = (cursor: string): string =>
-  addDays(EVER.from, Math.min(Number(cursor), Number(toCursor(EVER.to))));
+/** A page begins before the day of its cursor, which is counted from the first that MySQL has. */
+const toNumber = (date: string): number => (Date.parse(date) - Date.parse(EVER.from)) / DAY;
+const dayBefore = (cursor: string): string =>
+  addDays(EVER.from, Math.min(Number(cursor) - 1, toNumber(EVER.to)));
 
 const Query = v.strictObject({
   from: v.optional(CalendarDate),
@@ -51,10 +51,10 @@ export const listBalancesRoute = ({ database }: Runtime) =>
       const account = await findAccount(database, c.get('caller'), readId(c, 'account'));
       const { from = EVER.from, to = EVER.to, per_page, cursor } = readQuery(c, Query);
       if (from > to) throw invalid([{ path: 'from', message: 'must not be after to' }]);
-      const start = cursor === undefined ? to : fromCursor(cursor);
+      const start = cursor === undefined ? to : dayBefore(cursor);
       const range = { from, to: start < to ? start : to };
       const { balances, next } = await readBalances(database, account, range, per_page);
-      if (next !== null) linkNext(c, encodeCursor(toCursor(next), 'd1'));
+      if (next !== null) linkNext(c, encodeCursor(String(toNumber(next) + 1), 'd1'));
       return c.json({ balances: balances.map((it) => viewBalance(it, account.currency)) });
     },
   );
