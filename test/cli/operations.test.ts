@@ -86,11 +86,15 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     );
     const removed = await answer('accounts', 'change', account, '--iban', '', '--number', '');
     expect(removed.account).toMatchObject({ title: 'Ana', iban: null, number: null });
+    for (const checked of [true, false]) {
+      const { account: it } = await answer('accounts', 'change', account, '--check-balances', `${checked}`);
+      expect(it.check_balances).toBe(checked);
+    }
     expect(reasonOf(await change('--iban', 'TR12'))).toBe(
       'error: --iban must be an IBAN, with or without spaces.',
     );
     expect(reasonOf(await change())).toBe(
-      'error: Say what to change: --title, --iban, --number or --on-conflict.',
+      'error: Say what to change: --title, --iban, --number, --on-conflict or --check-balances.',
     );
   });
 
