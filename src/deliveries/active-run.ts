@@ -86,6 +86,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const { id: webhookId } = state.settings;
   const { customerId } = state;
   const ofEvents = isOfEvents(state.settings.event);
+  const isExtended = state.settings.body === 'extended';
   const start = toRunStart(options);
   const slots = hostLimit.open(customerId, settings.origin);
   const readLog = (after: number, highestRecordedId: number) =>
@@ -96,6 +97,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
       after,
       highestRecordedId,
       limit: share().readSize,
+      isExtended,
     });
   // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
   let firstRead: Promise<LogRead> | null = start.hasBacklog
@@ -182,7 +184,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   }
 
   async function readDue(limit: number): Promise<RunEvent> {
-    const read = await retries.read(webhookId, { ordered: start.ordered, limit, ofEvents });
+    const read = await retries.read(webhookId, { ordered: start.ordered, limit, ofEvents, isExtended });
     const deliveries = withoutDeleted(read.deliveries, state.deletedAccounts);
     await traces?.read(deliveries);
     return { type: 'retries read', ...read, deliveries };

@@ -17,6 +17,8 @@ export interface LogRequest {
   highestRecordedId: number;
   /** The most movements to read. */
   limit: number;
+  /** Whether the bodies are extended. */
+  isExtended: boolean;
 }
 
 /** The result of one read of the log. */

@@ -16,7 +16,7 @@ const COLUMNS = {
   opponent_iban: 't.opponent_iban',
   date_issue: 't.date_issue',
   stored_at: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.date_readed)",
-} satisfies Record<keyof LoggedMovement, string>;
+} satisfies Record<Exclude<keyof LoggedMovement, 'extended'>, string>;
 
 /** The columns of a movement for `transactions t`, `accounts a` and `banks b`. */
 export const MOVEMENT_COLUMNS = Object.entries(COLUMNS)

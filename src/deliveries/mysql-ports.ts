@@ -4,6 +4,7 @@ import { isConnectionError } from '../platform/database/errors.ts';
 import type { SecretBox } from '../platform/database/secret-box.ts';
 import { tryTransaction } from '../platform/database/transaction.ts';
 import { expandReplay } from './expand-replay.ts';
+import { extend, extendDeliveries } from './extended-movements.ts';
 import { type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
 import { openMovementLog } from './movement-log.ts';
 import type { EnginePorts } from './ports.ts';
@@ -19,10 +20,21 @@ type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 're
 export function createMysqlPorts(database: DataSource, secrets: SecretBox): MysqlPorts {
   // One webhook that cannot be read must not fail the others.
   const afterFailure = (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone');
+  const log = openMovementLog(database);
   return {
-    movementLog: openMovementLog(database),
+    movementLog: {
+      async read(request) {
+        const read = await log.read(request);
+        return request.isExtended ? { ...read, movements: await extend(database, read.movements) } : read;
+      },
+    },
     retries: {
-      read: (webhookId, options) => readRetries(database, webhookId, options),
+      async read(webhookId, options) {
+        const read = await readRetries(database, webhookId, options);
+        return options.isExtended
+          ? { ...read, deliveries: await extendDeliveries(database, read.deliveries) }
+          : read;
+      },
       expandReplay: (webhookId) => expandReplay(database, webhookId),
     },
     webhooks: {

@@ -23,7 +23,7 @@ export interface RetriesPort {
   /** Reads those of a webhook that are due, see `readRetries`. */
   read(
     webhookId: string,
-    options: { ordered: boolean; limit: number; ofEvents: boolean },
+    options: { ordered: boolean; limit: number; ofEvents: boolean; isExtended: boolean },
   ): Promise<RetriesRead>;
   /** Makes the next deliveries of the webhook's oldest replay due, see `expandReplay`. */
   expandReplay(webhookId: string): Promise<{ added: number; replaying: boolean }>;

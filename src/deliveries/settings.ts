@@ -26,6 +26,7 @@ export interface SealedSettings {
   secret: string;
   previous_secret: string | null;
   encoding: 'json' | 'form';
+  body: Webhook['body'];
   hash_encoding: 'hex' | 'raw';
   ordered: number;
   rate_limit: number | null;

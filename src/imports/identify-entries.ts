@@ -3,7 +3,7 @@ import { formatAmount } from '../statements/values.ts';
 import type { DuplicateReason } from './known-movements.ts';
 import { type Evidence, type MatchOptions, matchEntries } from './match-entries.ts';
 import type { Movement } from './movement.ts';
-import type { EntryStatement } from './rows.ts';
+import type { EntryStatement, RowDetails } from './rows.ts';
 import {
   type AccountDay,
   createStoredDays,
@@ -22,6 +22,7 @@ export interface StatementEntry {
   /** The bank's name for it. */
   reference: string | null;
   statement: EntryStatement;
+  details: RowDetails;
   /** Its number among the entries of this file with the same account, date, direction and amount, from 1. */
   ordinal: number;
 }

@@ -1,5 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import type { AccountReference, MinorUnits, StatementIdentity } from '../statements/statement.ts';
+import type {
+  AccountReference,
+  EntryDetails,
+  MinorUnits,
+  StatementIdentity,
+} from '../statements/statement.ts';
 import type { Movement } from './movement.ts';
 
 /** A statement that begins: what it says about its account, and the account that was found, or why there is none. */
@@ -31,6 +36,12 @@ export interface EntryStatement {
   closing: MinorUnits | null;
 }
 
+/** What a statement says about an entry beyond its movement. */
+export interface RowDetails extends EntryDetails {
+  /** ISO 4217; null: the account's. */
+  currency: string | null;
+}
+
 /** A statement of a known account that was read to its end. */
 export interface EndedStatement extends StatementIdentity {
   accountId: string;
@@ -42,6 +53,8 @@ export interface EndedStatement extends StatementIdentity {
   credits: MinorUnits;
   debits: MinorUnits;
   entries: number;
+  /** The same object as that of its entries. */
+  statement: EntryStatement;
 }
 
 /**
@@ -52,7 +65,13 @@ export interface EndedStatement extends StatementIdentity {
  */
 export type Row =
   | { line: number; value: unknown }
-  | { line: number; movement: Movement; reference: string | null; statement: EntryStatement }
+  | {
+      line: number;
+      movement: Movement;
+      reference: string | null;
+      statement: EntryStatement;
+      details: RowDetails;
+    }
   | { line: number; issue: string | null; path?: string }
   | { line: number; warning: string }
   | { line: number; begun: BegunStatement }

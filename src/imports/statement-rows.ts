@@ -139,7 +139,8 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     opponent_id: fitText('opponent_id', entry.opponentId, line, rows),
     opponent_iban: fitText('opponent_iban', entry.opponentIban, line, rows),
   };
-  rows.push({ line, movement, reference: entry.reference, statement: statement.shared });
+  const details = { ...entry.details, currency: entry.currency };
+  rows.push({ line, movement, reference: entry.reference, statement: statement.shared, details });
 }
 
 type TextName = keyof typeof LIMITS;
@@ -172,7 +173,18 @@ function endStatement(
   const ended =
     'problem' in account
       ? null
-      : { ...identity, from, to, accountId: account.id, ...shared, difference, credits, debits, entries };
+      : {
+          ...identity,
+          from,
+          to,
+          accountId: account.id,
+          ...shared,
+          difference,
+          credits,
+          debits,
+          entries,
+          statement: shared,
+        };
   return [...warnings, ...warnOfDifference(statement, totals), { line, totals, ended }];
 }
 

@@ -1,14 +1,27 @@
 import { createHash } from 'node:crypto';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql, WriteResult } from '../platform/database/transaction.ts';
 import { formatAmount } from '../statements/values.ts';
-import type { Chunk } from './store-chunk.ts';
+import type { EndedStatement, EntryStatement } from './rows.ts';
 
 /** Keeps the statements that files have brought. The same statement is kept once, however often it comes. */
 
 /** Leaves out an account that has just been deleted. Index: statements_same. */
 const ADD = `
-  INSERT IGNORE INTO statements (customer_id, account_id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance,
+  INSERT IGNORE INTO statements (id, customer_id, account_id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance,
     closing_balance, difference, entries, fingerprint) VALUES ?`;
+
+/** Index: statements_same. */
+const STORED = 'SELECT id, account_id, fingerprint FROM statements WHERE (account_id, fingerprint) IN (?)';
+
+/** Index of all: the primary key. */
+const OPEN = 'SELECT open_statement_id AS id FROM imports WHERE id = ?';
+const SET_OPEN = 'UPDATE imports SET open_statement_id = ? WHERE id = ?';
+
+/** An id that was given out is not given out again, also when its row is deleted. */
+const RESERVE = `
+  INSERT INTO statements (customer_id, account_id, import_id, line, kind, entries, fingerprint)
+  VALUES (?, ?, ?, 0, 'interim', 0, UNHEX(REPLACE(UUID(), '-', '')))`;
+const RELEASE = 'DELETE FROM statements WHERE id = ?';
 
 /** Statements are checked when no more files have come for a while: they may come in any order. */
 const CHECK = `
@@ -26,15 +39,52 @@ const NAME_LENGTH = 64;
 
 const money = (amount: bigint | null): string | null => (amount === null ? null : formatAmount(amount));
 
+/** The statements of a chunk: those of its entries, and those that end in it. */
+export interface ChunkStatements {
+  customerId: string;
+  importId: string;
+  /** Rows of the import that were stored before. */
+  from: number;
+  entries: readonly { movement: { account_id: string }; statement: EntryStatement }[];
+  ended: readonly (EndedStatement & { line: number })[];
+}
+
 /**
- * Stores the statements that end in a chunk.
+ * Stores the statements that end in a chunk. One that goes on behind it gets its id already, for its movements.
  * @param sql the transaction of the chunk.
+ * @returns the ids of the chunk's statements.
  */
 export async function storeStatements(
   sql: Sql,
-  { customerId, importId, ended }: Pick<Chunk, 'customerId' | 'importId' | 'ended'>,
+  chunk: ChunkStatements,
+): Promise<ReadonlyMap<EntryStatement, string>> {
+  const { customerId, importId, entries, ended } = chunk;
+  const ids = new Map<EntryStatement, string>();
+  const first = ended[0]?.statement ?? entries[0]?.statement;
+  if (first === undefined) return ids;
+  const [open] = chunk.from === 0 ? [] : await sql.query<{ id: string | null }[]>(OPEN, [importId]);
+  const openId = open?.id ?? null;
+  if (openId !== null) ids.set(first, openId);
+  if (ended.length > 0) await addStatements(sql, chunk, ids);
+
+  const last = entries.at(-1);
+  const goesOn = last !== undefined && ended.every(({ statement }) => statement !== last.statement);
+  if (goesOn && !ids.has(last.statement)) {
+    const account = last.movement.account_id;
+    const { insertId } = await sql.query<WriteResult>(RESERVE, [customerId, account, importId]);
+    await sql.query(RELEASE, [insertId]);
+    ids.set(last.statement, String(insertId));
+  }
+  const nextOpenId = goesOn ? (ids.get(last.statement) ?? null) : null;
+  if (nextOpenId !== openId) await sql.query(SET_OPEN, [nextOpenId, importId]);
+  return ids;
+}
+
+async function addStatements(
+  sql: Sql,
+  { customerId, importId, ended }: ChunkStatements,
+  ids: Map<EntryStatement, string>,
 ): Promise<void> {
-  if (ended.length === 0) return;
   const rows = ended.map((it) => {
     const { accountId, line, kind, from, to, opening, closing, difference, entries } = it;
     const [number, sequence] = [it.number, it.sequence].map((name) => name?.slice(0, NAME_LENGTH) ?? null);
@@ -43,6 +93,7 @@ export async function storeStatements(
     const content = [kind, number, sequence, from, to, ...balances, ...sums, entries];
     const fingerprint = createHash('sha256').update(JSON.stringify(content)).digest().subarray(0, 16);
     return [
+      ids.get(it.statement) ?? null,
       customerId,
       accountId,
       importId,
@@ -55,10 +106,19 @@ export async function storeStatements(
       ...balances,
       entries,
       fingerprint,
-    ];
+    ] as const;
   });
   await sql.query(ADD, [rows]);
   const accountIds = [...new Set(ended.map(({ accountId }) => accountId))];
   await sql.query(CHECK, [accountIds]);
   await sql.query(CHECK_BALANCE, [importId, accountIds]);
+  const keys = rows.map((row) => [row[2], row.at(-1)] as const);
+  const stored = await sql.query<{ id: string; account_id: string; fingerprint: Buffer }[]>(STORED, [keys]);
+  for (const [index, [accountId, fingerprint]] of keys.entries()) {
+    const found = stored.find(
+      (it) => it.account_id === accountId && it.fingerprint.equals(fingerprint as Buffer),
+    );
+    const statement = ended[index]?.statement;
+    if (found !== undefined && statement !== undefined) ids.set(statement, found.id);
+  }
 }

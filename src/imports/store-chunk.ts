@@ -2,9 +2,9 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
 import { reportConflicts } from './conflicts.ts';
+import { type AddedEntry, storeDetails } from './details.ts';
 import type { IdentifyEntries, StatementEntry } from './identify-entries.ts';
 import { lockCustomers } from './import-locks.ts';
-import type { IdentifiedRow } from './known-movements.ts';
 import type { Matcher } from './matching.ts';
 import type { Movement } from './movement.ts';
 import type { EndedStatement } from './rows.ts';
@@ -95,7 +95,7 @@ export function storeChunk(
 ): Promise<Stored> {
   const { importId, issues, warnings, last } = chunk;
   return inTransaction(database, async (sql) => {
-    const stored = await storeMovements(sql, options, chunk);
+    const { added, newest, ...stored } = await storeMovements(sql, options, chunk);
     const rows = [
       ...issues.map(({ line, path, message }) => [
         importId,
@@ -108,7 +108,8 @@ export function storeChunk(
     ];
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
     await listKnown(sql, stored.known);
-    await storeStatements(sql, chunk);
+    const statementIds = await storeStatements(sql, chunk);
+    await storeDetails(sql, { customerId: chunk.customerId, newest, entries: added }, statementIds);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
     await reportConflicts(sql, chunk, stored.known);
@@ -120,19 +121,20 @@ async function storeMovements(
   sql: Sql,
   { matcher, identify, areKnown = false }: Omit<StoreOptions, 'database'>,
   chunk: Chunk,
-): Promise<Stored> {
+): Promise<Stored & { added: readonly AddedEntry[]; newest: string }> {
   const { customerId, importId, movements, entries, removals } = chunk;
-  if (movements.length + entries.length === 0) return NOTHING_STORED;
+  if (movements.length + entries.length === 0) return { ...NOTHING_STORED, added: [], newest: '0' };
   const locks = await lockCustomers(sql, [customerId]);
   const lock = locks.get(customerId);
   if (lock?.removals !== removals) throw new RemovalsChangedError('removals have changed');
   const identities = await identify(sql, lock.newest, entries);
-  const fresh: IdentifiedRow[] = [];
+  const fresh: AddedEntry[] = [];
   const known: (KnownRow & { movement: Movement })[] = [];
-  for (const [index, { line, movement }] of entries.entries()) {
+  for (const [index, entry] of entries.entries()) {
+    const { line, movement } = entry;
     const identity = identities[index];
     if (identity === undefined) throw new Error('an entry was not identified');
-    if ('uniqueId' in identity) fresh.push({ line, uniqueId: identity.uniqueId, movement });
+    if ('uniqueId' in identity) fresh.push({ ...entry, uniqueId: identity.uniqueId });
     else known.push({ importId, line, ...identity, isHeld: false, movement });
   }
   if (known.length > 0)
@@ -143,7 +145,7 @@ async function storeMovements(
     );
   const batch = { customerId, importId, movements: [...movements, ...fresh] };
   const stored = await storeBatches(sql, matcher, locks, [batch], { areKnown });
-  return { ...stored, known: [...known, ...stored.known] };
+  return { ...stored, known: [...known, ...stored.known], added: fresh, newest: lock.newest };
 }
 
 async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { BankView } from '../customers/account-view.ts';
 import { Amount, IdView } from '../platform/validation.ts';
+import { ExtendedView } from './extended.ts';
 import type { ListedAccount, ListedTransaction } from './transactions.ts';
 
 /** Holds the UTF-8 of movements until a part of a body is complete, and is reused. */
@@ -44,7 +45,8 @@ const renderFields = (it: ListedTransaction, account: string): string =>
   `{"id":${it.id},"account_id":${it.account_id},"name":${it.name === null ? 'null' : quote(it.name)},"dc":"${it.dc}",` +
   `"code":${quote(it.code)},"amount":"${it.amount}","balance":"${it.balance ?? ''}","description":${quote(it.description)},` +
   `"date_issue":"${it.date_issue}","date_readed":"${it.date_readed}","opponent_id":${quote(it.opponent_id)},` +
-  `"opponent_iban":${quote(it.opponent_iban)},"unique_id":${quote(it.unique_id)},"account":${account}}`;
+  `"opponent_iban":${quote(it.opponent_iban)},"unique_id":${quote(it.unique_id)},"account":${account}` +
+  (it.extended === undefined ? '}' : `,"extended":${JSON.stringify(it.extended)}}`);
 
 const quote = (text: string | null): string => {
   if (text === null) return '""';
@@ -67,4 +69,5 @@ export const TransactionView = v.object({
   opponent_iban: v.string(),
   unique_id: v.string(),
   account: v.object({ id: IdView, title: v.string(), bank_id: IdView, bank: BankView }),
+  extended: v.pipe(v.optional(ExtendedView), v.description('Only with fields=extended.')),
 });

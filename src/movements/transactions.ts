@@ -1,6 +1,7 @@
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
+import { type Extended, readExtended } from './extended.ts';
 import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';
 import { conditions, type Listing, NEAR_PAGES } from './listing.ts';
 import { type PageStart, seek } from './segments.ts';
@@ -21,6 +22,8 @@ export interface ListedTransaction {
   opponent_iban: string | null;
   unique_id: string;
   account: ListedAccount;
+  /** Only if it was asked for. */
+  extended?: Extended;
 }
 
 export interface Page {
@@ -66,6 +69,18 @@ export async function findTransaction(
   if (row === undefined || !maySee(caller, row.account_id)) return null;
   const accounts = await readAccounts(sql, caller.customerId, [row]);
   return addAccount(row, accounts) ?? null;
+}
+
+/** Adds what the banks say about these movements beyond their fields. */
+export async function addExtended(sql: Sql, transactions: readonly ListedTransaction[]): Promise<void> {
+  const extended = await readExtended(
+    sql,
+    transactions.map(({ id }) => id),
+  );
+  for (const transaction of transactions) {
+    const found = extended.get(transaction.id);
+    if (found !== undefined) transaction.extended = found;
+  }
 }
 
 function addAccount(row: Row, accounts: ReadonlyMap<string, ListedAccount>): ListedTransaction | undefined {

@@ -52,6 +52,25 @@ export interface Entry {
   opponentIban: string | null;
   /** The bank's name for this entry, if it has one. Not necessarily unique, now or next year. */
   reference: string | null;
+  /** Absent if the file says nothing of it. */
+  details?: EntryDetails;
+}
+
+/** What a bank may say about an entry beyond the fields of a movement. What it does not say is absent. */
+export interface EntryDetails {
+  /** YYYY-MM-DD */
+  valueDate?: string;
+  endToEndId?: string;
+  /** Valid, without spaces; see `readCreditorReference`. */
+  creditorReference?: string;
+  mandateReference?: string;
+  /** The entry takes back an earlier one. */
+  isReversal?: true;
+  /** In the currency in which the payment was made. */
+  originalAmount?: MinorUnits;
+  originalCurrency?: string;
+  /** A decimal number as the file has it, with a point. */
+  exchangeRate?: string;
 }
 
 /** How a statement is called, and the time that it says it is about. */

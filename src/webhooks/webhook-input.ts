@@ -1,6 +1,11 @@
 import * as v from 'valibot';
 import { HTTP_URL } from '../platform/addresses/http-url.ts';
-import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../platform/database/entities/webhook-enums.ts';
+import {
+  BODIES,
+  ENCODINGS,
+  HASH_ENCODINGS,
+  WEBHOOK_EVENTS,
+} from '../platform/database/entities/webhook-enums.ts';
 import { documented, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
 
 const MAX_HEADERS = 10;
@@ -114,6 +119,7 @@ const fields = {
   event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
   account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
   encoding: v.picklist(ENCODINGS, 'must be "json" or "form"'),
+  body: v.picklist(BODIES, 'must be "standard" or "extended"'),
   hash_encoding: v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'),
   ordered: v.boolean('must be true or false'),
   rate_limit: v.nullable(wholeNumber(1, 10_000)),
@@ -126,6 +132,7 @@ export const NewWebhook = v.strictObject({
   ...fields,
   description: v.optional(fields.description, null),
   encoding: v.optional(fields.encoding),
+  body: v.optional(fields.body, 'standard'),
   hash_encoding: v.optional(fields.hash_encoding, 'hex'),
   ordered: v.optional(fields.ordered, false),
   rate_limit: v.optional(fields.rate_limit, null),

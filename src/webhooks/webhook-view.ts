@@ -1,7 +1,12 @@
 import * as v from 'valibot';
 import { HTTP_URL } from '../platform/addresses/http-url.ts';
 import type { Webhook } from '../platform/database/entities/webhook.ts';
-import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../platform/database/entities/webhook-enums.ts';
+import {
+  BODIES,
+  ENCODINGS,
+  HASH_ENCODINGS,
+  WEBHOOK_EVENTS,
+} from '../platform/database/entities/webhook-enums.ts';
 import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { Runtime } from '../platform/runtime.ts';
@@ -46,6 +51,10 @@ export const WebhookView = v.object({
     ),
   ),
   encoding: v.picklist(ENCODINGS),
+  body: v.pipe(
+    v.picklist(BODIES),
+    v.description('extended: the body has one more member, extended, with what the bank says.'),
+  ),
   hash_encoding: v.picklist(HASH_ENCODINGS),
   ordered: v.boolean(),
   rate_limit: v.nullable(Count),
@@ -99,6 +108,7 @@ const view = (webhook: Webhook, { headerNames, health, deliveries }: WebhookDeta
   status: webhook.status as WebhookView['status'],
   status_reason: webhook.statusReason,
   encoding: webhook.encoding,
+  body: webhook.body,
   hash_encoding: webhook.hashEncoding,
   ordered: webhook.ordered,
   rate_limit: webhook.rateLimit,

@@ -33,6 +33,7 @@ export async function createWebhook(
   const { customerId } = caller;
   const { encoding = isOfEvents(event) ? 'json' : config.notificationEncoding } = plain;
   requireEventFields({ event, account, encoding });
+  requireBody({ ...plain, event, encoding });
   const accountId = await requireAccount(database, caller, account);
   const endpoint = await requireEndpoint(guard, plain.endpoint);
   const secret = createWebhookSecret();
@@ -153,6 +154,7 @@ function requireSameKind(before: Webhook, change: WebhookChange): void {
     account: change.account ?? own,
     encoding: change.encoding ?? before.encoding,
   });
+  requireBody({ event, encoding: change.encoding ?? before.encoding, body: change.body ?? before.body });
 }
 
 /**
@@ -238,6 +240,17 @@ function requireEventFields({
     throw invalid([{ path: 'account', message: 'must be "all" if the event is OPERATIONAL' }]);
   if (isOfEvents(event) && encoding !== 'json')
     throw invalid([{ path: 'encoding', message: `must be "json" if the event is ${event}` }]);
+}
+
+/** @throws {Problem} 422 for an extended body that has no place in a form, or no movement to be about. */
+function requireBody({ body, encoding, event }: Pick<Webhook, 'body' | 'encoding' | 'event'>): void {
+  if (body !== 'extended') return;
+  if (encoding === 'form')
+    throw invalid([
+      { path: 'body', message: 'must be "standard" if the encoding is "form": a form has no objects' },
+    ]);
+  if (isOfEvents(event))
+    throw invalid([{ path: 'body', message: `must be "standard" if the event is ${event}` }]);
 }
 
 /** A webhook's custom headers as they are stored; null: none. */

@@ -17,6 +17,7 @@ export const request = (
   after: 0,
   highestRecordedId: 0,
   limit: 300,
+  isExtended: false,
   ...fields,
 });
 

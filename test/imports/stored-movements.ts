@@ -36,6 +36,7 @@ export function entriesOf(date: string, texts: readonly string[]): StatementEntr
       },
       reference,
       statement: { kind: 'final' as const, opening: null, closing: null },
+      details: { currency: null },
       ordinal,
     };
   });

@@ -29,6 +29,7 @@ describe('webhooks', () => {
       status_reason: null,
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/),
       encoding: 'json',
+      body: 'standard',
       hash_encoding: 'hex',
       ordered: false,
       rate_limit: null,

@@ -1,7 +1,12 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
 import { formatCount } from '../../platform/counts.ts';
-import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../../platform/database/entities/webhook-enums.ts';
+import {
+  BODIES,
+  ENCODINGS,
+  HASH_ENCODINGS,
+  WEBHOOK_EVENTS,
+} from '../../platform/database/entities/webhook-enums.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { WebhookChange } from '../../webhooks/webhook-input.ts';
 import { WebhookView } from '../../webhooks/webhook-view.ts';
@@ -52,7 +57,7 @@ export function describeWebhook(it: Webhook, zone: ZoneOffset): string {
     ['account', it.account],
     ['status', it.status_reason === null ? it.status : `${it.status}: ${it.status_reason}`],
     ...(it.secret === undefined ? [] : [['secret', `${it.secret}  (shown only now)`] as const]),
-    ['body', `${it.encoding}, hash in ${it.hash_encoding}`],
+    ['body', `${it.body}, ${it.encoding}, hash in ${it.hash_encoding}`],
     ['ordered', it.ordered ? 'yes' : 'no'],
     ['rate limit', it.rate_limit === null ? null : `${it.rate_limit} per second`],
     ['in flight', `${it.max_in_flight} at most`],
@@ -76,6 +81,7 @@ interface CreateOptions extends AccessOptions {
   account: string;
   encoding?: string;
   hashEncoding?: string;
+  body?: string;
   ordered?: boolean;
   rateLimit?: number;
   maxInFlight?: number;
@@ -95,13 +101,18 @@ const createWebhookCommand = (context: CommandContext) =>
     )
     .option('--account <id>', 'of which account, or "all"', 'all')
     .addOption(new Option('--encoding <encoding>', 'of the body').choices([...ENCODINGS]))
+    .addOption(
+      new Option('--body <body>', 'extended: with what the bank says beyond the twelve fields').choices([
+        ...BODIES,
+      ]),
+    )
     .addOption(new Option('--hash-encoding <encoding>', 'of the field hash').choices([...HASH_ENCODINGS]))
     .option('--ordered', 'send one notification at a time, in order')
     .option('--rate-limit <number>', 'how many notifications per second at most', parseWholeNumber)
     .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
     .option('--header <header>', 'a header of its own, "Name: value"; may be repeated', parseHeader)
     .action(async (options: CreateOptions) => {
-      const { title, description, endpoint, event, account, encoding, hashEncoding } = options;
+      const { title, description, endpoint, event, account, encoding, hashEncoding, body: kind } = options;
       const { ordered, rateLimit, maxInFlight, header } = options;
       const body = {
         title,
@@ -110,6 +121,7 @@ const createWebhookCommand = (context: CommandContext) =>
         event,
         account,
         encoding,
+        body: kind,
         hash_encoding: hashEncoding,
         ordered,
         rate_limit: rateLimit,
@@ -128,6 +140,7 @@ interface ChangeOptions extends AccessOptions {
   description?: string;
   endpoint?: string;
   hashEncoding?: string;
+  body?: string;
   ordered?: boolean;
   rateLimit?: number | 'none';
   maxInFlight?: number;
@@ -142,17 +155,23 @@ const changeWebhookCommand = (context: CommandContext) =>
     .option('--title <title>', 'what the webhook is called')
     .option('--description <text>', 'what you want to note about it, at most 500 characters; "": nothing')
     .option('--endpoint <url>', 'where notifications are sent, also those that are pending')
+    .addOption(
+      new Option('--body <body>', 'extended: with what the bank says beyond the twelve fields').choices([
+        ...BODIES,
+      ]),
+    )
     .addOption(new Option('--hash-encoding <encoding>', 'of the field hash').choices([...HASH_ENCODINGS]))
     .option('--ordered', 'send one notification at a time, in order')
     .option('--no-ordered', 'send several at the same time')
     .option('--rate-limit <number>', 'how many notifications per second at most; "none": any', parseRateLimit)
     .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
     .action(async (id: string, options: ChangeOptions) => {
-      const { title, description, endpoint, hashEncoding, ordered, rateLimit, maxInFlight } = options;
+      const { title, description, endpoint, hashEncoding, ordered, rateLimit, maxInFlight, body } = options;
       const given = Object.entries({
         title,
         description,
         endpoint,
+        body,
         hash_encoding: hashEncoding,
         ordered,
         rate_limit: rateLimit === 'none' ? null : rateLimit,

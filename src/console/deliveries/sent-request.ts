@@ -1,4 +1,5 @@
 import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
+import { extend } from '../../deliveries/extended-movements.ts';
 import { MOVEMENT_COLUMNS } from '../../deliveries/movement-columns.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../deliveries/posting/notification.ts';
 import { openSettings } from '../../deliveries/settings.ts';
@@ -51,8 +52,10 @@ export async function rebuildRequest(
   const [state] = await readStates(sql, [key.webhookId]);
   if (state == null) return null;
   const content = isOfEvents(state.settings.event) ? EVENT : MOVEMENT;
-  const [sent] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]);
-  if (sent === undefined) return null;
+  const [found] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]);
+  if (found === undefined) return null;
+  const [sent = found] =
+    state.settings.body === 'extended' && 'transaction_id' in found ? await extend(sql, [found]) : [];
   const settings = openSettings(state.settings, secrets);
   const timestamp = Math.floor(sentAt.getTime() / 1_000);
   const { origin, path, headers, body } = settings.request(sent, formatDeliveryId(key), timestamp);
@@ -62,7 +65,7 @@ export async function rebuildRequest(
       name,
       SHOWN.includes(name) ? String(value) : MASK,
     ]),
-    // The hash is the last field of both encodings, and no other value can contain its name with an unescaped quote or ampersand.
+    // The hash is the last of the twelve fields in both encodings, and no other value can contain its name with an unescaped quote or ampersand.
     body: body.replace(/("hash":"|&hash=)[^"&]+/, `$1${MASK}`),
   };
 }

@@ -83,7 +83,7 @@ function WebhookFacts({ webhook, settings, attempts, run, job, now }: Omit<Webho
               ],
               [
                 'How',
-                `${settings.encoding}, ${settings.ordered ? 'in order, one at a time' : `up to ${settings.max_in_flight} at a time`}${
+                `${settings.encoding}${settings.body === 'extended' ? ', extended body' : ''}, ${settings.ordered ? 'in order, one at a time' : `up to ${settings.max_in_flight} at a time`}${
                   settings.rate_limit === null ? '' : `, ${settings.rate_limit} per second`
                 }`,
               ],

@@ -1,3 +1,4 @@
+import type { Extended } from '../../movements/extended.ts';
 import { movementHash } from './signature.ts';
 
 /** Builds the body of a notification. */
@@ -17,6 +18,8 @@ export interface NotifiedMovement {
   opponent_id: string | null;
   opponent_iban: string | null;
   date_issue: string;
+  /** Only for a webhook with an extended body. */
+  extended?: Extended;
 }
 
 /** The format of the body that the webhook's owner has chosen. */
@@ -31,7 +34,7 @@ export const CONTENT_TYPES = {
 } as const;
 
 /**
- * Builds the body: twelve fields in this order, and nothing else. A null is "" in the body and in the hash, so that what is hashed
+ * Builds the body: twelve fields in this order, and after them `extended` if the webhook's owner wants it. A null is "" in the body and in the hash, so that what is hashed
  * is what is sent. The same movement gives the same bytes on every attempt.
  */
 export function buildBody(
@@ -57,8 +60,9 @@ export function buildBody(
     opponent_iban: movement.opponent_iban ?? '',
     hash: movementHash({ dc, code, amount, balance, currency, description }, apiSecret, hashEncoding),
   };
+  const { extended } = movement;
   return encoding === 'json'
-    ? JSON.stringify(fields)
+    ? JSON.stringify(extended === undefined ? fields : { ...fields, extended })
     : new URLSearchParams({ ...fields, account_id }).toString();
 }
 

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { nothingSaid } from '../../movements/extended.ts';
+import type { Webhook } from '../../platform/database/entities/webhook.ts';
 import { isOfEvents } from '../../platform/database/entities/webhook-enums.ts';
 import type { SecretBox } from '../../platform/database/secret-box.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
@@ -46,7 +48,9 @@ export async function buildSample(
   const settings = openSettings(state.settings, secrets);
   const id = `test_${randomBytes(12).toString('base64url')}`;
   const request = settings.request(
-    isOfEvents(event) ? sampleEvent(now) : sampleMovement(await readAccount(sql, webhookId), event, now),
+    isOfEvents(event)
+      ? sampleEvent(now)
+      : sampleMovement(await readAccount(sql, webhookId), { event, now, body: state.settings.body }),
     id,
     Math.floor(now.getTime() / 1_000),
   );
@@ -62,7 +66,10 @@ const sampleEvent = (now: Date): NotifiedEvent => ({
   data: JSON.stringify({ message: 'Ledgerbell test notification' }),
 });
 
-const sampleMovement = (account: SampleAccount, event: string, now: Date): NotifiedMovement => ({
+const sampleMovement = (
+  account: SampleAccount,
+  { event, now, body }: { event: string; now: Date; body: Webhook['body'] },
+): NotifiedMovement => ({
   ...account,
   transaction_id: '0',
   dc: event === 'NEW_DEBIT' ? 'Debit' : 'Credit',
@@ -73,4 +80,5 @@ const sampleMovement = (account: SampleAccount, event: string, now: Date): Notif
   opponent_id: null,
   opponent_iban: null,
   date_issue: now.toISOString().slice(0, 10),
+  ...(body === 'extended' ? { extended: nothingSaid(account.currency) } : {}),
 });

@@ -1,8 +1,8 @@
 import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
 import { countOf, quote } from '../text.ts';
-import { calendarDate, readIban } from '../values.ts';
-import { parseDigits, parseImplied } from './map.ts';
-import { type BaiRecord, readFields, skipFunds } from './records.ts';
+import { readIban } from '../values.ts';
+import { parseDigits, parseImplied, readDate } from './map.ts';
+import { type BaiRecord, readFields, readFunds } from './records.ts';
 
 export interface Account {
   account: AccountReference;
@@ -57,7 +57,7 @@ export function readAccount(record: BaiRecord, group: Group): Account {
     if (beginsSum(fields.peekContinuation())) continue;
     fields.next();
     if (beginsSum(fields.peekContinuation())) continue;
-    skipFunds(fields);
+    readFunds(fields);
   }
   if (record.isCut) digits = null;
   const account = {
@@ -133,17 +133,6 @@ export function readGroup(record: BaiRecord): Group {
     bank: bank || null,
     warnings,
   };
-}
-
-/** YYMMDD, or YYYYMMDD as some banks write. The years 80 to 99 are 1980 to 1999, as in SWIFT. */
-function readDate(text: string): string | null {
-  const [, century, year, month, day] = /^(\d{2})?(\d{2})(\d{2})(\d{2})$/.exec(text) ?? [];
-  if (day === undefined) return null;
-  return calendarDate(
-    Number((century ?? (Number(year) >= 80 ? '19' : '20')) + year),
-    Number(month),
-    Number(day),
-  );
 }
 
 interface Level {

@@ -1,7 +1,7 @@
 import type { Entry, MinorUnits, StatementEvent } from '../statement.ts';
 import { quote } from '../text.ts';
-import { parseAmount } from '../values.ts';
-import { type BaiRecord, readFields, skipFunds } from './records.ts';
+import { calendarDate, parseAmount } from '../values.ts';
+import { type BaiRecord, readFields, readFunds } from './records.ts';
 
 export interface Detail {
   events: StatementEvent[];
@@ -39,7 +39,8 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
     );
 
   const warn = (message: string) => events.push({ type: 'warning', line: record.line, message });
-  if (!skipFunds(fields))
+  const funds = readFunds(fields);
+  if (funds === false)
     warn('The funds type is not one of 0, 1, 2, S, V, D and Z. The reference and the text may be wrong.');
   if (record.hasStrayText)
     warn('A line without a record code was read as text of the transaction before it.');
@@ -47,6 +48,7 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
   else if (record.isUnfinished) warn('The file ends inside this transaction. Its text may be incomplete.');
   const bankReference = fields.next() ?? '';
   const customerReference = fields.next() ?? '';
+  const valueDate = funds ? readDate(funds) : null;
   const entry: Entry = {
     line: record.line,
     status: 'booked',
@@ -61,9 +63,21 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
     opponentId: null,
     opponentIban: null,
     reference: bankReference || customerReference || null,
+    ...(valueDate === null ? {} : { details: { valueDate } }),
   };
   events.push({ type: 'entry', entry });
   return { events, digits };
+}
+
+/** YYMMDD, or YYYYMMDD as some banks write. The years 80 to 99 are 1980 to 1999, as in SWIFT. */
+export function readDate(text: string): string | null {
+  const [, century, year, month, day] = /^(\d{2})?(\d{2})(\d{2})(\d{2})$/.exec(text) ?? [];
+  if (day === undefined) return null;
+  return calendarDate(
+    Number((century ?? (Number(year) >= 80 ? '19' : '20')) + year),
+    Number(month),
+    Number(day),
+  );
 }
 
 /** The customer's reference is a check number or what the customer calls the payment. */

@@ -258,14 +258,19 @@ const NO_FIELDS = new Set(['', 'Z', '0', '1', '2']);
 
 /**
  * Reads a funds type and the fields that belong to it: three amounts (S), a date and a time (V), or a number of pairs (D).
- * @returns false if it is none, so that the fields after it may be others
+ * @returns the value date of V as it stands there; null: it has none. False if it is no funds type, so that the fields after it may be
+ *   others.
  */
-export function skipFunds(fields: FieldReader): boolean {
+export function readFunds(fields: FieldReader): string | null | false {
   const type = fields.next()?.toUpperCase() ?? '';
-  if (NO_FIELDS.has(type)) return true;
+  if (NO_FIELDS.has(type)) return null;
+  if (type === 'V') {
+    const date = fields.next();
+    fields.next();
+    return date;
+  }
   const pairs = type === 'D' ? (fields.next() ?? '') : '0';
-  const count =
-    type === 'S' ? 3 : type === 'V' ? 2 : type === 'D' && /^\d{1,4}$/.test(pairs) ? 2 * Number(pairs) : null;
+  const count = type === 'S' ? 3 : type === 'D' && /^\d{1,4}$/.test(pairs) ? 2 * Number(pairs) : null;
   for (let i = 0; i < (count ?? 0); i += 1) fields.next();
-  return count !== null;
+  return count === null ? false : null;
 }

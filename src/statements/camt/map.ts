@@ -1,11 +1,15 @@
-import type { Entry, StatementEvent } from '../statement.ts';
+import { keepKnown, readCreditorReference, readPaymentReference, readRate } from '../payment-references.ts';
+import type { Entry, EntryDetails, StatementEvent } from '../statement.ts';
 import { squeeze } from '../text.ts';
 import {
   type Detail,
   divide,
   findCommonFields,
+  isCurrency,
+  readAmount,
   readBookingDate,
   readCurrency,
+  readDate,
   readEntryAmount,
   readEntryDirection,
   readReference,
@@ -43,10 +47,15 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
     const date = readBookingDate(fields, status, warn);
     if (date === null) return warnings;
 
-    const toEntry = ({ amount, dc }: Share, detail: Fields, line: number): StatementEvent => {
+    const toEntry = (
+      { amount, dc }: Share,
+      detail: Fields,
+      line: number,
+      original: Original | undefined,
+    ): StatementEvent => {
       const { name, opponentId, opponentIban } = findCounterparty(detail, {
         dc,
-        isReversal: /^(true|1)$/.test(fields.reversal ?? '') || detail.returned !== undefined,
+        isReversal: isReversal(fields) || detail.returned !== undefined,
         holder: statement.holder,
       });
       const entry: Entry = {
@@ -64,18 +73,66 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
         opponentIban,
         reference: readReference(detail) ?? readReference(fields),
       };
+      const details = readEntryDetails(detail, fields, original);
+      if (details !== undefined) entry.details = details;
       return { type: 'entry', entry };
     };
     const shares = divide(total, currency, raw.details);
-    if (shares === null) return [...warnings, toEntry(total, findCommonFields(raw.details), raw.line)];
+    if (shares === null) {
+      // An amount that several details have in common is not that of the whole entry.
+      const [only, ...others] = raw.details.map((detail) => detail.fields);
+      const ofDetail = only === undefined || others.length > 0 ? undefined : readOriginal(only, currency);
+      const original = ofDetail ?? readOriginal(fields, currency);
+      return [...warnings, toEntry(total, findCommonFields(raw.details), raw.line, original)];
+    }
     return [
       ...warnings,
-      ...raw.details.map((detail, at) => toEntry(shares[at] ?? total, detail.fields, detail.line)),
+      ...raw.details.map((detail, at) =>
+        toEntry(shares[at] ?? total, detail.fields, detail.line, readOriginal(detail.fields, currency)),
+      ),
     ];
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return [...warnings, { type: 'issue', line: raw.line, path: error.path, message: error.message }];
   }
+}
+
+/** Reads what only an extended body has. What the detail says counts before what its entry says. */
+function readEntryDetails(
+  detail: Fields,
+  entry: Fields,
+  original: Original | undefined,
+): EntryDetails | undefined {
+  return keepKnown<EntryDetails>({
+    valueDate: (entry.valueDate === undefined ? null : readDate(entry.valueDate)) ?? undefined,
+    endToEndId: readPaymentReference(detail.endToEndId),
+    creditorReference: readCreditorReference(detail.remittanceReference),
+    mandateReference: readPaymentReference(detail.mandate),
+    isReversal: isReversal(entry) ? true : undefined,
+    ...original,
+  });
+}
+
+const isReversal = ({ reversal }: Fields): boolean => reversal === 'true' || reversal === '1';
+
+type Original = Pick<EntryDetails, 'originalAmount' | 'originalCurrency' | 'exchangeRate'>;
+
+/** The amount in another currency: as it was instructed, or else as it was cleared. */
+function readOriginal(fields: Fields, currency: string | null): Original | undefined {
+  const { originalAmount, originalCurrency, transactionAmount, transactionCurrency } = fields;
+  if (originalCurrency === undefined && transactionCurrency === undefined) return undefined;
+  const isOriginal = originalCurrency !== undefined && originalCurrency !== currency;
+  const text = isOriginal ? originalAmount : transactionAmount;
+  const originalIn = isOriginal ? originalCurrency : transactionCurrency;
+  const amount = text === undefined ? null : readAmount(text);
+  if (amount === null || originalIn === undefined || originalIn === currency || !isCurrency(originalIn))
+    return undefined;
+  const exchangeRate = readRate(fields.rate ?? fields.transactionRate);
+  return {
+    originalAmount: amount,
+    originalCurrency: originalIn,
+    ...(exchangeRate === undefined ? {} : { exchangeRate }),
+  };
 }
 
 /** Whose statement it is, as far as the file says. */

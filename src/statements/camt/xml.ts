@@ -28,6 +28,12 @@ export type Field =
   | 'date'
   | 'valueDate'
   | 'reversal'
+  | 'endToEndId'
+  | 'mandate'
+  | 'originalAmount'
+  | 'originalCurrency'
+  | 'rate'
+  | 'transactionRate'
   | 'returned'
   | 'reference'
   | 'batch'
@@ -97,6 +103,12 @@ export const ENTRY: Paths = {
   'Amt@Ccy': 'currency',
   CdtDbtInd: 'dc',
   RvslInd: 'reversal',
+  'AmtDtls/InstdAmt/Amt': 'originalAmount',
+  'AmtDtls/InstdAmt/Amt@Ccy': 'originalCurrency',
+  'AmtDtls/TxAmt/Amt': 'transactionAmount',
+  'AmtDtls/TxAmt/Amt@Ccy': 'transactionCurrency',
+  'AmtDtls/InstdAmt/CcyXchg/XchgRate': 'rate',
+  'AmtDtls/TxAmt/CcyXchg/XchgRate': 'transactionRate',
   // A code in the element itself up to version 07, and in Cd since version 08.
   Sts: 'status',
   'Sts/Cd': 'status',
@@ -119,8 +131,14 @@ export const DETAIL: Paths = {
   'Amt@Ccy': 'currency',
   'AmtDtls/TxAmt/Amt': 'transactionAmount',
   'AmtDtls/TxAmt/Amt@Ccy': 'transactionCurrency',
+  'AmtDtls/InstdAmt/Amt': 'originalAmount',
+  'AmtDtls/InstdAmt/Amt@Ccy': 'originalCurrency',
+  'AmtDtls/InstdAmt/CcyXchg/XchgRate': 'rate',
+  'AmtDtls/TxAmt/CcyXchg/XchgRate': 'transactionRate',
   CdtDbtInd: 'dc',
   'Refs/AcctSvcrRef': 'reference',
+  'Refs/EndToEndId': 'endToEndId',
+  'Refs/MndtId': 'mandate',
   'RtrInf/Rsn/Cd': 'returned',
   'RtrInf/Rsn/Prtry': 'returned',
   'RtrInf/AddtlInf': 'returned',

@@ -1,3 +1,5 @@
+import { keepKnown, readCreditorReference, readPaymentReference } from '../payment-references.ts';
+import type { EntryDetails } from '../statement.ts';
 import { squeeze } from '../text.ts';
 import type { Field } from './fields.ts';
 import { readIban } from './values.ts';
@@ -31,6 +33,7 @@ export function readSubFields(lines: readonly string[], separator: string): Deta
     name: tidy(joinFields(fields, NAME)) ?? tags.name,
     opponentId: accountIban === null ? account : null,
     opponentIban: accountIban ?? readIban(fields[38] ?? '') ?? tags.iban,
+    ...tags.references,
   };
 }
 
@@ -94,12 +97,17 @@ function joinLines(lines: readonly string[], separator: string): string {
 export const LINE_WIDTH = 65;
 export const SUB_FIELD_WIDTH = 27;
 
+/** The references of a payment, as its text has them. */
+export type TextReferences = Pick<EntryDetails, 'endToEndId' | 'mandateReference' | 'creditorReference'>;
+
 /** The content of the text beside an entry. */
 export interface Details {
   description: string | null;
   name: string | null;
   opponentId: string | null;
   opponentIban: string | null;
+  /** Absent if it has none. */
+  references?: TextReferences;
 }
 
 export const NO_DETAILS: Details = { description: null, name: null, opponentId: null, opponentIban: null };
@@ -152,6 +160,11 @@ export function readSlashTags(lines: readonly string[]): Details {
     name: tidy(tags.get('NAME') ?? partyName),
     opponentId: iban === null ? tidy(account) : null,
     opponentIban: iban,
+    ...readReferences(
+      tags.get('EREF'),
+      tags.get('MARF'),
+      readCreditorReference(tags.get('CREF')) ?? readCreditorReference(remittance),
+    ),
   };
 }
 
@@ -174,9 +187,11 @@ export interface SepaTags {
   name: string | null;
   /** IBAN+ */
   iban: string | null;
+  /** EREF+, MREF+, and a creditor reference in KREF+ or SVWZ+. */
+  references: Pick<Details, 'references'>;
 }
 
-const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null };
+const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null, references: {} };
 
 /** Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information. Text without them has none. */
 export function readSepaTags(text: string): SepaTags {
@@ -194,7 +209,28 @@ export function readSepaTags(text: string): SepaTags {
     remittance: values.get('SVWZ') ?? null,
     name: values.get('ABWA') ?? values.get('ABWE') ?? null,
     iban: readIban(iban),
+    references: readReferences(
+      values.get('EREF'),
+      values.get('MREF'),
+      readCreditorReference(values.get('KREF')) ?? readCreditorReference(values.get('SVWZ')),
+    ),
   };
+}
+
+/** Identifiers have no blanks. One stands where a sub-field or line ended. */
+const readIdentifier = (text: string | undefined) => readPaymentReference(text?.replaceAll(' ', ''));
+
+function readReferences(
+  endToEnd: string | undefined,
+  mandate: string | undefined,
+  creditorReference: string | undefined,
+): Pick<Details, 'references'> {
+  const references = keepKnown<TextReferences>({
+    endToEndId: readIdentifier(endToEnd),
+    mandateReference: readIdentifier(mandate),
+    creditorReference,
+  });
+  return references === undefined ? {} : { references };
 }
 
 /**
@@ -241,6 +277,7 @@ export function readFreeText(lines: readonly string[]): Details {
     description: tags.remittance ?? tidy(text),
     name: tags.name,
     opponentIban: tags.iban,
+    ...tags.references,
   };
 }
 

@@ -19,6 +19,10 @@ export interface EntryLine extends Pick<Entry, 'status' | 'date' | 'dc' | 'amoun
   bankReference: string | null;
   /** The counterparty's, if it stands behind the references. */
   name: string | null;
+  /** YYYY-MM-DD; null: no date of the calendar. */
+  valueDate: string | null;
+  /** RC or RD. */
+  isReversal: boolean;
   /** The lines after the first. */
   supplement: string[];
   warning: string | null;
@@ -58,6 +62,8 @@ export function readEntryLine(lines: readonly string[]): EntryLineResult {
       dc: ['C', 'RD', 'EC'].includes(mark) ? 'Credit' : 'Debit',
       amount,
       code: type.trim(),
+      valueDate: readDate(valueDate)?.date ?? null,
+      isReversal: mark.startsWith('R'),
       ...readReferences(text.slice(head.length), supplement),
       warning: booked.exact
         ? null

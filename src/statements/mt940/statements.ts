@@ -1,7 +1,9 @@
+import { keepKnown } from '../payment-references.ts';
 import {
   type AccountReference,
   type Balance,
   type Entry,
+  type EntryDetails,
   NO_IDENTITY,
   type StatementEvent,
   type StatementIdentity,
@@ -244,6 +246,12 @@ export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]
   const ownIban = readIban(from.ownReference ?? '');
   const isAccount = ownIban !== null || from.ownReference === details.opponentId;
   const supplementIban = readIban(supplement ?? '');
+  const { references } = details;
+  const more = keepKnown<EntryDetails>({
+    valueDate: from.valueDate ?? undefined,
+    isReversal: from.isReversal ? true : undefined,
+    ...references,
+  });
   return {
     line,
     status: from.status,
@@ -258,5 +266,6 @@ export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]
     opponentId: details.opponentId,
     opponentIban: details.opponentIban ?? supplementIban ?? ownIban,
     reference: from.bankReference ?? (isAccount ? null : from.ownReference),
+    ...(more === undefined ? {} : { details: more }),
   };
 }

@@ -1,4 +1,12 @@
-import type { AccountReference, Balance, Entry, MinorUnits, StatementEvent } from '../statement.ts';
+import { keepKnown, readRate } from '../payment-references.ts';
+import type {
+  AccountReference,
+  Balance,
+  Entry,
+  EntryDetails,
+  MinorUnits,
+  StatementEvent,
+} from '../statement.ts';
 import { quote } from '../text.ts';
 import { calendarDate, parseAmount, readIban } from '../values.ts';
 import type { Aggregate } from './aggregates.ts';
@@ -80,6 +88,7 @@ export function toEntry(transaction: Aggregate, inPendingList: boolean): Entry |
 
   const opponent = readValue(transaction, 'BANKACCTTO.ACCTID', 'CCACCTTO.ACCTID');
   const opponentIban = readIban(opponent ?? '');
+  const details = readEntryDetails(transaction);
   return {
     line: transaction.line,
     status: isPending ? 'pending' : 'booked',
@@ -94,7 +103,20 @@ export function toEntry(transaction: Aggregate, inPendingList: boolean): Entry |
     opponentId: opponentIban === null ? opponent : null,
     opponentIban,
     reference: readValue(transaction, 'FITID'),
+    ...(details === undefined ? {} : { details }),
   };
+}
+
+/** ORIGCURRENCY names the currency before the bank converted the amount, CURRENCY the one in which it is given (OFX 2.2, 5.2). */
+function readEntryDetails(transaction: Aggregate): EntryDetails | undefined {
+  const available = readValue(transaction, 'DTAVAIL');
+  const original = readValue(transaction, 'ORIGCURRENCY.CURSYM');
+  return keepKnown<EntryDetails>({
+    valueDate: (available === null ? null : parseDate(available)) ?? undefined,
+    originalCurrency:
+      original !== null && /^[A-Za-z]{3}$/.test(original) ? original.toUpperCase() : undefined,
+    exchangeRate: readRate(readValue(transaction, 'ORIGCURRENCY.CURRATE', 'CURRENCY.CURRATE') ?? undefined),
+  });
 }
 
 function readAmount(transaction: Aggregate): { size: bigint; isNegative: boolean } | string {

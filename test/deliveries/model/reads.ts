@@ -78,6 +78,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
   secret: '',
   previous_secret: null,
   encoding: 'json',
+  body: 'standard',
   hash_encoding: 'hex',
   ordered: webhook.ordered ? 1 : 0,
   rate_limit: webhook.rateLimit,

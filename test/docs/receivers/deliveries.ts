@@ -51,6 +51,7 @@ export function createSigningWebhook({
       secret: box.seal(secret, SEALED.webhookSecret('3')),
       previous_secret: previous === undefined ? null : box.seal(previous, SEALED.webhookSecret('3')),
       encoding,
+      body: 'standard',
       hash_encoding: hashEncoding,
       ordered: 0,
       rate_limit: null,

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { renderTransaction, TransactionView } from '../../../movements/body.ts';
-import { findTransaction } from '../../../movements/transactions.ts';
+import { addExtended, findTransaction } from '../../../movements/transactions.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
-import { readId } from '../../input.ts';
+import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
+import { FIELDS_PARAMETER, FieldsQuery } from './fields.ts';
 
 /** GET /v1/transactions/:id */
 export const getTransactionRoute = ({ config, database }: Runtime) =>
@@ -15,9 +16,11 @@ export const getTransactionRoute = ({ config, database }: Runtime) =>
       scope: 'read',
       summary: 'Get a movement',
       path: { id: idParameter('movement') },
+      query: { fields: FIELDS_PARAMETER },
       answer: { schema: v.object({ transaction: TransactionView }), description: 'The movement.' },
     },
     async (c) => {
+      const { fields } = readQuery(c, v.strictObject({ fields: FieldsQuery }));
       const transaction = await findTransaction(
         database,
         c.get('caller'),
@@ -25,6 +28,7 @@ export const getTransactionRoute = ({ config, database }: Runtime) =>
         config.zone,
       );
       if (transaction === null) throw notFound('movement');
+      if (fields === 'extended') await addExtended(database, [transaction]);
       return c.body(`{"transaction":${renderTransaction(transaction)}}`, 200, {
         'Content-Type': 'application/json',
       });

@@ -4,7 +4,12 @@ import { maySee } from '../../../customers/caller.ts';
 import { renderPage, TransactionView } from '../../../movements/body.ts';
 import type { Listing } from '../../../movements/listing.ts';
 import { createPageOffsetCache, type PageOffsetCache } from '../../../movements/page-offset-cache.ts';
-import { type ListedAccount, listTransactions, readAccounts } from '../../../movements/transactions.ts';
+import {
+  addExtended,
+  type ListedAccount,
+  listTransactions,
+  readAccounts,
+} from '../../../movements/transactions.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid, notFound } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
@@ -14,6 +19,7 @@ import { readId, readQuery } from '../../input.ts';
 import { idParameter, type RouteDescription } from '../../openapi/openapi.ts';
 import { encodeCursor, linkNext, MAX_PER_PAGE, paging, pagingParameters, wholeNumber } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
+import { FIELDS_PARAMETER, FieldsQuery } from './fields.ts';
 
 const MAX_PAGE = 999_999_999_999;
 
@@ -23,6 +29,7 @@ const query = (zone: ZoneOffset) =>
     ends: v.optional(CalendarDate),
     after: v.optional(Moment(zone)),
     page: v.optional(wholeNumber(MAX_PAGE, 'must be a whole number from 1')),
+    fields: FieldsQuery,
     ...paging('t1', MAX_PER_PAGE),
   });
 
@@ -62,7 +69,7 @@ const description: RouteDescription = {
       not: { required: ['page', 'cursor'], properties: { page: {}, cursor: {} } },
     },
   },
-  query: { per_page },
+  query: { per_page, fields: FIELDS_PARAMETER },
   answer: {
     schema: v.object({ transactions: v.array(TransactionView) }),
     description: 'A page of movements.',
@@ -98,8 +105,8 @@ function readListing(
   c: Context<ApiEnv>,
   zone: ZoneOffset,
   scope: Pick<Listing, 'customerId' | 'accountIds'>,
-): Listing {
-  const { starts, ends, after, page, per_page, cursor } = readQuery(c, query(zone));
+): { listing: Listing; isExtended: boolean } {
+  const { starts, ends, after, page, per_page, cursor, fields } = readQuery(c, query(zone));
   if (starts === undefined && ends === undefined && after === undefined) {
     throw invalid([{ path: 'starts', message: 'is required, unless ends or after is given' }]);
   }
@@ -109,7 +116,7 @@ function readListing(
   if (page !== undefined && cursor !== undefined) {
     throw invalid([{ path: 'page', message: 'must not be given together with cursor' }]);
   }
-  return {
+  const listing = {
     ...scope,
     starts: starts ?? null,
     ends: ends ?? null,
@@ -118,17 +125,19 @@ function readListing(
     page: page ?? 1,
     perPage: per_page,
   };
+  return { listing, isExtended: fields === 'extended' };
 }
 
 async function answer(
   c: Context<ApiEnv>,
   { config, database }: Runtime,
   offsets: PageOffsetCache,
-  listing: Listing,
+  { listing, isExtended }: ReturnType<typeof readListing>,
   accounts?: ReadonlyMap<string, ListedAccount>,
 ): Promise<Response> {
   const page = await listTransactions(database, offsets.shorten(listing), config.zone, accounts);
   offsets.keep(listing, page);
+  if (isExtended) await addExtended(database, page.transactions);
   if (page.next !== null) linkNext(c, encodeCursor(page.next, 't1'));
   return c.body(renderPage(page.transactions), 200, { 'Content-Type': 'application/json' });
 }

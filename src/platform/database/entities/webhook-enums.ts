@@ -18,4 +18,5 @@ export const isOfEvents = (event: string | undefined): event is (typeof WITHOUT_
 /** The same as a list of SQL: `event IN ${EVENTS_WITHOUT_MOVEMENTS}`. */
 export const EVENTS_WITHOUT_MOVEMENTS = `(${WITHOUT_MOVEMENTS.map((it) => `'${it}'`).join(', ')})`;
 export const ENCODINGS = ['json', 'form'] as const;
+export const BODIES = ['standard', 'extended'] as const;
 export const HASH_ENCODINGS = ['hex', 'raw'] as const;

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from './webhook-enums.ts';
+import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from './webhook-enums.ts';
 
 @Entity({ name: 'webhooks', synchronize: false })
 export class Webhook {
@@ -41,6 +41,10 @@ export class Webhook {
 
   @Column({ type: 'enum', enum: ENCODINGS })
   encoding!: (typeof ENCODINGS)[number];
+
+  /** extended: with what the bank says beyond the twelve fields. */
+  @Column({ type: 'enum', enum: BODIES, default: 'standard' })
+  body!: (typeof BODIES)[number];
 
   @Column({ name: 'hash_encoding', type: 'enum', enum: HASH_ENCODINGS })
   hashEncoding!: (typeof HASH_ENCODINGS)[number];

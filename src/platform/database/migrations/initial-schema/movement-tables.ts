@@ -31,6 +31,7 @@ export const MOVEMENT_TABLES = [
     KEY transactions_readed (customer_id, date_readed, id)
   ) ${TABLE}`,
 
+  // open_statement_id: reserved for the statement that goes on behind the checkpoint, whose row is inserted at its end.
   // An import was sent with an API key, or collected by a source. format is what its sender said, which may be auto; detected_format
   // is that of its first statement. retried_at: when it was last queued again after it had failed. traceparent names the span that its attempts belong to; NULL while traces are off.
   `CREATE TABLE imports (
@@ -60,6 +61,7 @@ export const MOVEMENT_TABLES = [
     deliveries INT UNSIGNED NOT NULL DEFAULT 0,
     statements INT UNSIGNED NOT NULL DEFAULT 0,
     warnings INT UNSIGNED NOT NULL DEFAULT 0,
+    open_statement_id BIGINT UNSIGNED NULL,
     error VARCHAR(500) NULL,
     received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     retried_at DATETIME(6) NULL,
@@ -159,6 +161,25 @@ export const MOVEMENT_TABLES = [
     KEY statements_page (account_id, id),
     KEY statements_time (account_id, kind, to_date),
     CONSTRAINT statements_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
+  // Details of movements that came in statements; one that was sent as JSON has no row. reverses: the movement that it takes back.
+  // line: of the file. statement_id: the row in statements may be inserted later, at the end of a long statement.
+  `CREATE TABLE transaction_details (
+    transaction_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    statement_id BIGINT UNSIGNED NULL,
+    line INT UNSIGNED NOT NULL,
+    currency CHAR(3) NULL,
+    value_date DATE NULL,
+    end_to_end_id VARCHAR(140) NULL,
+    creditor_reference VARCHAR(35) NULL,
+    mandate_reference VARCHAR(140) NULL,
+    reverses BIGINT UNSIGNED NULL,
+    original_amount DECIMAL(20,2) NULL,
+    original_currency CHAR(3) NULL,
+    exchange_rate VARCHAR(21) NULL,
+    CONSTRAINT transaction_details_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
   // The closing balance of an account that was told last, for webhooks with the event BALANCE_UPDATED. import_id: the import that has

@@ -17,6 +17,7 @@ export const WEBHOOK_TABLES = [
     previous_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NULL,
     previous_secret_until DATETIME(6) NULL,
     encoding ENUM('json','form') NOT NULL,
+    body ENUM('standard','extended') NOT NULL DEFAULT 'standard',
     hash_encoding ENUM('hex','raw') NOT NULL,
     ordered TINYINT NOT NULL DEFAULT 0,
     rate_limit INT UNSIGNED NULL,

@@ -1,0 +1,76 @@
+import * as v from 'valibot';
+import type { Sql } from '../platform/database/transaction.ts';
+import { Amount, IdView } from '../platform/validation.ts';
+
+/** What banks say about movements beyond the fields that every answer and notification has. */
+
+const said = <T extends v.GenericSchema>(schema: T, description: string) =>
+  v.pipe(v.nullable(schema), v.description(`${description} null: the bank does not say.`));
+
+const Currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/));
+
+/** The object `extended` of a movement. */
+export const ExtendedView = v.object({
+  currency: v.pipe(Currency, v.description('ISO 4217. If the bank does not say, that of the account.')),
+  value_date: said(v.pipe(v.string(), v.isoDate()), 'From when the money counts for interest.'),
+  end_to_end_id: said(v.string(), 'What the payer has called the payment.'),
+  creditor_reference: said(
+    v.string(),
+    'With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill.',
+  ),
+  mandate_reference: said(v.string(), 'Of a direct debit.'),
+  bank_transaction_code: said(v.string(), 'The kind of transaction, such as PMNT-RCDT-ESCT.'),
+  statement_id: said(IdView, 'The statement that has brought the movement.'),
+  line: said(IdView, 'Its line in the file of the statement.'),
+  reverses: said(IdView, 'The movement that this one takes back, if exactly one matches.'),
+  original_amount: said(Amount, 'The amount in the currency in which the payment was made.'),
+  original_currency: said(Currency, 'ISO 4217.'),
+  exchange_rate: said(v.string(), 'As the bank has it, with a decimal point.'),
+});
+
+export type Extended = v.InferOutput<typeof ExtendedView>;
+
+/** Of a movement that a bank says nothing more about. */
+export const nothingSaid = (currency: string): Extended => ({
+  currency,
+  value_date: null,
+  end_to_end_id: null,
+  creditor_reference: null,
+  mandate_reference: null,
+  bank_transaction_code: null,
+  statement_id: null,
+  line: null,
+  reverses: null,
+  original_amount: null,
+  original_currency: null,
+  exchange_rate: null,
+});
+
+interface Row extends Record<keyof Extended, unknown> {
+  id: string;
+  currency: string;
+  statement_id: string | null;
+  line: number | null;
+  reverses: string | null;
+}
+
+/** A movement that was sent as JSON has no details. Indexes: the primary keys. */
+const READ = `
+  SELECT STRAIGHT_JOIN t.id, COALESCE(d.currency, a.currency) AS currency, d.value_date, d.end_to_end_id, d.creditor_reference,
+    d.mandate_reference, IF(d.transaction_id IS NULL, NULL, t.code) AS bank_transaction_code, d.statement_id, d.line, d.reverses,
+    d.original_amount, d.original_currency, d.exchange_rate
+  FROM transactions t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
+  WHERE t.id IN (?)`;
+
+/** Reads what the banks say about these movements. @returns it by their ids. */
+export async function readExtended(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql.query<Row[]>(READ, [ids]);
+  return new Map(rows.map(({ id, ...row }) => [id, toExtended(row)]));
+}
+
+const toExtended = (row: Omit<Row, 'id'>): Extended => ({
+  ...(row as Extended),
+  statement_id: row.statement_id === null ? null : Number(row.statement_id),
+  reverses: row.reverses === null ? null : Number(row.reverses),
+});
