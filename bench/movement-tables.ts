@@ -1,7 +1,15 @@
 import type { DataSource } from 'typeorm';
 import { onConnection } from '../src/platform/database/connection.ts';
 
-const TABLES = ['attempts', 'retries', 'deliveries', 'movement_conflicts', 'transaction_details', 'statements', 'transactions'];
+const TABLES = [
+  'attempts',
+  'retries',
+  'deliveries',
+  'movement_conflicts',
+  'transaction_details',
+  'statements',
+  'transactions',
+];
 
 /**
  * Empties the tables of movements, so that every round begins in the same state; `growth` measures full tables. Ids continue from

@@ -33,6 +33,8 @@ describe('PATCH /v1/webhooks/:id', () => {
       { endpoint: 'http://127.0.0.1:9/after' },
       { event: 'NEW_DEBIT' },
       { account: Number(account.id) },
+      { body: 'extended' },
+      { body: 'standard' },
       { encoding: 'form' },
       { hash_encoding: 'raw' },
       { ordered: true },
