@@ -1,5 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
+import { createImporter } from '../../src/imports/importer.ts';
+import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { type Answer, useService } from '../support/service.ts';
@@ -72,6 +74,14 @@ async function createReader() {
       return transactions as any[];
     },
   };
+}
+
+async function customerOf(accountId: unknown): Promise<string> {
+  const [row] = await service.runtime.database.query<{ customer_id: string }[]>(
+    'SELECT customer_id FROM accounts WHERE id = ?',
+    [accountId],
+  );
+  return row?.customer_id ?? '';
 }
 
 const NOTHING = {
@@ -166,6 +176,38 @@ describe('a statement of more than one chunk', () => {
     expect(ids).toHaveLength(1_100);
     expect(new Set(ids)).toEqual(new Set([statements[0].id]));
   });
+});
+
+it('a statement whose import is interrupted has one id, which all of its movements name', async () => {
+  const { key, account, list } = await createReader();
+  const file = camt(...Array.from({ length: 2_100 }, (_, number) => ntry({ reference: `R${number}` })));
+  const { database, log } = service.runtime;
+  const { insertId } = await database.query<{ insertId: number }>(
+    `INSERT INTO imports (customer_id, api_key_id, format, status)
+     SELECT customer_id, MIN(id), 'camt', 'running' FROM api_keys WHERE customer_id = ? GROUP BY customer_id`,
+    [await customerOf(account.id)],
+  );
+  await database.query('INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, 0, ?)', [
+    insertId,
+    Buffer.from(file),
+  ]);
+  const importer = createImporter({
+    database,
+    formats: createStatementFormats([]),
+    log,
+    wake: async () => {},
+  });
+  const outcomes: string[] = [];
+  while (outcomes.at(-1) !== 'done') outcomes.push(await importer.run(String(insertId), AbortSignal.abort()));
+  expect(outcomes).toEqual(['given back', 'given back', 'done']);
+  const pages = await Promise.all(
+    [1, 2, 3].map((page) => list(`&fields=extended&per_page=1000&page=${page}`)),
+  );
+  const ids = pages.flatMap(({ body }) => body.transactions).map(({ extended }) => extended.statement_id);
+  const { statements } = (await service.call('GET', `/v1/accounts/${account.id}/statements`, { key })).body;
+  expect(statements).toHaveLength(1);
+  expect(ids).toHaveLength(2_100);
+  expect(new Set(ids)).toEqual(new Set([statements[0].id]));
 });
 
 describe('a reversal', () => {

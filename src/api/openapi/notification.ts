@@ -1,3 +1,5 @@
+import { ExtendedView } from '../../movements/extended.ts';
+
 /** The notification that subscribers receive, for the `webhooks` section of /openapi.json. */
 
 const text = (description: string, example: string) => ({ type: 'string' as const, description, example });
@@ -21,6 +23,17 @@ const FIELDS = {
 };
 
 const BODY = { type: 'object' as const, required: Object.keys(FIELDS), properties: FIELDS };
+
+const EXTENDED_BODY = {
+  ...BODY,
+  properties: {
+    ...FIELDS,
+    extended: {
+      type: 'object' as const,
+      description: `Only for a webhook with body extended, as in a listing with fields=extended. Null: the bank does not say. Members: ${Object.keys(ExtendedView.entries).join(', ')}.`,
+    },
+  },
+};
 
 const header = (name: string, description: string, example: string, required = true) => ({
   in: 'header' as const,
@@ -89,7 +102,7 @@ export const NOTIFICATION = {
       requestBody: {
         required: true,
         content: {
-          'application/json': { schema: BODY },
+          'application/json': { schema: EXTENDED_BODY },
           'application/x-www-form-urlencoded': { schema: BODY },
         },
       },
