@@ -1,3 +1,4 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
 import { ExtendedView } from '../../movements/extended.ts';
 
 /** The notification that subscribers receive, for the `webhooks` section of /openapi.json. */
@@ -24,13 +25,15 @@ const FIELDS = {
 
 const BODY = { type: 'object' as const, required: Object.keys(FIELDS), properties: FIELDS };
 
+const { $schema: _, ...EXTENDED } = toJsonSchema(ExtendedView, { errorMode: 'ignore' });
+
 const EXTENDED_BODY = {
   ...BODY,
   properties: {
     ...FIELDS,
     extended: {
-      type: 'object' as const,
-      description: `Only for a webhook with body extended, as in a listing with fields=extended. Null: the bank does not say. Members: ${Object.keys(ExtendedView.entries).join(', ')}.`,
+      ...(EXTENDED as Record<string, unknown>),
+      description: 'Only for a webhook with body extended: the same as in a listing with fields=extended.',
     },
   },
 };
