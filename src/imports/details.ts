@@ -96,7 +96,10 @@ const LINK = 'UPDATE transaction_details SET reverses = ? WHERE transaction_id =
  * Links a reversal to the one earlier movement that it can mean: of the same account and amount in the opposite direction, with the same
  * end-to-end id or the same reference of the bank. It stays without a link if there is none, or more than one.
  */
-async function linkReversal(sql: Sql, { id, movement, endToEndId, reference }: Reversal): Promise<void> {
+export async function linkReversal(
+  sql: Sql,
+  { id, movement, endToEndId, reference }: Reversal,
+): Promise<void> {
   if (endToEndId === null && reference === null) return;
   const dc = movement.dc === 'Debit' ? 'Credit' : 'Debit';
   const ranges = Array.from({ length: DAYS_BACK + 1 }, (_, days) => {

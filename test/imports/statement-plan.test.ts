@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { storeHistory } from '../../bench/history.ts';
+import { linkReversal } from '../../src/imports/details.ts';
 import { readAccountsOfImport } from '../../src/imports/find-account.ts';
 import { type AccountDay, createStoredDays } from '../../src/imports/stored-days.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
 import { useDatabase } from '../support/database.ts';
 import { findExplain } from '../support/explain.ts';
 import { watchReads } from '../support/reads.ts';
-import { newestOf } from './stored-movements.ts';
+import { entriesOf, newestOf } from './stored-movements.ts';
 
 const { database } = useDatabase();
 
@@ -125,6 +126,43 @@ describe('what is stored on the days of a statement', () => {
     // The lock says that something was added: one step into the range of each day.
     const { read } = await watch((sql) => storedDays.read(sql, String(BigInt(newest) + 1n), days));
     expect(read).toBeLessThan(3 * days.length);
+  });
+});
+
+describe('the movement that a reversal takes back', () => {
+  it('is found by a range of an index for each day', async () => {
+    // Those of other amounts, on each of the days.
+    await database.query(
+      'INSERT INTO transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed) VALUES ?',
+      [
+        daysOf('16', 90).flatMap(({ accountId, date }) =>
+          Array.from({ length: 50 }, (_, i) => {
+            const amount = `${i + 1}.00`;
+            return [
+              '1',
+              accountId,
+              '1',
+              `statement:${date}:Debit:${amount}:1:R${i}`,
+              'Debit',
+              amount,
+              date,
+              date,
+            ];
+          }),
+        ),
+      ],
+    );
+    const [entry] = entriesOf('2024-09-20', ['7.00 R6']);
+    if (entry === undefined) throw new Error('no entry');
+    const movement = { ...entry.movement, account_id: '16' };
+    const newest = String(BigInt(await newestOf(database)) + 1n);
+    const { read, steps } = await watch((sql) =>
+      linkReversal(sql, { id: newest, movement, reference: 'R6', endToEndId: null }),
+    );
+    // One movement of each day, its index and its row, and the step beyond it. All have the same reference, so none is linked.
+    expect(read).toBeLessThan(400);
+    const [seek] = steps;
+    expect([seek?.type, seek?.key], JSON.stringify(steps)).toEqual(['range', 'transactions_unique_id']);
   });
 });
 
