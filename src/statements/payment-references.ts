@@ -51,12 +51,13 @@ export function readRate(text: string | undefined): string | undefined {
     : undefined;
 }
 
-/** Removes what is undefined. @returns undefined if nothing is left. */
+/** Takes over what is known. @returns undefined if nothing is: most entries of some formats say nothing more. */
 export function keepKnown<T extends object>(details: { [K in keyof T]: T[K] | undefined }): T | undefined {
-  let isEmpty = true;
+  let known: Partial<T> | undefined;
   for (const name in details) {
-    if (details[name] === undefined) delete details[name];
-    else isEmpty = false;
+    if (details[name] === undefined) continue;
+    known ??= {};
+    known[name] = details[name];
   }
-  return isEmpty ? undefined : (details as T);
+  return known as T | undefined;
 }

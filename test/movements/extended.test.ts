@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
+import { rebuildRequest } from '../../src/console/deliveries/sent-request.ts';
 import { createImporter } from '../../src/imports/importer.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
@@ -273,6 +274,9 @@ describe('a webhook with an extended body', () => {
         .at('/standard')
         .find(({ headers }) => headers['ledgerbell-transaction-id'] === String(it.id));
       expect(body).toBe(`${standard?.body.slice(0, -1)},"extended":${JSON.stringify(it.extended)}}`);
+      const key = { webhookId: extended.id, transactionId: String(it.id) };
+      const shown = await rebuildRequest(service.runtime.database, service.runtime.secrets, key, new Date());
+      expect(shown?.body).toBe(body.replace(/"hash":"[^"]+"/, '"hash":"•••"'));
     }
   });
 

@@ -108,14 +108,14 @@ export function toEntry(transaction: Aggregate, inPendingList: boolean): Entry |
 }
 
 /** ORIGCURRENCY names the currency before the bank converted the amount, CURRENCY the one in which it is given (OFX 2.2, 5.2). */
-function readEntryDetails(transaction: Aggregate): EntryDetails | undefined {
-  const available = readValue(transaction, 'DTAVAIL');
-  const original = readValue(transaction, 'ORIGCURRENCY.CURSYM');
+function readEntryDetails({ values }: Aggregate): EntryDetails | undefined {
+  const available = values.get('DTAVAIL');
+  const original = values.get('ORIGCURRENCY.CURSYM');
   return keepKnown<EntryDetails>({
-    valueDate: (available === null ? null : parseDate(available)) ?? undefined,
+    valueDate: available === undefined ? undefined : (parseDate(available) ?? undefined),
     originalCurrency:
-      original !== null && /^[A-Za-z]{3}$/.test(original) ? original.toUpperCase() : undefined,
-    exchangeRate: readRate(readValue(transaction, 'ORIGCURRENCY.CURRATE', 'CURRENCY.CURRATE') ?? undefined),
+      original !== undefined && /^[A-Za-z]{3}$/.test(original) ? original.toUpperCase() : undefined,
+    exchangeRate: readRate(values.get('ORIGCURRENCY.CURRATE') ?? values.get('CURRENCY.CURRATE')),
   });
 }
 
