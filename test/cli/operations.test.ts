@@ -90,11 +90,21 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
       const { account: it } = await answer('accounts', 'change', account, '--check-balances', `${checked}`);
       expect(it.check_balances).toBe(checked);
     }
+    for (const [days, set] of [
+      ['4', 4],
+      ['', null],
+    ] as const) {
+      const { account: it } = await answer('accounts', 'change', account, '--late-after-days', days);
+      expect(it.late_after_days).toBe(set);
+    }
+    expect(reasonOf(await change('--late-after-days', '401'))).toBe(
+      'error: --late-after-days must be at most 400.',
+    );
     expect(reasonOf(await change('--iban', 'TR12'))).toBe(
       'error: --iban must be an IBAN, with or without spaces.',
     );
     expect(reasonOf(await change())).toBe(
-      'error: Say what to change: --title, --iban, --number, --on-conflict or --check-balances.',
+      'error: Say what to change: --title, --iban, --number, --on-conflict, --check-balances or --late-after-days.',
     );
   });
 

@@ -15,105 +15,101 @@ export const AccountAnswer = v.object({ account: Account });
 export const describeAccount = ({ id, title, bank, currency }: v.InferOutput<typeof Account>): string =>
   `Account ${id}: ${title} at ${bank.name}, ${currency}`;
 
-const onConflictOption = () =>
-  new Option(
-    '--on-conflict <what>',
-    'what happens to a row with the id of a stored movement and another content',
-  ).choices(['hold', 'store']);
-
-const checkBalancesOption = () =>
-  new Option(
-    '--check-balances <whether>',
-    'compare the balances of movements in JSON with each other',
-  ).choices(['true', 'false']);
-
-const toBoolean = (text: string | undefined) => (text === undefined ? undefined : text === 'true');
-
-interface CreateOptions extends AccessOptions {
-  bank: string;
-  title: string;
-  currency: string;
+interface SettingsOptions {
   iban?: string;
   number?: string;
   onConflict?: string;
   checkBalances?: string;
+  lateAfterDays?: string;
+}
+
+/** Adds the options that `create` and `change` have in common. */
+const addSettings = (command: Command): Command =>
+  command
+    .option('--iban <iban>', 'with or without spaces; "": none')
+    .option('--number <number>', 'as the bank writes it, for statements without an IBAN; "": none')
+    .addOption(
+      new Option(
+        '--on-conflict <what>',
+        'what happens to a row with the id of a stored movement and another content',
+      ).choices(['hold', 'store']),
+    )
+    .addOption(
+      new Option(
+        '--check-balances <whether>',
+        'warn where the balance of a JSON row does not follow from the row before',
+      ).choices(['true', 'false']),
+    )
+    .option('--late-after-days <days>', 'when the next statement is late; "": learnt from those that came');
+
+/** The settings that were given, as the API names them. */
+const readSettings = ({ iban, number, onConflict, checkBalances, lateAfterDays }: SettingsOptions) => ({
+  ...(iban === undefined ? {} : { iban: iban || null }),
+  ...(number === undefined ? {} : { number: number || null }),
+  ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
+  ...(checkBalances === undefined ? {} : { check_balances: checkBalances === 'true' }),
+  ...(lateAfterDays === undefined
+    ? {}
+    : { late_after_days: lateAfterDays === '' ? null : Number(lateAfterDays) }),
+});
+
+interface CreateOptions extends AccessOptions, SettingsOptions {
+  bank: string;
+  title: string;
+  currency: string;
 }
 
 /** `ledgerbell accounts create` */
 const createAccountCommand = (context: CommandContext) =>
-  addAccessOptions(
-    new Command('create').description('add an account to a customer'),
-    'print { "account": { "id", … } }',
-  )
-    .requiredOption('--bank <name>', "the bank; a new name is added to the customer's banks")
-    .requiredOption('--title <title>', 'the title of the account')
-    .requiredOption('--currency <code>', 'ISO 4217, such as TRY')
-    .option('--iban <iban>', 'with or without spaces')
-    .option('--number <number>', 'as the bank writes it, for statements without an IBAN')
-    .addOption(onConflictOption())
-    .addOption(checkBalancesOption())
-    .action(async (options: CreateOptions) => {
-      const { bank, title, currency, iban, number, onConflict: on_conflict } = options;
-      const check_balances = toBoolean(options.checkBalances);
-      // Checked before anything is connected to or started.
-      const body = readOptions(NewAccount, {
-        bank,
-        title,
-        currency,
-        iban,
-        number,
-        on_conflict,
-        check_balances,
-      });
-      const answer = await withAccess(context, options, {}, (api) =>
-        api.post('/v1/accounts', body, AccountAnswer),
-      );
-      context.terminal.answer(options.json, answer, describeAccount(answer.account));
-    });
+  addSettings(
+    addAccessOptions(
+      new Command('create').description('add an account to a customer'),
+      'print { "account": { "id", … } }',
+    )
+      .requiredOption('--bank <name>', "the bank; a new name is added to the customer's banks")
+      .requiredOption('--title <title>', 'the title of the account')
+      .requiredOption('--currency <code>', 'ISO 4217, such as TRY'),
+  ).action(async (options: CreateOptions) => {
+    const { bank, title, currency } = options;
+    // Checked before anything is connected to or started.
+    const body = readOptions(NewAccount, { bank, title, currency, ...readSettings(options) });
+    const answer = await withAccess(context, options, {}, (api) =>
+      api.post('/v1/accounts', body, AccountAnswer),
+    );
+    context.terminal.answer(options.json, answer, describeAccount(answer.account));
+  });
 
-interface ChangeOptions extends AccessOptions {
+interface ChangeOptions extends AccessOptions, SettingsOptions {
   title?: string;
-  iban?: string;
-  number?: string;
-  onConflict?: string;
-  checkBalances?: string;
 }
 
 /** `ledgerbell accounts change` */
 const changeAccountCommand = (context: CommandContext) =>
-  addAccessOptions(
-    new Command('change').description('change the title, the IBAN or the number of an account'),
-    'print { "account": { "id", … } }',
-  )
-    .argument('<id>', 'of the account', parseId)
-    .option('--title <title>', 'the title of the account')
-    .option('--iban <iban>', 'with or without spaces; "": none')
-    .option('--number <number>', 'as the bank writes it, for statements without an IBAN; "": none')
-    .addOption(onConflictOption())
-    .addOption(checkBalancesOption())
-    .action(
-      async (id: string, { title, iban, number, onConflict, checkBalances, ...options }: ChangeOptions) => {
-        const given = {
-          ...(title === undefined ? {} : { title }),
-          ...(iban === undefined ? {} : { iban: iban || null }),
-          ...(number === undefined ? {} : { number: number || null }),
-          ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
-          ...(checkBalances === undefined ? {} : { check_balances: checkBalances === 'true' }),
-        };
-        if (Object.keys(given).length === 0)
-          throw new Failure(
-            'Say what to change: --title, --iban, --number, --on-conflict or --check-balances.',
-          );
-        // Checked before anything is connected to or started.
-        const change = readOptions(AccountChange, given);
-        const answer = await withAccess(context, options, { subject: { kind: 'account', id } }, (api) =>
-          api.patch(`/v1/accounts/${id}`, change, AccountAnswer),
-        );
-        const { iban: newIban, number: newNumber } = answer.account;
-        const names = [newIban && `IBAN ${newIban}`, newNumber && `number ${newNumber}`].filter(Boolean);
-        context.terminal.answer(options.json, answer, [describeAccount(answer.account), ...names].join(', '));
-      },
+  addSettings(
+    addAccessOptions(
+      new Command('change').description(
+        'change the title, the IBAN, the number or the settings of an account',
+      ),
+      'print { "account": { "id", … } }',
+    )
+      .argument('<id>', 'of the account', parseId)
+      .option('--title <title>', 'the title of the account'),
+  ).action(async (id: string, options: ChangeOptions) => {
+    const { title } = options;
+    const given = { ...(title === undefined ? {} : { title }), ...readSettings(options) };
+    if (Object.keys(given).length === 0)
+      throw new Failure(
+        'Say what to change: --title, --iban, --number, --on-conflict, --check-balances or --late-after-days.',
+      );
+    // Checked before anything is connected to or started.
+    const change = readOptions(AccountChange, given);
+    const answer = await withAccess(context, options, { subject: { kind: 'account', id } }, (api) =>
+      api.patch(`/v1/accounts/${id}`, change, AccountAnswer),
     );
+    const { iban: newIban, number: newNumber } = answer.account;
+    const names = [newIban && `IBAN ${newIban}`, newNumber && `number ${newNumber}`].filter(Boolean);
+    context.terminal.answer(options.json, answer, [describeAccount(answer.account), ...names].join(', '));
+  });
 
 /** `ledgerbell accounts list` */
 const listAccountsCommand = (context: CommandContext) =>
