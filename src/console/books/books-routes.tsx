@@ -12,7 +12,6 @@ import {
   viewPeriod,
 } from '../../imports/find-statements.ts';
 import type { Movement } from '../../imports/movement.ts';
-import type { Completeness, PeriodStatus } from '../../imports/statement-chain.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { notFound } from '../../platform/problems/problem.ts';
 import { Id } from '../../platform/validation.ts';
@@ -26,12 +25,12 @@ import {
   Notice,
   Table,
   Tag,
-  type Tone,
 } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor, findOwner, requireAnswer } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
+import { Calendar, TONES } from './calendar.tsx';
 
 const PER_PAGE = 50;
 const MOST_STATEMENTS = 100;
@@ -136,6 +135,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
               ['Balances of JSON', account.check_balances === 1 ? 'checked' : 'not checked'],
             ]}
           />
+          {periods.length === 0 ? null : <Calendar periods={periods} />}
           <h2>Periods</h2>
           <Table
             caption="Periods"
@@ -220,16 +220,6 @@ const conflictColumns: Column<FoundConflict>[] = [
     ),
   },
 ];
-
-const TONES: Record<Completeness | PeriodStatus, Tone> = {
-  complete: 'good',
-  incomplete: 'bad',
-  contradictory: 'bad',
-  gap: 'bad',
-  contradiction: 'bad',
-  overlap: 'warn',
-  unknown: 'calm',
-};
 
 const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
   { label: 'From', cell: ({ from }) => from },

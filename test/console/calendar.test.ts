@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { monthsOf } from '../../src/console/books/calendar.tsx';
+import { findPeriods } from '../../src/imports/statement-chain.ts';
+
+const statement = (id: string, from: string, to: string, opening: bigint, closing: bigint) => ({
+  ...{ id, from, to, opening, closing },
+  ...{ number: null, difference: null, entries: 1 },
+});
+
+it('the calendar shows the days of complete periods and of gaps, the newest month first', () => {
+  const months = monthsOf(
+    findPeriods([
+      statement('1', '2026-02-27', '2026-02-28', 100n, 200n),
+      statement('2', '2026-03-03', '2026-03-03', 300n, 400n),
+    ]),
+  );
+  expect(months.map(({ month }) => month).slice(0, 4)).toEqual(['2026-03', '2026-02', '2026-01', '2025-12']);
+  expect(months).toHaveLength(12);
+  const statusOf = (date: string) =>
+    months.flatMap(({ days }) => days).find((day) => day.date === date)?.status;
+  expect(statusOf('2026-02-28')).toBe('complete');
+  expect(statusOf('2026-03-01')).toBe('gap');
+  expect(statusOf('2026-03-02')).toBe('gap');
+  expect(statusOf('2026-03-03')).toBe('complete');
+  expect(statusOf('2026-03-04')).toBeNull();
+  expect(months[1]?.days).toHaveLength(28);
+});
+
+it('an account without statements has no calendar', () => {
+  expect(monthsOf([])).toEqual([]);
+});
