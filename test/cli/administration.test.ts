@@ -91,6 +91,7 @@ describe('ledgerbell accounts create', () => {
         number: '0001-01',
         status: 'active',
         on_conflict: 'hold',
+        late_after_days: null,
         check_balances: false,
         balance: null,
         last_work: null,

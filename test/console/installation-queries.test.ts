@@ -36,6 +36,8 @@ describe('the state of an installation', () => {
       longestFailing: 0,
       imports: { receiving: 0, queued: 0, running: 0, failed: 0 },
       oldestImport: 0,
+      statements: { incomplete: 0, contradictory: 0, late: 0 },
+      openConflicts: 0,
     });
   });
 
@@ -87,6 +89,8 @@ describe('the state of an installation', () => {
       longestFailing: about(7_200),
       imports: { receiving: 1, queued: 1, running: 2, failed: 1 },
       oldestImport: about(400),
+      statements: { incomplete: 0, contradictory: 0, late: 0 },
+      openConflicts: 0,
     });
   });
 });

@@ -31,6 +31,7 @@ describe('accounts', () => {
         number: null,
         status: 'active',
         on_conflict: 'hold',
+        late_after_days: null,
         check_balances: false,
         last_work: null,
         last_update: null,

@@ -23,13 +23,14 @@ interface Day {
   status: PeriodStatus | null;
 }
 
-/** The last twelve months of an account, up to the last one with a statement, the newest first. */
+/** The last twelve months of an account from its first to its last statement, the newest first. */
 export function monthsOf(periods: readonly Period[]): { month: string; days: Day[] }[] {
+  const [first] = periods.map(({ from }) => from).toSorted();
   const last = periods
     .map(({ to }) => to)
     .toSorted()
     .at(-1);
-  if (last === undefined) return [];
+  if (first === undefined || last === undefined) return [];
   const [year, month] = last.split('-').map(Number) as [number, number];
   return Array.from({ length: MONTHS }, (_, back) => {
     const length = new Date(Date.UTC(year, month - back, 0)).getUTCDate();
@@ -40,7 +41,7 @@ export function monthsOf(periods: readonly Period[]): { month: string; days: Day
       return { date, status: status ?? null };
     });
     return { month: days[0]?.date.slice(0, 7) ?? '', days };
-  });
+  }).filter(({ month }) => month >= first.slice(0, 7));
 }
 
 /** Days of which statements are complete, missing or contradictory, by month. */
