@@ -146,13 +146,15 @@ function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolea
   const byClosing = groupBy(statements, ({ closing }) => closing);
   // Statements of one day may follow each other in any order, so each one that became better is looked at again.
   const queue = [...statements];
+  const ownWeight = ({ entries }: ChainStatement) => entries * (statements.length + 1) + 1;
   const weigh = (it: ChainStatement): Path => {
-    const own = it.entries * (statements.length + 1) + 1;
+    const own = ownWeight(it);
     let best: Path = { weight: own, before: null };
     for (const before of byClosing.get(it.opening) ?? []) {
       const path = paths.get(before);
       if (path === undefined || !follows(before, it, areNumbered) || leadsTo(paths, before, it)) continue;
-      if (path.weight + own > best.weight) best = { weight: path.weight + own, before };
+      const weight = path.weight + own - (mayBeIn(before, it) ? ownWeight(before) : 0);
+      if (weight > best.weight) best = { weight, before };
     }
     return best;
   };
@@ -169,6 +171,10 @@ function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolea
   for (; end !== null; end = paths.get(end)?.before ?? null) run.unshift(end);
   return run;
 }
+
+/** A statement of a day so far, whose entries cancel out, has the balances with which the whole day begins. */
+const mayBeIn = (one: ChainStatement, other: ChainStatement): boolean =>
+  one.opening === one.closing && one.to >= other.from;
 
 /** Statements of one day are a few, so that this is never reached. */
 const MOST_STEPS = 20;

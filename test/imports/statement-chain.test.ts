@@ -83,6 +83,21 @@ describe('the statements of an account', () => {
     expect(told([...early, ...whole])).toEqual([['complete', '2024-01-01', '2024-01-02', 0]]);
   });
 
+  it('may be of a day that is not over, and whose entries so far cancel out', () => {
+    const days = [
+      statement(0, 202, 186, { entries: 34 }),
+      statement(1, 186, 186, { entries: 26 }),
+      statement([0, 1], 202, 182, { entries: 66 }),
+      statement([1, 2], 186, 192, { entries: 48 }),
+      statement(2, 182, 184, { entries: 21 }),
+    ];
+    expect(told(days)).toEqual([
+      ['complete', '2024-01-01', '2024-01-03', 0],
+      ['overlap', '2024-01-02', '2024-01-02', 0],
+    ]);
+    expect(findPeriods(days)[0]).toMatchObject({ opening: 202n, closing: 184n });
+  });
+
   it('contradict each other when one day ends with two balances', () => {
     const chain = [statement(0, 0, 50), statement(1, 50, 70), statement(1, 50, 75)];
     expect(told(chain)).toContainEqual(['contradiction', '2024-01-02', '2024-01-02', 5]);
