@@ -36,7 +36,7 @@ export interface EntryStatement {
   closing: MinorUnits | null;
 }
 
-/** What a statement says about an entry beyond its movement. */
+/** Details of an entry that its movement has no field for. */
 export interface RowDetails extends EntryDetails {
   /** ISO 4217; null: the account's. */
   currency: string | null;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Sql } from '../platform/database/transaction.ts';
 import { Amount, IdView } from '../platform/validation.ts';
 
-/** What banks say about movements beyond the fields that every answer and notification has. */
+/** Details of movements that only answers and notifications with `extended` have. */
 
 const said = <T extends v.GenericSchema>(schema: T, description: string) =>
   v.pipe(v.nullable(schema), v.description(`${description} null: the bank does not say.`));

@@ -56,7 +56,7 @@ export interface Entry {
   details?: EntryDetails;
 }
 
-/** What a bank may say about an entry beyond the fields of a movement. What it does not say is absent. */
+/** Details of an entry beyond the fields of a movement. Absent where the bank does not give them. */
 export interface EntryDetails {
   /** YYYY-MM-DD */
   valueDate?: string;
