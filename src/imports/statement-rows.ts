@@ -46,6 +46,7 @@ export function createRowReader(
   { format, file }: Pick<BegunStatement, 'format' | 'file'>,
 ): (events: readonly StatementEvent[]) => Promise<Row[]> {
   let statement: OpenStatement | null = null;
+  let isGarbled = false;
   return async (events) => {
     const rows: Row[] = [];
     for (const event of events) {
@@ -58,6 +59,10 @@ export function createRowReader(
         }
         case 'entry':
           readEntry(event.entry, statement, rows);
+          if (!isGarbled && hasControlCharacters(event.entry)) {
+            isGarbled = true;
+            rows.push({ line: event.entry.line, warning: GARBLED });
+          }
           break;
         case 'issue':
           if (statement !== null) statement.unread += 1;
@@ -142,6 +147,16 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
   const details = { ...entry.details, currency: entry.currency };
   rows.push({ line, movement, reference: entry.reference, statement: statement.shared, details });
 }
+
+/** Windows-1254 has no letters for these bytes. In CP857 and CP850, they are ü, ı, Ş and others. */
+const CONTROL_CHARACTERS = /[\u0080-\u009f\ufffd]/;
+
+const GARBLED =
+  'The text has characters that no letter stands for. The file is probably in another encoding than UTF-8 or Windows-1254, such as CP857. Convert such files to UTF-8 before you send them. Stored movements keep their text.';
+
+const hasControlCharacters = ({ name, description }: Entry): boolean =>
+  (name !== null && CONTROL_CHARACTERS.test(name)) ||
+  (description !== null && CONTROL_CHARACTERS.test(description));
 
 type TextName = keyof typeof LIMITS;
 

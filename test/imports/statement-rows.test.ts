@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Movement } from '../../src/imports/movement.ts';
 import type { Row } from '../../src/imports/rows.ts';
 import { createRowReader, type FindAccount } from '../../src/imports/statement-rows.ts';
+import { decodeStart } from '../../src/statements/decode.ts';
 import { type Entry, NO_IDENTITY, type StatementEvent } from '../../src/statements/statement.ts';
 
 const entry = (fields: Partial<Entry> = {}): StatementEvent => ({
@@ -56,6 +57,16 @@ const messagesOf = (rows: readonly Row[]) =>
   rows.flatMap((row) => ('issue' in row ? [row.issue] : 'warning' in row ? [row.warning] : []));
 
 describe('the rows of a statement', () => {
+  it('come with one warning when the file is in an encoding such as CP857', async () => {
+    // "Şirket ödemesi" in CP857.
+    const bytes = Buffer.from([0x9e, ...Buffer.from('irket '), 0x94, ...Buffer.from('demesi')]);
+    const description = decodeStart(bytes);
+    const rows = await rowsOf(begin(), entry({ description }), entry({ description }), end(124_68n));
+    expect(messagesOf(rows)).toEqual([expect.stringContaining('another encoding')]);
+    expect(movementsOf(rows)).toHaveLength(2);
+    expect(messagesOf(await rowsOf(begin(), entry({ description: 'Şirket “ödemesi” €' })))).toEqual([]);
+  });
+
   it('are movements with the balance after each, worked out from the opening balance', async () => {
     const rows = await rowsOf(begin(), entry(), entry({ dc: 'Debit', amount: 200_00n }), end(-87_66n));
     expect(movementsOf(rows).map(({ amount, dc, balance }) => [dc, amount, balance])).toEqual([
