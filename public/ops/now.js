@@ -87,12 +87,17 @@ function update() {
   }
 }
 
-/** Replaces a part of the page, unless the reader has the focus there or is selecting a text. */
+/** Replaces a part of the page, unless the reader is selecting a text there. The focus stays on its link or, without it, on the part. */
 function replace(id, html) {
   const part = document.getElementById(id);
   const selection = getSelection();
-  const isSelected = selection !== null && !selection.isCollapsed && part.contains(selection.anchorNode);
-  if (!part.contains(document.activeElement) && !isSelected) part.innerHTML = html;
+  if (selection !== null && !selection.isCollapsed && part.contains(selection.anchorNode)) return;
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
+  part.innerHTML = html;
+  if (focused === null) return;
+  part.tabIndex = -1;
+  const target = [...part.querySelectorAll('a')].find(({ href }) => href === focused.href) ?? part;
+  target.focus({ preventScroll: true });
 }
 
 let announced = document.title;

@@ -116,6 +116,20 @@ describe('the console in a browser', () => {
     await page.close();
   });
 
+  it('replaces a part of the page whose link has the focus, and keeps the focus', async () => {
+    const { page } = await visit('/ops');
+    const link = page.locator('#now-headline a').first();
+    const href = await link.getAttribute('href');
+    await link.focus();
+    await page.evaluate("document.querySelector('#now-headline h1').textContent = 'Old'");
+    const headline = page.locator('#now-headline h1');
+    await until('a new headline', async () => (await headline.textContent()) !== 'Old');
+    expect(await page.evaluate("document.activeElement.getAttribute('href')")).toBe(href);
+    await page.evaluate("replace('now-headline', '<h1>All is well.</h1>')");
+    expect(await page.evaluate('document.activeElement.id')).toBe('now-headline');
+    await page.close();
+  });
+
   it('leads to the queues, whose jobs are named and lead back', async () => {
     const { dead } = trouble.webhooks;
     const { page, faults } = await visit(`/ops/webhooks/${dead}`);
