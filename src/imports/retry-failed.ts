@@ -21,7 +21,7 @@ const LOCK_IMPORT = `
 
 /** The checkpoint and the counts stay: the import continues after the rows that are stored. */
 const QUEUE = `
-  UPDATE imports SET status = 'queued', crash_count = 0, error = NULL, finished_at = NULL, retried_at = NOW(6) WHERE id = ?`;
+  UPDATE imports SET status = 'queued', crash_count = 0, error = NULL, started_at = NULL, finished_at = NULL, retried_at = NOW(6) WHERE id = ?`;
 
 /**
  * Queues a failed import again. It continues at its checkpoint, and may crash ten more times before it is quarantined again.

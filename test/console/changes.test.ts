@@ -27,6 +27,9 @@ const press = (path: string, form: Record<string, string> = {}) =>
 const webhookOf = async (id: string) =>
   (await service.call('GET', `/v1/webhooks/${id}`, { key: trouble.key })).body.webhook;
 
+const startOf = async (id: string): Promise<string | null> =>
+  (await service.call('GET', `/v1/imports/${id}`, { key: trouble.key })).body.import.started_at;
+
 interface Event {
   source: string;
   actor: string;
@@ -66,6 +69,7 @@ describe('a change in the console', () => {
     expect((await webhookOf(healthy)).status).toBe('paused');
     expect(await newestEvent()).toEqual(byConsole('change', `webhook ${healthy}`));
     expect(await get(`/ops/webhooks/${healthy}?done=pause`)).toContain('The webhook is paused.');
+    expect(await get(`/ops/webhooks/${healthy}`)).toContain('127.0.0.1 (console) has paused it.');
     expect((await press(`/ops/webhooks/${healthy}/enable`)).status).toBe(303);
     expect((await webhookOf(healthy)).status).toBe('active');
   });
@@ -130,6 +134,8 @@ describe('a change in the console', () => {
     expect(await newestEvent()).toEqual(byConsole('probe', `webhook ${dead}`));
     await until('a probe', () => receiver.at('/dead').length > before);
     await until('the circuit is open again', async () => (await webhookOf(dead)).health.circuit === 'open');
+    const waiting = await get(`/ops/deliveries/${dead}-${trouble.movementIds[0]}?done=redeliver`);
+    expect(waiting).toContain('It waits, because the circuit of the endpoint is open.');
     receiver.answer('/dead', (_received, response) => void response.end('ok'));
     await press(`/ops/webhooks/${dead}/probe`);
     await until(
@@ -140,9 +146,15 @@ describe('a change in the console', () => {
 
   it('retries a failed import', async () => {
     const { failed } = trouble.imports;
+    expect(await get(`/ops/imports/${failed}/retry`)).toContain('usually fails for the same reason');
     expect(await get(`/ops/imports/${failed}/retry`)).toContain('continues after row 0');
+    const firstStart = await startOf(failed);
     expect((await press(`/ops/imports/${failed}/retry`)).status).toBe(303);
     expect(await newestEvent()).toEqual(byConsole('retry', `import ${failed}`));
+    await until('it has failed again', async () => {
+      const start = await startOf(failed);
+      return start !== null && start !== firstStart;
+    });
     const again = await press(`/ops/imports/${failed}/retry`);
     expect(again.status).toBe(409);
     expect(String(again.body)).toContain('Only a failed import can be retried');

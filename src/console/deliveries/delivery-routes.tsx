@@ -6,7 +6,7 @@ import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id
 import { viewDelivery } from '../../deliveries/delivery-view.ts';
 import { type FoundDelivery, findDelivery } from '../../deliveries/find-delivery.ts';
 import type { Runtime } from '../../platform/runtime.ts';
-import { Facts, Moment, Notice, Table, WebhookLink } from '../page/elements.tsx';
+import { Facts, formatDuration, Moment, Notice, Table, WebhookLink } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor, findOwner, requireAnswer } from '../page/operator.ts';
@@ -78,6 +78,14 @@ async function requireDelivery(c: Context<ApiEnv>, runtime: Runtime): Promise<Fo
   return { key, delivery, webhook };
 }
 
+/** What a delivery that is sent again waits for. */
+function explainRedelivery({ status, open_until }: WebhookRow, now: Date): string {
+  if (status === 'paused') return 'It is pending, and waits until the webhook is enabled.';
+  if (open_until !== null && open_until > now)
+    return `It waits, because the circuit of the endpoint is open. The next probe is in ${formatDuration(open_until.getTime() - now.getTime())}. You can probe now on the page of the webhook.`;
+  return 'It is due now. Reload this page to see the answer.';
+}
+
 function DeliveryPage({
   found: { key, delivery, webhook },
   attempts,
@@ -94,9 +102,7 @@ function DeliveryPage({
   const view = viewDelivery(delivery, webhook.status);
   return (
     <>
-      {done === 'redeliver' ? (
-        <Notice tone="good">It is due now. Reload this page to see the answer.</Notice>
-      ) : null}
+      {done === 'redeliver' ? <Notice tone="good">{explainRedelivery(webhook, now)}</Notice> : null}
       <h1>
         Delivery {id} <DeliveryStatus status={view.status} />
       </h1>

@@ -47,7 +47,7 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         question: `Retry import ${it.id} of ${it.customer}?`,
         consequences: [
           `It continues after row ${formatCount(it.checkpoint)}. Nothing is stored twice.`,
-          'It may crash its process ten more times before it is failed again.',
+          'The same file usually fails for the same reason. Retry after its cause is gone, or ask the sender for a corrected file.',
         ],
         button: 'Retry the import',
         back: `/ops/imports/${it.id}`,

@@ -18,6 +18,8 @@ import { explainWebhook, type WebhookRow } from './webhook-rows.ts';
 
 export interface WebhookPageProps {
   webhook: WebhookRow;
+  /** The operator who has paused it, from the audit log; null: nobody but its owner has. */
+  pausedBy: string | null;
   /** Null for a deleted webhook. */
   settings: WebhookView | null;
   attempts: readonly AttemptRow[];
@@ -29,7 +31,16 @@ export interface WebhookPageProps {
 }
 
 /** The page of one webhook: what is wrong, what to press, its attempts. */
-export const WebhookPage = ({ webhook, settings, attempts, run, job, done, now }: WebhookPageProps) => (
+export const WebhookPage = ({
+  webhook,
+  settings,
+  attempts,
+  run,
+  job,
+  pausedBy,
+  done,
+  now,
+}: WebhookPageProps) => (
   <>
     {done === undefined || DONE[done] === undefined ? null : <Notice tone="good">{DONE[done]}</Notice>}
     <p class="crumbs">
@@ -39,7 +50,7 @@ export const WebhookPage = ({ webhook, settings, attempts, run, job, done, now }
     <h1>
       Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} now={now} />
     </h1>
-    <p class="lead">{explainWebhook(webhook, run, now)}</p>
+    <p class="lead">{explainWebhook(webhook, run, now, pausedBy)}</p>
     <nav class="actions" aria-label="What you can do">
       {actionsFor(webhook).map((action, index) => (
         <a
@@ -59,7 +70,14 @@ export const WebhookPage = ({ webhook, settings, attempts, run, job, done, now }
   </>
 );
 
-function WebhookFacts({ webhook, settings, attempts, run, job, now }: Omit<WebhookPageProps, 'done'>) {
+function WebhookFacts({
+  webhook,
+  settings,
+  attempts,
+  run,
+  job,
+  now,
+}: Omit<WebhookPageProps, 'done' | 'pausedBy'>) {
   const { p95, successShare } = summarizeAttempts(attempts.map((it) => ({ ...it, webhook_id: webhook.id })));
   const of = (status: string, count: string) => (
     <a href={`/ops/deliveries?webhook=${webhook.id}&status=${status}`}>{formatCount(Number(count))}</a>
@@ -135,13 +153,14 @@ export function actionsFor({ status, failing_since, open_until }: WebhookRow): (
 export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confirmation, 'back'> {
   const name = `webhook ${it.id} “${it.title}” of ${it.customer}`;
   const pending = countOf(Number(it.pending), 'pending delivery', 'pending deliveries');
+  const pendingAre = `Its ${countOf(Number(it.pending), 'pending delivery is', 'pending deliveries are')}`;
   switch (action) {
     case 'pause':
       return {
         question: `Pause ${name}?`,
         consequences: [
           `Nothing more is sent to ${it.endpoint}.`,
-          `Its ${pending} are kept, new movements are added to them, and all are sent when it is enabled again.`,
+          `${pendingAre} kept, new movements are added, and all are sent when it is enabled again.`,
         ],
         button: 'Pause the webhook',
         dangerous: true,
@@ -150,7 +169,7 @@ export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confi
       return {
         question: `Enable ${name}?`,
         consequences: [
-          `Its ${pending} are sent to ${it.endpoint}, beginning now with a single one.`,
+          `${pendingAre} sent to ${it.endpoint}, beginning now with a single one.`,
           'The health of the endpoint is reset.',
           ...(it.status === 'disabled'
             ? ['Movements that were stored while it was disabled are not sent. The customer can list them.']

@@ -11,6 +11,7 @@ import { notFound } from '../../platform/problems/problem.ts';
 import type { Queues } from '../../platform/queues/queues.ts';
 import { probeNow } from '../../webhooks/save-webhook.ts';
 import { viewWebhook } from '../../webhooks/webhook-view.ts';
+import { findPauser } from '../audit/audit-page.tsx';
 import { DASHBOARD_PATH } from '../dashboard.ts';
 import { readNewestAttempts } from '../deliveries/delivery-rows.ts';
 import { sendConfirmation } from '../page/error-page.tsx';
@@ -27,11 +28,12 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const routes = new Hono<ApiEnv>().get('/:id', async (c) => {
     const webhook = await requireWebhook(database, c);
     const { id } = webhook;
-    const [entity, attempts, [run], job] = await Promise.all([
+    const [entity, attempts, [run], job, pausedBy] = await Promise.all([
       database.getRepository(Webhook).findOneByOrFail({ id }),
       readNewestAttempts(database, id, ATTEMPTS),
       readStates(database, [id]),
       findJob(queues, id),
+      webhook.status === 'paused' ? findPauser(database, id) : null,
     ]);
     const settings = webhook.status === 'deleted' ? null : await viewWebhook({ database, secrets }, entity);
     return sendPage(
@@ -43,6 +45,7 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         attempts={attempts}
         run={run ?? null}
         job={job}
+        pausedBy={pausedBy}
         done={c.req.query('done')}
         now={new Date()}
       />,

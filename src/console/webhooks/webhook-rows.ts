@@ -89,8 +89,16 @@ export async function readWebhooksInTrouble(sql: Sql, most: number): Promise<Web
 
 /** The explanation of a webhook's state on its page, and what happens next. */
 
-/** @param run null: what is being sent now is not known. */
-export function explainWebhook(it: WebhookRow, run: RunState | null, now: Date): string {
+/**
+ * @param run null: what is being sent now is not known.
+ * @param pausedBy the operator who has paused it; null: nobody but its owner has.
+ */
+export function explainWebhook(
+  it: WebhookRow,
+  run: RunState | null,
+  now: Date,
+  pausedBy: string | null,
+): string {
   const pending = countOf(Number(it.pending), 'delivery is', 'deliveries are');
   const error = it.last_error === null ? '' : `The last error: ${endSentence(it.last_error)}`;
   switch (it.status) {
@@ -100,7 +108,7 @@ export function explainWebhook(it: WebhookRow, run: RunState | null, now: Date):
       return `It is disabled: ${endSentence(it.status_reason ?? 'no reason was given')} It matches nothing, and is sent nothing, until it is enabled. ${pending} pending.`;
     case 'paused':
       return it.status_reason === null
-        ? `Its owner has paused it. ${pending} pending, and sent when it is enabled.`
+        ? `${pausedBy ?? 'Its owner'} has paused it. ${pending} pending, and sent when it is enabled.`
         : `The service has paused it: ${endSentence(it.status_reason)} ${pending} pending. Find out why its runs crash before you enable it.`;
     case 'active': {
       const waiting = explainWaiting(it, run, now);
