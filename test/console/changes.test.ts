@@ -120,6 +120,10 @@ describe('a change in the console', () => {
     expect(await get(`/ops/webhooks/${healthy}/replay`)).toContain('Count them');
     const question = await get(`/ops/webhooks/${healthy}/replay?${new URLSearchParams(range)}`);
     expect(question).toContain(`Send ${MATCHED} deliveries`);
+    const none = { ...range, until: '2001-01-02 00:00:00' };
+    const nothing = await get(`/ops/webhooks/${healthy}/replay?${new URLSearchParams(none)}`);
+    expect(nothing).toContain('Nothing is sent.');
+    expect(nothing).not.toContain('Send them again');
     const before = receiver.at('/healthy').length;
     const { status, headers } = await press(`/ops/webhooks/${healthy}/replay`, range);
     expect([status, headers.get('location')]).toEqual([303, `/ops/webhooks/${healthy}?done=replay`]);

@@ -79,6 +79,7 @@ function askForRange(c: Context<ApiEnv>, webhook: WebhookRow) {
 
 async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRow, range: Range) {
   const { matched } = await replay(c, context, webhook, range, { dryRun: true });
+  if (matched === 0) return sayNone(c, webhook);
   const count = matched === null ? 'More than 100,000' : formatCount(matched);
   return sendConfirmation(c, 'Webhooks', {
     question: `Send ${count} deliveries of webhook ${webhook.id} “${webhook.title}” of ${webhook.customer} again?`,
@@ -95,6 +96,20 @@ async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: Web
     back: `/ops/webhooks/${webhook.id}/replay`,
   });
 }
+
+const sayNone = (c: Context<ApiEnv>, { id, title }: WebhookRow) =>
+  sendPage(
+    c,
+    { title: 'Replay', section: 'Webhooks' },
+    <section class="confirm">
+      <h1>
+        No delivery of webhook {id} “{title}” matches. Nothing is sent.
+      </h1>
+      <a class="button primary" href={`/ops/webhooks/${id}/replay`}>
+        Choose another range
+      </a>
+    </section>,
+  );
 
 async function replay(
   c: Context<ApiEnv>,

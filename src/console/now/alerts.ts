@@ -23,7 +23,7 @@ export function findAlerts({ mysql, redis, work, at }: Now): Alert[] {
         severity: 'stopped',
         sentence:
           'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
-        link: { text: 'What does not answer', href: '/readyz' },
+        link: { text: 'Servers', href: '/ops#processes' },
       },
       ...(redis.reachable ? [] : [redisAlert]),
     ];
@@ -44,8 +44,8 @@ export function findAlerts({ mysql, redis, work, at }: Now): Alert[] {
 const redisAlert: Alert = {
   severity: 'stopped',
   sentence:
-    'Redis cannot be reached. Imports are still accepted. What has no run yet waits until Redis is back, and nothing is lost.',
-  link: { text: 'What does not answer', href: '/readyz' },
+    'Redis cannot be reached. Imports are still accepted. Work that has not begun waits until Redis is back, and nothing is lost.',
+  link: { text: 'Servers', href: '/ops#processes' },
 };
 
 /** The consequence while no process has a role. */

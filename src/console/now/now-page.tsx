@@ -46,15 +46,15 @@ export function Headline({ now }: { now: Now }) {
   const alerts = findAlerts(now);
   const severity = alerts[0]?.severity ?? 'well';
   const headline = headlineOf(alerts);
-  const listed = alerts.length === 1 && alerts[0]?.sentence === headline ? [] : alerts;
-  const [only] = alerts;
+  const named = alerts.find(({ sentence }) => sentence === headline);
+  const listed = alerts.filter((it) => it !== named);
   return (
     <section class={`headline ${severity}`}>
       <h1>{headline}</h1>
-      {listed.length === 0 && only?.link ? (
+      {named?.link ? (
         <p>
-          <a class="button" href={only.link.href}>
-            {only.link.text}
+          <a class="button" href={named.link.href}>
+            {named.link.text}
           </a>
         </p>
       ) : null}
