@@ -122,6 +122,10 @@ describe('/metrics', () => {
     expect(sampleOf('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
   });
 
+  it('has no gauge with the name of a counter', () => {
+    expect([...sampleNames()].filter((name) => /^nodejs_active_.*_total$/.test(name))).toEqual([]);
+  });
+
   it('begins all counters at 0, so that the first increase is seen', () => {
     const counters = [...late.samples].filter(([sample]) => /^ledgerbell_\w+_total/.test(sample));
     // The API counts json, and has no list of formats.

@@ -6,6 +6,13 @@ import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { createInstallationGauges } from './installation-metrics.ts';
 
+/** Gauges of prom-client that are named like counters, which `promtool check metrics` refuses. The same numbers are there by type. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
 /**
  * Gauges of this process: whether it reaches MySQL and Redis, its connections, and what prom-client knows of Node, such as the delay of
  * the event loop.
@@ -17,6 +24,7 @@ export function createProcessGauges(
 ): () => Promise<void> {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   const dependency = new Gauge({
     name: 'ledgerbell_dependency_up',
     help: '1 if MySQL or Redis has answered this process within 2 s, else 0.',
