@@ -15,6 +15,7 @@ export const createRoute = (description: RouteDescription, handler: Handler<ApiE
 const admit = (description: RouteDescription) => {
   const { scope, alsoNeeds, answer, idempotent } = description;
   const known = new Set(queryNames(description));
+  const takes = known.size === 0 ? 'none' : [...known].join(', ');
   return createMiddleware(async (c, next) => {
     if (scope === undefined) return next();
     requireScope(c.get('caller'), scope);
@@ -22,7 +23,12 @@ const admit = (description: RouteDescription) => {
     if (c.req.url.includes('?')) {
       const unknown = Object.keys(c.req.query()).find((name) => !known.has(name));
       if (unknown !== undefined)
-        throw invalid([{ path: unknown.slice(0, 100), message: 'is not a known query parameter' }]);
+        throw invalid([
+          {
+            path: unknown.slice(0, 100),
+            message: `is not a known query parameter. This route takes: ${takes}`,
+          },
+        ]);
     }
     // No cache may keep a response that holds a secret.
     if (answer.secret !== undefined) c.header('Cache-Control', 'no-store');
