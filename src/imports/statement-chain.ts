@@ -134,34 +134,55 @@ function findRuns(statements: readonly ChainStatement[]): Run[] {
 
 /** The best run that ends with a statement. */
 interface Path {
+  /** Days without a statement before its last one. */
+  daysBetween: number;
   /** Entries, and then statements. */
   weight: number;
   before: ChainStatement | null;
 }
+
+/** Balances return to where they were. Of two statements with the right one, that of the nearer days is the one before. */
+const isBetter = (one: Path, other: Path): boolean =>
+  one.daysBetween < other.daysBetween || (one.daysBetween === other.daysBetween && one.weight > other.weight);
 
 /** @param statements in the order of their last days, at least one. @returns the run with the most entries. */
 function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolean): ChainStatement[] {
   const paths = new Map<ChainStatement, Path>();
   const byOpening = groupBy(statements, ({ opening }) => opening);
   const byClosing = groupBy(statements, ({ closing }) => closing);
+  const fromDays = new Map(statements.map((it) => [it, Date.parse(it.from) / DAY]));
+  const toDays = new Map(statements.map((it) => [it, Date.parse(it.to) / DAY]));
+  const daysBetween = (one: ChainStatement, other: ChainStatement) =>
+    Math.max(0, (fromDays.get(other) ?? 0) - (toDays.get(one) ?? 0) - 1);
+  // Days to the nearest statement that may follow. Later ones with the same balance follow another one.
+  const nearestNext = new Map(
+    statements.map((it) => {
+      const next = (byOpening.get(it.closing) ?? []).filter((other) => follows(it, other, areNumbered));
+      return [it, next.reduce((least, other) => Math.min(least, daysBetween(it, other)), Infinity)];
+    }),
+  );
   // Statements of one day may follow each other in any order, so each one that became better is looked at again.
   const queue = [...statements];
   const ownWeight = ({ entries }: ChainStatement) => entries * (statements.length + 1) + 1;
   const weigh = (it: ChainStatement): Path => {
     const own = ownWeight(it);
-    let best: Path = { weight: own, before: null };
+    let best: Path = { daysBetween: Number.POSITIVE_INFINITY, weight: own, before: null };
     for (const before of byClosing.get(it.opening) ?? []) {
       const path = paths.get(before);
       if (path === undefined || !follows(before, it, areNumbered) || leadsTo(paths, before, it)) continue;
+      const days = daysBetween(before, it);
+      if (days > (nearestNext.get(before) ?? 0)) continue;
       const weight = path.weight + own - (mayBeIn(before, it) ? ownWeight(before) : 0);
-      if (weight > best.weight) best = { weight, before };
+      const longer = { daysBetween: days, weight, before };
+      if (weight > own && isBetter(longer, best)) best = longer;
     }
     return best;
   };
   for (let at = 0; at < queue.length && at < MOST_STEPS * statements.length; at += 1) {
     const it = queue[at] as ChainStatement;
     const path = weigh(it);
-    if (path.weight <= (paths.get(it)?.weight ?? 0)) continue;
+    const known = paths.get(it);
+    if (known !== undefined && !isBetter(path, known)) continue;
     paths.set(it, path);
     for (const next of byOpening.get(it.closing) ?? []) if (paths.has(next)) queue.push(next);
   }

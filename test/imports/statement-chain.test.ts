@@ -98,6 +98,21 @@ describe('the statements of an account', () => {
     expect(findPeriods(days)[0]).toMatchObject({ opening: 202n, closing: 184n });
   });
 
+  it('follow the nearer one where a balance returns to where it was', () => {
+    const onTheSameDay = [statement(3, 35, 10, { entries: 2 }), statement(3, 10, -35)];
+    expect(told([statement(0, 100, 55), statement(1, 55, 10), ...onTheSameDay])).toEqual([
+      ['complete', '2024-01-01', '2024-01-02', 0],
+      ['gap', '2024-01-03', '2024-01-03', 25],
+      ['complete', '2024-01-04', '2024-01-04', 0],
+    ]);
+    const first = [statement(0, 1_000, 955), statement(0, 955, 985, { entries: 2 })];
+    expect(told([...first, statement(3, 955, 820, { entries: 3 })])).toEqual([
+      ['complete', '2024-01-01', '2024-01-01', 0],
+      ['gap', '2024-01-02', '2024-01-03', -30],
+      ['complete', '2024-01-04', '2024-01-04', 0],
+    ]);
+  });
+
   it('contradict each other when one day ends with two balances', () => {
     const chain = [statement(0, 0, 50), statement(1, 50, 70), statement(1, 50, 75)];
     expect(told(chain)).toContainEqual(['contradiction', '2024-01-02', '2024-01-02', 5]);
