@@ -68,6 +68,13 @@ const CheckBalances = v.pipe(
   ),
 );
 
+const StatementNumbers = v.pipe(
+  v.picklist(['use', 'ignore'], 'must be "use" or "ignore"'),
+  v.description(
+    'Whether numbers tell apart statements of a day that return to their opening balance. ignore: the bank counts downloads, so that the same bookings come under other numbers.',
+  ),
+);
+
 /** The body of POST /v1/accounts. */
 export const NewAccount = v.pipe(
   v.strictObject({
@@ -80,6 +87,7 @@ export const NewAccount = v.pipe(
     on_conflict: v.optional(OnConflict, 'hold'),
     late_after_days: v.optional(LateAfterDays, null),
     check_balances: v.optional(CheckBalances, false),
+    statement_numbers: v.optional(StatementNumbers, 'use'),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (dataset.typed && (dataset.value.bank === undefined) === (dataset.value.bank_id === undefined)) {
@@ -101,6 +109,7 @@ export const AccountChange = v.pipe(
     on_conflict: v.optional(OnConflict),
     late_after_days: v.optional(LateAfterDays),
     check_balances: v.optional(CheckBalances),
+    statement_numbers: v.optional(StatementNumbers),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
   documented({ minProperties: 1 }),
@@ -122,6 +131,7 @@ export const AccountView = v.object({
   on_conflict: OnConflict,
   late_after_days: LateAfterDays,
   check_balances: CheckBalances,
+  statement_numbers: StatementNumbers,
   last_work: v.nullable(v.string()),
   last_update: v.nullable(v.string()),
   error: v.nullable(v.string()),
@@ -157,6 +167,7 @@ const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): 
   on_conflict: account.onConflict,
   late_after_days: account.lateAfterDays,
   check_balances: account.checkBalances,
+  statement_numbers: account.statementNumbers,
   last_work: account.lastWork === null ? null : formatMoment(account.lastWork, zone),
   last_update: account.lastUpdate === null ? null : formatMoment(account.lastUpdate, zone),
   error: account.error,

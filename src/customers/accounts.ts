@@ -18,6 +18,7 @@ export interface NewAccount {
   onConflict?: 'hold' | 'store';
   lateAfterDays?: number | null;
   checkBalances?: boolean;
+  statementNumbers?: 'use' | 'ignore';
 }
 
 /**
@@ -31,16 +32,33 @@ export async function createAccount(
   caller?: Caller,
 ): Promise<Account> {
   const { customerId, bank, title, currency, iban, number = null } = account;
-  const { onConflict = 'hold', lateAfterDays = null, checkBalances = false } = account;
+  const {
+    onConflict = 'hold',
+    lateAfterDays = null,
+    checkBalances = false,
+    statementNumbers = 'use',
+  } = account;
   const id = await inTransaction(database, async (sql) => {
     const bankId =
       'id' in bank
         ? await existingBank(sql, customerId, bank.id)
         : await bankOfName(sql, customerId, bank.name);
     const { insertId } = await sql.query<WriteResult>(
-      `INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number, on_conflict, late_after_days, check_balances)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [customerId, bankId, title, currency, iban, number, onConflict, lateAfterDays, checkBalances],
+      `INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number, on_conflict, late_after_days,
+         check_balances, statement_numbers)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        customerId,
+        bankId,
+        title,
+        currency,
+        iban,
+        number,
+        onConflict,
+        lateAfterDays,
+        checkBalances,
+        statementNumbers,
+      ],
     );
     if (caller !== undefined)
       await recordChange(sql, caller, {

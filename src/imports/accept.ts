@@ -49,10 +49,9 @@ export function createAcceptance(runtime: Runtime): ImportAcceptance {
   return {
     check: (caller, movements) => accounts.check(caller, movements),
     acceptBody,
-    async acceptMovements(upload, { body, movements, removals, checksBalances }) {
+    async acceptMovements(upload, { body, movements, removals, needImporter }) {
       const whole = { ...upload, received: movements.length, body };
-      // The importer checks balances.
-      const isStaged = checksBalances || movements.length > MAX_GROUP_MOVEMENTS;
+      const isStaged = needImporter || movements.length > MAX_GROUP_MOVEMENTS;
       const stored = isStaged ? null : await storeInGroup({ ...whole, movements, removals });
       if (stored !== null) return stored;
       // They may be out of date, because an account is being deleted.
@@ -82,6 +81,7 @@ export function readAccepted(
     duplicates,
     changed,
     assumed_duplicates: assumed,
+    assumed_new: 0,
     conflicts,
     rejected: 0,
     deliveries,

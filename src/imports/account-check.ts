@@ -4,6 +4,7 @@ import { type Caller, maySee } from '../customers/caller.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
 import { UNKNOWN_ACCOUNT } from './chunks.ts';
 import { isOfRemovedTime, type Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
+import { isUnidentified } from './unique-ids.ts';
 
 /** Customers whose accounts a process caches. */
 const CACHED_CUSTOMERS = 10_000;
@@ -16,13 +17,15 @@ const KEPT_FOR = 10_000;
 
 /** Index: the foreign key of accounts. */
 const ACCOUNTS = `
-  SELECT a.id, a.check_balances, l.removals, l.removed_before FROM import_locks l
+  SELECT a.id, a.check_balances, a.has_statements, l.removals, l.removed_before FROM import_locks l
   LEFT JOIN accounts a ON a.customer_id = l.customer_id AND a.status <> 'deleting' WHERE l.customer_id = ?`;
 
 interface Known extends RemovedTime {
   accounts: ReadonlySet<string>;
   /** Those whose balances are checked. */
   balanced: ReadonlySet<string>;
+  /** Those that have statements. */
+  withStatements: ReadonlySet<string>;
   until: number;
 }
 
@@ -30,8 +33,8 @@ interface Known extends RemovedTime {
 export interface CheckedMovements {
   issues: ValidationIssue[];
   removals: number;
-  /** Whether the balances of some of them are to be checked. */
-  checksBalances: boolean;
+  /** The importer has to store them: it checks balances, and finds rows without an id among the entries of statements. */
+  needImporter: boolean;
 }
 
 export interface AccountCheck {
@@ -54,11 +57,20 @@ export function createAccountCheck(
   async function read(customerId: string): Promise<Known> {
     const until = clock() + KEPT_FOR;
     const rows = await database.query<
-      { id: string | null; check_balances: number; removals: number; removed_before: string | null }[]
+      {
+        id: string | null;
+        check_balances: number;
+        has_statements: number;
+        removals: number;
+        removed_before: string | null;
+      }[]
     >(ACCOUNTS, [customerId]);
     const known = {
       accounts: new Set(rows.flatMap(({ id }) => (id === null ? [] : [id]))),
       balanced: new Set(rows.flatMap(({ id, check_balances }) => (check_balances === 1 ? [id ?? ''] : []))),
+      withStatements: new Set(
+        rows.flatMap(({ id, has_statements }) => (has_statements === 1 ? [id ?? ''] : [])),
+      ),
       removals: rows[0]?.removals ?? 0,
       removedBefore: rows[0]?.removed_before ?? null,
       until,
@@ -83,9 +95,14 @@ export function createAccountCheck(
       const issue = issueOf(movement);
       return issue === null ? [] : [{ ...issue, path: `transactions.${index}.${issue.path}` }];
     });
-    const checksBalances =
-      known.balanced.size > 0 && movements.some(({ account_id }) => known.balanced.has(account_id));
-    return { issues, removals: known.removals, checksBalances };
+    const needImporter =
+      known.balanced.size + known.withStatements.size > 0 &&
+      movements.some(
+        (it) =>
+          known.balanced.has(it.account_id) ||
+          (known.withStatements.has(it.account_id) && isUnidentified(it)),
+      );
+    return { issues, removals: known.removals, needImporter };
   }
 
   return { check, forget: (customerId) => void cache.delete(customerId) };

@@ -3,12 +3,13 @@ import * as v from 'valibot';
 import { toValidationIssue, type ValidationIssue } from '../platform/validation.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
 import type { KnownAccount } from './find-account.ts';
+import type { StatementEntry } from './identity/entry.ts';
 import { isOfRemovedTime, Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
-import type { Row } from './rows.ts';
+import type { EntryStatement, Row } from './rows.ts';
 import { createRunningBalances } from './running-balances.ts';
 import type { Unidentified } from './stage.ts';
 import type { Chunk } from './store-chunk.ts';
-import { createOrdinals, createUniqueIds } from './unique-ids.ts';
+import { canonical, createOrdinals, createUniqueIds, isUnidentified } from './unique-ids.ts';
 
 /** Validates the rows of an import and cuts them into chunks. */
 
@@ -24,8 +25,8 @@ const ROWS_PER_PASS = 20;
 /** Most issues, and most warnings, that are listed for one import. `rejected` and `warnings` count all. */
 const MAX_LISTED = 10_000;
 
-/** Accounts by their ids, and of which of them the running balances are checked. */
-export type KnownAccounts = ReadonlyMap<string, Pick<KnownAccount, 'check_balances'>>;
+/** Accounts by their ids, of which of them the running balances are checked, and which have statements. */
+export type KnownAccounts = ReadonlyMap<string, Pick<KnownAccount, 'check_balances' | 'has_statements'>>;
 
 export interface ChunkedImport {
   id: string;
@@ -92,6 +93,7 @@ function createChunkBuilder({
   const ordinalOf = createOrdinals({ keepAll: isUnordered });
   const balanced = [...(accounts ?? [])].filter(([, { check_balances }]) => check_balances === 1);
   const running = new Map(balanced.map(([id]) => [id, createRunningBalances('import')]));
+  const withoutStatement = new Map<string, EntryStatement>();
   let position = 0;
   let listedIssues = 0;
   let listedWarnings = 0;
@@ -126,6 +128,31 @@ function createChunkBuilder({
     if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line, message });
   }
 
+  function addEntry(entry: Omit<StatementEntry, 'index' | 'ordinal'>, isStored: boolean): void {
+    const ordinal = ordinalOf(entry.movement);
+    if (!isStored) chunk.entries.push({ ...entry, index: position - 1, ordinal });
+  }
+
+  /** A row that came without a statement, as an entry. */
+  function toEntry(line: number, movement: Movement) {
+    const { account_id, amount, balance } = movement;
+    const statement = withoutStatement.get(account_id) ?? {
+      kind: 'none',
+      format: 'json',
+      opening: null,
+      closing: null,
+    };
+    withoutStatement.set(account_id, statement);
+    const money = { amount: canonical(amount) ?? amount, balance: canonical(balance) };
+    return {
+      line,
+      movement: { ...movement, ...money },
+      reference: null,
+      statement,
+      details: { currency: null },
+    };
+  }
+
   return {
     isFull: () => chunk.to - chunk.from >= CHUNK_ROWS,
     isEmpty: () => chunk.to === chunk.from,
@@ -145,11 +172,15 @@ function createChunkBuilder({
       }
       const { movement } = checked;
       if ('movement' in row) {
-        const ordinal = ordinalOf(movement);
-        if (!isStored) chunk.entries.push({ ...row, movement, ordinal });
+        addEntry({ ...row, movement }, isStored);
       } else {
         const { line } = row;
         running.get(movement.account_id)?.add({ line, ...toMinorUnits(movement) });
+        // It may be an entry of a statement.
+        if (accounts?.get(movement.account_id)?.has_statements === 1 && isUnidentified(movement)) {
+          addEntry(toEntry(line, movement), isStored);
+          return;
+        }
         const uniqueId = uniqueIdOf(movement);
         if (!isStored) chunk.movements.push({ line, uniqueId, movement });
       }

@@ -24,7 +24,10 @@ export interface ConflictingRow extends IdentifiedRow {
  * Decides about a conflicting row. `held`: nobody has decided. `new`: it is to be stored. `known`: it was decided before, and counts
  * as a duplicate of this movement.
  */
-type Decision = { outcome: 'held' } | { outcome: 'new' } | { outcome: 'known'; transactionId: string };
+type Decision<Id = string> =
+  | { outcome: 'held' }
+  | { outcome: 'new' }
+  | { outcome: 'known'; transactionId: string | Id };
 
 /** The rows are locked by their customer's import lock. */
 const ADD = `
@@ -65,26 +68,55 @@ export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): 
       line,
     ]),
   ]);
-  const kept = await sql.query<
-    (Pick<Movement, 'dc' | 'amount' | 'date_issue'> & {
-      transaction_id: string;
-      status: string;
-      stored_id: string | null;
-    })[]
-  >(READ, [[...new Set(rows.map(({ stored }) => stored.id))]]);
+  const kept = await sql.query<ConflictVersion[]>(READ, [[...new Set(rows.map(({ stored }) => stored.id))]]);
   const byVersion = new Map(kept.map((it) => [`${it.transaction_id} ${versionOf(it)}`, it]));
   const policyOf = await readPolicies(sql, rows);
-  const isNew = new Set<string>();
+  const decide = createConflictDecisions<string>();
   return rows.map((row) => {
     const version = `${row.stored.id} ${versionOf(row.movement)}`;
-    const { status, stored_id } = byVersion.get(version) ?? { status: 'open', stored_id: null };
-    if (status === 'stored' && stored_id !== null) return { outcome: 'known', transactionId: stored_id };
-    if (status === 'ignored' || isNew.has(version)) return { outcome: 'known', transactionId: row.stored.id };
-    if (policyOf(row) === 'hold') return { outcome: 'held' };
-    isNew.add(version);
-    return { outcome: 'new' };
+    return decide({ version, before: row.stored.id, kept: byVersion.get(version), policy: policyOf(row) });
   });
 }
+
+/** A conflict as it is kept. */
+export interface KeptConflict {
+  status: string;
+  stored_id: string | null;
+}
+
+/** Creates a function that decides conflicts in the order of their rows. `version` names the movement and what the row has instead. */
+export function createConflictDecisions<Id>() {
+  const isNew = new Set<string>();
+  return (conflict: {
+    version: string;
+    /** The movement that was stored first. */
+    before: Id;
+    kept: KeptConflict | undefined;
+    policy: OnConflict;
+  }): Decision<Id> => {
+    const { version, before, kept, policy } = conflict;
+    if (kept?.status === 'stored' && kept.stored_id !== null)
+      return { outcome: 'known', transactionId: kept.stored_id };
+    if (kept?.status === 'ignored' || isNew.has(version)) return { outcome: 'known', transactionId: before };
+    if (policy === 'hold') return { outcome: 'held' };
+    isNew.add(version);
+    return { outcome: 'new' };
+  };
+}
+
+/** Reads the kept conflicts of movements, for a dry run. @returns finds them by movement and version. */
+export async function readConflicts(
+  sql: Sql,
+  transactionIds: readonly string[],
+): Promise<(transactionId: string, version: string) => KeptConflict | undefined> {
+  if (transactionIds.length === 0) return () => undefined;
+  const kept = await sql.query<ConflictVersion[]>(READ, [transactionIds]);
+  const found = new Map(kept.map((it) => [`${it.transaction_id} ${versionOf(it)}`, it]));
+  return (transactionId, version) => found.get(`${transactionId} ${version}`);
+}
+
+type ConflictVersion = KeptConflict &
+  Pick<Movement, 'dc' | 'amount' | 'date_issue'> & { transaction_id: string };
 
 async function readPolicies(
   sql: Sql,

@@ -1,8 +1,8 @@
 import type { Sql } from '../platform/database/transaction.ts';
 import { formatAmount } from '../statements/values.ts';
-import type { StatementEntry } from './identify-entries.ts';
+import type { StatementEntry } from './identity/entry.ts';
+import { parseStatementId, shortenReference } from './identity/statement-id.ts';
 import type { EntryStatement } from './rows.ts';
-import { parseStatementId, shortenReference } from './stored-days.ts';
 
 /** Stores what statements say about movements beyond the fields of a movement. */
 
@@ -12,7 +12,7 @@ const ADDED = `
   WHERE customer_id = ? AND id > ?`;
 
 const ADD = `
-  INSERT INTO transaction_details (transaction_id, customer_id, statement_id, line, currency, value_date, end_to_end_id,
+  INSERT INTO transaction_details (transaction_id, customer_id, statement_id, line, position, currency, value_date, end_to_end_id,
     creditor_reference, mandate_reference, original_amount, original_currency, exchange_rate) VALUES ?`;
 
 /** As in transaction_details. A longer text is no reference. */
@@ -44,7 +44,8 @@ export async function storeDetails(
   const ids = new Map(added.map((it) => [`${it.account_id} ${it.unique_id}`, it.id]));
   const rows: unknown[][] = [];
   const reversals: Reversal[] = [];
-  for (const { line, movement, uniqueId, statement, details, reference } of entries) {
+  for (const { line, index, movement, uniqueId, statement, details, reference } of entries) {
+    if (statement.kind === 'none') continue;
     const key = `${movement.account_id} ${uniqueId}`;
     const id = ids.get(key);
     // A known movement keeps the details that it came with.
@@ -57,6 +58,7 @@ export async function storeDetails(
       customerId,
       statementIds.get(statement) ?? null,
       line,
+      index,
       details.currency,
       details.valueDate ?? null,
       endToEndId,

@@ -62,6 +62,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
         accounts: known,
         removedTime: accounts.removedTime,
         unidentified,
+        policyOf: (id) => accounts.find(id)?.on_conflict ?? 'hold',
       });
       return viewDryRun(run, format, accounts.find);
     } finally {

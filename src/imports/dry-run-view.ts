@@ -6,6 +6,7 @@ import { Count, IdView } from '../platform/validation.ts';
 import type { MinorUnits } from '../statements/statement.ts';
 import { formatAmount } from '../statements/values.ts';
 import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
+import type { OnConflict } from './conflicts.ts';
 import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run.ts';
 import type { KnownAccount } from './find-account.ts';
 import { DUPLICATE_REASONS } from './known-movements.ts';
@@ -43,6 +44,10 @@ export const DryRunView = v.object({
     conflicts: v.pipe(
       Count,
       v.description('Rows with the unique_id of a stored movement and another direction, amount or date.'),
+    ),
+    assumed_new: v.pipe(
+      Count,
+      v.description('Of those that would be stored: nothing proves that they are not known.'),
     ),
     rejected: Count,
     statements: Count,
@@ -155,6 +160,7 @@ export function viewDryRun(
       duplicates,
       changed,
       assumed_duplicates: assumed,
+      assumed_new: run.assumedNew,
       conflicts,
       rejected,
       statements: run.statementCount,
@@ -215,13 +221,14 @@ function viewStatement(
 export interface DryAccount extends KnownAccount {
   bank: string;
   title: string;
+  on_conflict?: OnConflict;
   /** An import would create it, and `id` is one that no account has. */
   isNew: boolean;
 }
 
 /** By the foreign key's index: a customer has few accounts. */
 const ACCOUNTS = `
-  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.title, b.name AS bank
+  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.has_statements, a.on_conflict, a.title, b.name AS bank
   FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.customer_id = ? AND a.status <> 'deleting' ORDER BY a.id`;
 
 const REMOVED = 'SELECT removals, removed_before AS removedBefore FROM import_locks WHERE customer_id = ?';

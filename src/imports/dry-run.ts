@@ -1,14 +1,27 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
 import { type ChunkedImport, cutIntoChunks } from './chunks.ts';
-import { createEntryIdentifier, type UnstoredEntries } from './identify-entries.ts';
-import { createKnownMovements, type DuplicateReason, type Known, readStoredById } from './known-movements.ts';
+import { createConflictDecisions, type OnConflict, readConflicts } from './conflicts.ts';
+import type { Identity } from './identity/entry.ts';
+import { createFileEntries } from './identity/file-entries.ts';
+import { createFileIdentifier } from './identity/identify-file.ts';
+import {
+  compareWith,
+  type DuplicateReason,
+  type IdentifiedRow,
+  type Known,
+  keyOf,
+  readStored,
+  readStoredById,
+  textsOf,
+  versionOf,
+} from './known-movements.ts';
 import type { Movement } from './movement.ts';
 import type { BegunStatement, Row, StatementTotals } from './rows.ts';
 import type { Chunk } from './store-chunk.ts';
-import { createCounts } from './unique-ids.ts';
+import { isContentId } from './unique-ids.ts';
 
 /** Reads a file as an import does, and says what would be stored. Nothing is stored. */
 
@@ -23,6 +36,7 @@ export interface DryRun {
   duplicates: number;
   changed: number;
   assumed: number;
+  assumedNew: number;
   conflicts: number;
   rejected: number;
   statementCount: number;
@@ -40,9 +54,6 @@ export type DryStatement = BegunStatement & { line: number; totals: StatementTot
 /** No import has this id, so nothing that is stored counts as this file's own. */
 const NO_IMPORT = '0';
 
-/** The customer is not locked: what others store meanwhile need not be seen. */
-const NOTHING_LOCKED = '0';
-
 /**
  * Reads the rows of a file, and finds those that are known already.
  * @param accounts as for an import (`cutIntoChunks`).
@@ -55,7 +66,10 @@ export async function runDry(
     accounts,
     removedTime,
     unidentified,
-  }: Pick<ChunkedImport, 'customerId' | 'accounts' | 'removedTime' | 'unidentified'>,
+    policyOf = () => 'hold',
+  }: Pick<ChunkedImport, 'customerId' | 'accounts' | 'removedTime' | 'unidentified'> & {
+    policyOf?: (accountId: string) => OnConflict;
+  },
 ): Promise<DryRun> {
   const result: DryRun = {
     error: null,
@@ -64,6 +78,7 @@ export async function runDry(
     duplicates: 0,
     changed: 0,
     assumed: 0,
+    assumedNew: 0,
     conflicts: 0,
     rejected: 0,
     statementCount: 0,
@@ -73,7 +88,9 @@ export async function runDry(
     warnings: [],
     statements: [],
   };
-  const findKnown = createKnownFinder(sql, unidentified === 'known');
+  const file = createFileEntries();
+  const findKnown = createKnownMovements(sql, policyOf);
+  const listed: { row: DryRun['rows'][number]; entry: number | null }[] = [];
   const chunks = cutIntoChunks(collectStatements(rows, result.statements), {
     id: NO_IMPORT,
     customerId,
@@ -85,11 +102,34 @@ export async function runDry(
     unidentified,
   });
   try {
-    for await (const chunk of chunks) addChunk(result, chunk, await findKnown(chunk));
+    for await (const chunk of chunks) {
+      const found = await findKnown(chunk.movements);
+      addChunk(result, chunk, found);
+      file.add(chunk);
+      const ofChunk = [
+        ...chunk.movements.map(({ line, movement }, index) => ({
+          row: { line, known: found[index]?.known ?? null, movement },
+          entry: null,
+        })),
+        ...chunk.entries.map(({ line, movement, index }) => ({
+          row: { line, known: null, movement },
+          entry: index,
+        })),
+      ].sort((one, other) => one.row.line - other.row.line);
+      append(listed, ofChunk);
+    }
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
     result.error = error.message;
   }
+  const identifier = createFileIdentifier({
+    customerId,
+    importId: NO_IMPORT,
+    accounts: file.end(),
+    mayAssume: unidentified === 'known',
+  });
+  await identifier.prepare(sql);
+  await addEntries(sql, result, identifier.identities(), listed);
   return result;
 }
 
@@ -112,52 +152,119 @@ async function* collectStatements(
   }
 }
 
-/** Creates a function that says of each movement of a chunk what it was taken for. A chunk has either movements or entries. */
-function createKnownFinder(
-  sql: Sql,
-  mayAssume: boolean,
-): (chunk: Chunk) => Promise<readonly (Known | null)[]> {
-  const findKnown = createKnownMovements(sql);
-  const identify = createEntryIdentifier(NO_IMPORT, { unstored: createUnstoredEntries(), mayAssume });
-  return async ({ movements, entries }) => {
-    if (entries.length === 0) return findKnown(movements);
-    const identities = await identify(sql, NOTHING_LOCKED, entries);
-    const ids = identities.flatMap((it) => ('transactionId' in it ? [it.transactionId] : []));
-    const stored = await readStoredById(sql, ids);
-    return identities.map((it) =>
-      'uniqueId' in it ? null : { reason: it.reason, stored: stored.get(it.transactionId) ?? null },
-    );
+/** A row with an id: what it was taken for, and whether an import would store it. */
+interface DryRow {
+  known: Known | null;
+  isInserted: boolean;
+  isHeld: boolean;
+}
+
+/** The first row of the file with an id. */
+interface FirstRow {
+  version: string;
+  texts: string;
+}
+
+/**
+ * Creates a function that says of each row of a file whether its movement is known: stored already, or earlier in the file. Call it for
+ * each chunk, in the order of the file.
+ */
+function createKnownMovements(sql: Sql, policyOf: (accountId: string) => OnConflict) {
+  const first = new Map<string, FirstRow>();
+  const decide = createConflictDecisions<null>();
+  const digest = (text: string) => hash('md5', text, 'base64');
+
+  return async (rows: readonly IdentifiedRow[]): Promise<DryRow[]> => {
+    if (rows.length === 0) return [];
+    const findStored = await readStored(sql, rows);
+    const ids = rows.flatMap((row) => findStored(row)?.id ?? []);
+    const findConflict = await readConflicts(sql, [...new Set(ids)]);
+    return rows.map((row): DryRow => {
+      const { movement, uniqueId } = row;
+      const stored = findStored(row) ?? null;
+      const key = digest(keyOf(movement, uniqueId));
+      const own = { version: versionOf(movement), texts: digest(textsOf(movement)) };
+      const before = first.get(key);
+      if (stored === null && before === undefined) {
+        first.set(key, own);
+        return { known: null, isInserted: true, isHeld: false };
+      }
+      const reason = stored === null ? compareRows(row, own, before ?? own) : compareWith(row, stored);
+      if (reason !== 'conflict') return { known: { reason, stored }, isInserted: false, isHeld: false };
+      const { outcome } = decide({
+        version: `${key} ${own.version}`,
+        before: null,
+        kept: stored === null ? undefined : findConflict(stored.id, own.version),
+        policy: policyOf(movement.account_id),
+      });
+      const isInserted = outcome === 'new';
+      const isHeld = outcome === 'held';
+      return { known: { reason: outcome === 'known' ? 'same' : 'conflict', stored }, isInserted, isHeld };
+    });
   };
 }
 
-function createUnstoredEntries(): UnstoredEntries {
-  const counts = createCounts();
-  const digest = (key: string) => createHash('sha256').update(key).digest();
-  return { count: (key) => counts.get(digest(key)), add: (key) => void counts.add(digest(key)) };
+/** As compareWith, for a row that comes twice in the file. */
+function compareRows(
+  { movement, uniqueId }: IdentifiedRow,
+  own: FirstRow,
+  before: FirstRow,
+): DuplicateReason {
+  if (own.version !== before.version) return 'conflict';
+  if (isContentId(movement, uniqueId)) return 'assumed';
+  return own.texts === before.texts ? 'same' : 'changed';
 }
 
-function addChunk(result: DryRun, chunk: Chunk, known: readonly (Known | null)[]): void {
-  const { from, to, movements, entries, issues, warnings, rejected, statements, warned } = chunk;
-  const count = (reason: DuplicateReason) => known.filter((it) => it?.reason === reason).length;
-  const conflicts = count('conflict');
-  const duplicates = known.filter((it) => it !== null).length - conflicts;
+function addChunk(result: DryRun, chunk: Chunk, rows: readonly DryRow[]): void {
+  const { from, to, issues, warnings, rejected, statements, warned } = chunk;
+  const count = (isCounted: (row: DryRow) => boolean) => rows.filter(isCounted).length;
   result.received += to - from;
-  result.inserted += known.length - duplicates - conflicts;
-  result.duplicates += duplicates;
-  result.changed += count('changed');
-  result.assumed += count('assumed');
-  result.conflicts += conflicts;
+  result.inserted += count(({ isInserted }) => isInserted);
+  result.duplicates += count(({ isInserted, isHeld }) => !isInserted && !isHeld);
+  result.changed += count(({ known }) => known?.reason === 'changed');
+  result.assumed += count(({ known }) => known?.reason === 'assumed');
+  result.conflicts += count(({ known }) => known?.reason === 'conflict');
   result.rejected += rejected;
   result.statementCount += statements;
   result.warningCount += warned;
-  const rows = [...movements, ...entries].map(({ line, movement }, index) => ({
-    line,
-    known: known[index] ?? null,
-    movement,
-  }));
-  append(result.rows, rows);
   append(result.errors, issues);
   append(result.warnings, warnings);
+}
+
+/** Counts the entries, and lists the first rows. */
+async function addEntries(
+  sql: Sql,
+  result: DryRun,
+  identities: ReadonlyMap<number, Identity>,
+  listed: readonly { row: DryRun['rows'][number]; entry: number | null }[],
+): Promise<void> {
+  for (const identity of identities.values()) {
+    if ('uniqueId' in identity) {
+      result.inserted += 1;
+      if (identity.isAssumed) result.assumedNew += 1;
+      continue;
+    }
+    result.duplicates += 1;
+    if (identity.reason === 'changed') result.changed += 1;
+    if (identity.reason === 'assumed') result.assumed += 1;
+  }
+  const identityOf = (entry: number | null) => (entry === null ? undefined : identities.get(entry));
+  const storedIds = listed.flatMap(({ entry }) => {
+    const identity = identityOf(entry);
+    return identity !== undefined && 'known' in identity && 'transactionId' in identity.known
+      ? [identity.known.transactionId]
+      : [];
+  });
+  const stored = await readStoredById(sql, storedIds);
+  for (const { row, entry } of listed) {
+    const identity = identityOf(entry);
+    if (identity === undefined || 'uniqueId' in identity) result.rows.push(row);
+    else {
+      const { known, reason } = identity;
+      const movement = 'transactionId' in known ? (stored.get(known.transactionId) ?? null) : null;
+      result.rows.push({ ...row, known: { reason, stored: movement } });
+    }
+  }
 }
 
 function append<T>(list: T[], more: readonly T[]): void {

@@ -41,10 +41,12 @@ export interface KnownAccount {
   number: string | null;
   /** 1: the running balances of JSON are checked. */
   check_balances?: number;
+  /** 1: statements have come, so that rows of JSON may be entries of them. */
+  has_statements?: number;
 }
 
 const VISIBLE = `
-  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
+  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.has_statements, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
 
 /** A shorter number may be the end of many IBANs. */
 const SHORTEST_NUMBER = 6;

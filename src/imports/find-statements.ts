@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Sql } from '../platform/database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
+import { MissingView, SurplusView } from './book-differences.ts';
 import { type Arrival, findLateAt, LEARNED_FROM } from './late-statements.ts';
 import {
   type ChainStatement,
@@ -88,7 +89,7 @@ export const viewStatement = (row: StatementRow, currency: string): v.InferOutpu
   received_at: row.received_at.toISOString(),
 });
 
-const PeriodView = v.object({
+const ComparedPeriod = v.object({
   from: v.string(),
   to: v.string(),
   status: v.picklist(['complete', 'gap', 'overlap', 'contradiction']),
@@ -100,6 +101,15 @@ const PeriodView = v.object({
       'gap: what was booked in it, which is what is missing between the two balances. contradiction: by how much the balances differ.',
     ),
   ),
+});
+
+const PeriodView = v.object({
+  ...ComparedPeriod.entries,
+  missing: v.pipe(
+    v.array(MissingView),
+    v.description('Entries of the statements that are not stored. Send a file with them again.'),
+  ),
+  surplus: v.pipe(v.array(SurplusView), v.description('Stored movements that the statements do not have.')),
 });
 
 export const CompletenessView = v.object({
@@ -125,13 +135,18 @@ export const viewPeriod = ({ from, to, status, opening, closing, difference }: P
   difference: formatAmount(difference),
 });
 
+type ChainRow = StatementRow & Record<'from_date' | 'to_date' | 'format' | 'credits' | 'debits', string>;
+
 /** Index: statements_time. Ten years of daily statements are 2,500 rows. */
 const CHAIN = `
-  SELECT id, number, from_date, to_date, opening_balance, closing_balance, difference, entries
+  SELECT id, format, number, sequence, from_date, to_date, opening_balance, closing_balance, difference, credits, debits, entries
   FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = 'final' AND from_date IS NOT NULL AND to_date IS NOT NULL AND opening_balance IS NOT NULL
     AND closing_balance IS NOT NULL
   ORDER BY account_id, kind, to_date, id`;
+
+/** Index: the primary key. */
+const NUMBERS = 'SELECT statement_numbers FROM accounts WHERE id = ?';
 
 /** Reads the periods of an account that touch a time. @param between days (YYYY-MM-DD); null: from the first, to the last. */
 export async function readCompleteness(
@@ -139,9 +154,9 @@ export async function readCompleteness(
   accountId: string,
   between: { from: string | null; to: string | null } = { from: null, to: null },
 ): Promise<{ status: Completeness; periods: Period[] }> {
-  const rows = await sql.query<(StatementRow & Record<'from_date' | 'to_date', string>)[]>(CHAIN, [
-    accountId,
-  ]);
+  const rows = await sql.query<ChainRow[]>(CHAIN, [accountId]);
+  const [account] = await sql.query<{ statement_numbers: string }[]>(NUMBERS, [accountId]);
+  const areNumbersUsed = account?.statement_numbers !== 'ignore';
   const statements = rows.map(
     (row): ChainStatement => ({
       id: row.id,
@@ -150,6 +165,11 @@ export async function readCompleteness(
       opening: parseHundredths(row.opening_balance ?? '0.00'),
       closing: parseHundredths(row.closing_balance ?? '0.00'),
       number: row.number !== null && /^\d{1,9}$/.test(row.number) ? Number(row.number) : null,
+      name: areNumbersUsed ? row.number : null,
+      sequence: areNumbersUsed ? row.sequence : null,
+      format: row.format,
+      credits: parseHundredths(row.credits),
+      debits: parseHundredths(row.debits),
       difference: row.difference === null ? null : parseHundredths(row.difference),
       entries: row.entries,
     }),

@@ -92,6 +92,10 @@ export const ImportView = v.object({
       'Of the duplicates, those without an id. They equal a stored movement, and nothing proves that they are the same.',
     ),
   ),
+  assumed_new: v.pipe(
+    Count,
+    v.description('Of the inserted rows, those of which nothing proves that they are not a stored movement.'),
+  ),
   conflicts: v.pipe(
     Count,
     v.description(
@@ -126,6 +130,7 @@ export const viewImport = (it: ViewedImport) => ({
   duplicates: it.duplicates,
   changed: it.changed,
   assumed_duplicates: it.assumed_duplicates,
+  assumed_new: it.assumed_new,
   conflicts: it.conflicts,
   rejected: it.rejected,
   deliveries: it.deliveries,

@@ -9,13 +9,17 @@ import { isStatementFormat, type StatementFormats } from '../statements/formats.
 import { UnreadableFileError } from '../statements/unreadable.ts';
 import { cutIntoChunks } from './chunks.ts';
 import { failUnreadable, giveUp, MAX_CRASHES } from './fail-import.ts';
-import { createAccountFinder, type KnownAccount, readAccountsOfImport } from './find-account.ts';
-import { createEntryIdentifier } from './identify-entries.ts';
+import { createAccountFinder, readAccountsOfImport } from './find-account.ts';
+import { type IdentifyEntries, KnownDaysError } from './identity/entry.ts';
+import { createFileEntries } from './identity/file-entries.ts';
+import { createChunkIdentifier } from './identity/identify-chunk.ts';
+import { createFileIdentifier, type FileIdentifier } from './identity/identify-file.ts';
 import { createMatcher } from './matching.ts';
 import { readPart, readParts } from './parts.ts';
 import { readStatementFile } from './read-file.ts';
 import { FORMATS, isFormatName } from './rows.ts';
 import type { Unidentified } from './stage.ts';
+import type { FindAccount } from './statement-rows.ts';
 import {
   type Chunk,
   countChunk,
@@ -45,6 +49,22 @@ export interface RunOptions {
   mayGoOn?: () => Promise<boolean>;
 }
 
+interface RestOptions {
+  /** The file goes back to earlier days. See createOrdinals. */
+  isUnordered: boolean;
+  /** The whole file is read first, to identify its entries. */
+  isWhole: boolean;
+  mayGoOn: () => Promise<boolean>;
+}
+
+interface StoringOptions {
+  identify: IdentifyEntries;
+  warnings: FileIdentifier['warnings'];
+  signal: AbortSignal;
+  mayGoOn: () => Promise<boolean>;
+  started: number;
+}
+
 interface Unfinished {
   id: string;
   customer_id: string;
@@ -67,6 +87,12 @@ const LOAD = `
     i.checkpoint, i.crash_count, l.removals, l.removed_before
   FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 
+/** The last chunk has the warnings about the file as a whole. */
+const withWarnings = (chunk: Chunk, warnings: readonly { line: number; message: string }[]): Chunk =>
+  chunk.last && warnings.length > 0
+    ? { ...chunk, warned: chunk.warned + warnings.length, warnings: [...chunk.warnings, ...warnings] }
+    : chunk;
+
 export function createImporter(options: {
   database: DataSource;
   formats: StatementFormats;
@@ -81,27 +107,20 @@ export function createImporter(options: {
 
   /** @throws {UnreadableFileError} when the file cannot be read. */
   function readStatements(
-    { id, customer_id, format, account_id, profile, create_accounts }: Unfinished,
+    { id, format, profile }: Unfinished,
     parts: AsyncIterable<Buffer>,
-    accounts: readonly KnownAccount[],
+    findAccount: FindAccount,
   ) {
     if (format !== 'auto' && !isStatementFormat(format)) {
       throw new Error(`import ${id} has the unknown format ${format}`);
     }
-    const findAccount = createAccountFinder({
-      customerId: customer_id,
-      accountId: account_id,
-      createAccounts: create_accounts === 1,
-      accounts,
-      addAccount: (account) => createAccount(database, account),
-    });
     return readStatementFile(parts, { formats, format, profile, findAccount });
   }
 
   async function storeChunks(
-    { id: importId, format, source_id: sourceId, unidentified }: Unfinished,
+    { id: importId, format, source_id: sourceId }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,
-    { signal, mayGoOn, started }: { signal: AbortSignal; mayGoOn: () => Promise<boolean>; started: number },
+    { identify, warnings, signal, mayGoOn, started }: StoringOptions,
   ): Promise<ImportOutcome> {
     // Chunks are stored faster than a thousand webhooks are woken. Those that wait are woken together, each webhook once.
     const wakeMatched = createBatcher(async (matched: readonly (readonly string[])[]) => {
@@ -111,11 +130,7 @@ export function createImporter(options: {
       return [...matched];
     });
     const noteAccounts = createSourceAccounts(database, sourceId);
-    const storing = {
-      database,
-      matcher,
-      identify: createEntryIdentifier(importId, { mayAssume: unidentified === 'known' }),
-    };
+    const storing = { database, matcher, identify };
     try {
       // The next chunk is read and validated while MySQL stores this one.
       let areKnown = false;
@@ -126,7 +141,11 @@ export function createImporter(options: {
         // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
         next.catch(() => {});
         await noteAccounts(chunk);
-        const stored = await storeChunk({ ...storing, areKnown }, chunk, performance.now() - started);
+        const stored = await storeChunk(
+          { ...storing, areKnown },
+          withWarnings(chunk, warnings()),
+          performance.now() - started,
+        );
         areKnown = 2 * stored.known.length > chunk.to - chunk.from;
         const woken = wakeMatched(stored.webhookIds);
         metrics?.rows({ ...countChunk(chunk, stored), rejected: chunk.rejected });
@@ -161,7 +180,7 @@ export function createImporter(options: {
   async function storeRest(
     importId: string,
     signal: AbortSignal,
-    { isUnordered, mayGoOn }: { isUnordered: boolean; mayGoOn: () => Promise<boolean> },
+    { isUnordered, isWhole, mayGoOn }: RestOptions,
   ): Promise<ImportOutcome> {
     const started = performance.now();
     // In parallel: an import of one movement mostly waits for round trips to MySQL.
@@ -177,38 +196,82 @@ export function createImporter(options: {
       log.error({ importId }, 'import given up: it keeps failing at the same row');
       return 'nothing to do';
     }
-    const parts = readParts(database, importId, first);
     const { format } = unfinished;
-    const rows = isFormatName(format) ? FORMATS[format](parts) : readStatements(unfinished, parts, accounts);
-    const chunks = cutIntoChunks(rows, {
-      id: importId,
+    // It knows the accounts that it has created when the file is read twice.
+    const findAccount = createAccountFinder({
       customerId: unfinished.customer_id,
-      checkpoint: unfinished.checkpoint,
-      accounts: isFormatName(format) ? new Map(accounts.map((it) => [it.id, it])) : null,
-      isUnordered,
-      unidentified: unfinished.unidentified,
-      removedTime: {
-        // Of what was read at the same time, the oldest counts.
-        removals: Math.min(unfinished.removals, ...accounts.map(({ removals }) => removals)),
-        removedBefore: unfinished.removed_before,
-      },
+      accountId: unfinished.account_id,
+      createAccounts: unfinished.create_accounts === 1,
+      accounts,
+      addAccount: (account) => createAccount(database, account),
     });
+    const read = ({ checkpoint, ...from }: { checkpoint: number; isUnordered: boolean }) => {
+      const parts = readParts(database, importId, first);
+      const rows = isFormatName(format)
+        ? FORMATS[format](parts)
+        : readStatements(unfinished, parts, findAccount);
+      return cutIntoChunks(rows, {
+        id: importId,
+        customerId: unfinished.customer_id,
+        checkpoint,
+        accounts: isFormatName(format) ? new Map(accounts.map((it) => [it.id, it])) : null,
+        isUnordered: from.isUnordered,
+        unidentified: unfinished.unidentified,
+        removedTime: {
+          // Of what was read at the same time, the oldest counts.
+          removals: Math.min(unfinished.removals, ...accounts.map(({ removals }) => removals)),
+          removedBefore: unfinished.removed_before,
+        },
+      });
+    };
 
     const span = beginSpan(unfinished);
     try {
-      const outcome = await storeChunks(unfinished, chunks, { signal, mayGoOn, started });
+      const identifier = isWhole
+        ? await identifyWhole(unfinished, read({ checkpoint: 0, isUnordered: true }))
+        : { identify: createChunkIdentifier(importId), warnings: () => [] };
+      const chunks = read({ checkpoint: unfinished.checkpoint, isUnordered: isUnordered || isWhole });
+      const outcome = await storeChunks(unfinished, chunks, { ...identifier, signal, mayGoOn, started });
       span?.end();
       return outcome;
     } catch (error) {
-      const isRepeated = error instanceof UnorderedFileError || error instanceof RemovalsChangedError;
+      const isRepeated = [UnorderedFileError, RemovalsChangedError, KnownDaysError].some(
+        (it) => error instanceof it,
+      );
       span?.end(isRepeated ? undefined : toSpanError(error));
       // The chunks before are stored. The rest is read with all counts kept.
       if (error instanceof UnorderedFileError)
-        return storeRest(importId, signal, { isUnordered: true, mayGoOn });
+        return storeRest(importId, signal, { isUnordered: true, isWhole, mayGoOn });
+      // Something is known of the days of the rest.
+      if (error instanceof KnownDaysError)
+        return storeRest(importId, signal, { isUnordered, isWhole: true, mayGoOn });
       // The accounts and stored movements that were read are out of date. The rest is read and checked again.
-      if (error instanceof RemovalsChangedError) return storeRest(importId, signal, { isUnordered, mayGoOn });
+      if (error instanceof RemovalsChangedError)
+        return storeRest(importId, signal, { isUnordered, isWhole, mayGoOn });
       return await endFailed(unfinished, error);
     }
+  }
+
+  /** Reads the whole file, and decides what its entries are. */
+  async function identifyWhole(
+    { id, customer_id, unidentified }: Unfinished,
+    chunks: AsyncGenerator<Chunk, void>,
+  ): Promise<FileIdentifier> {
+    const file = createFileEntries();
+    try {
+      for await (const chunk of chunks) file.add(chunk);
+    } catch (error) {
+      // What was read is stored, before the import fails.
+      if (!(error instanceof UnreadableFileError)) throw error;
+    }
+    const identifier = createFileIdentifier({
+      customerId: customer_id,
+      importId: id,
+      accounts: file.end(),
+      mayAssume: unidentified === 'known',
+    });
+    await identifier.prepare(database);
+    return identifier;
   }
 
   /** The span of this run in the trace of the request, or of the collected file, that has brought the import. */
@@ -231,7 +294,7 @@ export function createImporter(options: {
   return {
     async run(importId, signal, { again = false, mayGoOn = async () => true } = {}) {
       if (again) await database.query(COUNT_CRASH, [importId]);
-      return storeRest(importId, signal, { isUnordered: false, mayGoOn });
+      return storeRest(importId, signal, { isUnordered: false, isWhole: false, mayGoOn });
     },
   };
 }

@@ -1,7 +1,6 @@
-import { hash } from 'node:crypto';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { Movement } from './movement.ts';
-import { canonical, createTally, isContentId } from './unique-ids.ts';
+import { canonical, isContentId } from './unique-ids.ts';
 
 /** Compares rows with the stored movements that have their unique ids. */
 
@@ -16,6 +15,8 @@ import { canonical, createTally, isContentId } from './unique-ids.ts';
  */
 export const DUPLICATE_REASONS = ['same', 'changed', 'assumed', 'conflict'] as const;
 export type DuplicateReason = (typeof DUPLICATE_REASONS)[number];
+/** Why a row is listed: `assumed_new`: it was stored, although nothing proves that it is not a stored movement. */
+export const LISTED_REASONS = [...DUPLICATE_REASONS, 'assumed_new'] as const;
 
 /** A movement as it is stored. */
 export type StoredMovement = Movement & { id: string };
@@ -42,7 +43,8 @@ const READ = `
 /** Index: the primary key. */
 const READ_BY_ID = `SELECT ${COLUMNS} FROM transactions WHERE id IN (?)`;
 
-const keyOf = ({ account_id }: { account_id: string }, uniqueId: string) => `${account_id} ${uniqueId}`;
+export const keyOf = ({ account_id }: { account_id: string }, uniqueId: string) =>
+  `${account_id} ${uniqueId}`;
 
 /** Finds the stored movement with the account and unique id of a row. */
 export type FindStored = (row: IdentifiedRow) => StoredMovement | undefined;
@@ -83,34 +85,5 @@ export const versionOf = ({
   date_issue,
 }: Pick<Movement, 'dc' | 'amount' | 'date_issue'>): string => `${dc} ${canonical(amount)} ${date_issue}`;
 
-const textsOf = ({ name, code, balance, description, opponent_id, opponent_iban }: Content): string =>
+export const textsOf = ({ name, code, balance, description, opponent_id, opponent_iban }: Content): string =>
   JSON.stringify([name, code, canonical(balance), description, opponent_id, opponent_iban]);
-
-/**
- * Creates a function that says of each row of a file whether its movement is known: stored already, or earlier in the file. Call it for
- * each chunk, in the order of the file.
- */
-export function createKnownMovements(
-  sql: Sql,
-): (rows: readonly IdentifiedRow[]) => Promise<readonly (Known | null)[]> {
-  const countIds = createTally();
-  const countVersions = createTally();
-  const countTexts = createTally();
-  const digest = (texts: readonly string[]) => hash('sha256', JSON.stringify(texts), 'buffer');
-  return async (rows) => {
-    if (rows.length === 0) return [];
-    const findStored = await readStored(sql, rows);
-    return rows.map((row) => {
-      const stored = findStored(row);
-      if (stored !== undefined) return { reason: compareWith(row, stored), stored };
-      const id = keyOf(row.movement, row.uniqueId);
-      const version = versionOf(row.movement);
-      const isFirst = countIds(digest([id])) === 1;
-      const isOtherVersion = countVersions(digest([id, version])) === 1;
-      const isOtherText = countTexts(digest([id, version, textsOf(row.movement)])) === 1;
-      if (isFirst) return null;
-      if (isOtherVersion) return { reason: 'conflict', stored: null };
-      return { reason: isOtherText ? 'changed' : 'same', stored: null };
-    });
-  };
-}

@@ -31,7 +31,9 @@ export interface StatementTotals {
 
 /** The statement of an entry. Its closing balance is filled in when its end has been read. */
 export interface EntryStatement {
-  kind: 'final' | 'interim';
+  /** `none`: rows that came without a statement. */
+  kind: 'final' | 'interim' | 'none';
+  format: string;
   opening: MinorUnits | null;
   closing: MinorUnits | null;
 }
@@ -45,7 +47,7 @@ export interface RowDetails extends EntryDetails {
 /** A statement of a known account that was read to its end. */
 export interface EndedStatement extends StatementIdentity {
   accountId: string;
-  kind: 'final' | 'interim';
+  kind: EntryStatement['kind'];
   opening: MinorUnits | null;
   closing: MinorUnits | null;
   difference: MinorUnits | null;

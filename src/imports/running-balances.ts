@@ -4,7 +4,7 @@ import { formatAmount } from '../statements/values.ts';
 /** Checks the balances that some files and clients have beside each entry: each must be the one before it and the amount of its entry. */
 
 export interface RunningBalances {
-  add(entry: Pick<Entry, 'line' | 'dc' | 'amount' | 'balance'>): void;
+  add(entry: Pick<Entry, 'line' | 'dc' | 'amount' | 'balance'> & { date?: string }): void;
   /**
    * @returns a warning for the first entry that contradicts its neighbours; and the balances before and after all entries, if none
    * does and each has one.
@@ -22,7 +22,8 @@ interface Step {
 }
 
 /**
- * Files list their entries from the oldest to the newest, or the other way round. The direction with fewer contradictions counts.
+ * Files list their entries from the oldest to the newest, or the other way round. The direction with fewer contradictions counts. If a file of one day can be read both ways,
+ * its opening balance is not known.
  * @param within what a warning calls all of them.
  */
 export function createRunningBalances(within: 'statement' | 'import' = 'statement'): RunningBalances {
@@ -33,6 +34,8 @@ export function createRunningBalances(within: 'statement' | 'import' = 'statemen
   let first: { before: MinorUnits; after: MinorUnits } | null = null;
   let last: { before: MinorUnits; after: MinorUnits; line: number } | null = null;
   let isComplete = true;
+  const days = { first: '', last: '' };
+  let rows = 0;
 
   const compare = (direction: 'ascending' | 'descending', step: Step) => {
     if (step.expected === step.found) return;
@@ -41,7 +44,10 @@ export function createRunningBalances(within: 'statement' | 'import' = 'statemen
   };
 
   return {
-    add({ line, dc, amount, balance: after }) {
+    add({ line, dc, amount, balance: after, date = '' }) {
+      rows += 1;
+      if (rows === 1) days.first = date;
+      days.last = date;
       if (after === null) {
         isComplete = false;
         last = null;
@@ -56,10 +62,13 @@ export function createRunningBalances(within: 'statement' | 'import' = 'statemen
       last = { before, after, line };
     },
     end() {
-      const isAscending = wrong.ascending.count <= wrong.descending.count;
+      // A day that goes out and back can be read in both directions. Then the other days decide.
+      const isEven = wrong.ascending.count === wrong.descending.count;
+      const isAscending = isEven ? days.first <= days.last : wrong.ascending.count < wrong.descending.count;
       const { count, first: step } = isAscending ? wrong.ascending : wrong.descending;
       if (step !== null) return { warnings: [warningOf(step, count, within)], ends: null };
-      if (!isComplete || first === null || last === null) return { warnings: [], ends: null };
+      const isUnknown = isEven && rows > 1 && days.first === days.last;
+      if (!isComplete || isUnknown || first === null || last === null) return { warnings: [], ends: null };
       return {
         warnings: [],
         ends: isAscending

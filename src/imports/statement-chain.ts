@@ -1,3 +1,5 @@
+import { areSeparate } from './identity/numbers.ts';
+
 /**
  * Says whether the statements of an account are complete. The closing balance of one is the opening balance of the next; where it is
  * not, a statement is missing, and the difference of the two is what was booked in it.
@@ -13,6 +15,13 @@ export interface ChainStatement {
   closing: bigint;
   /** The number of the statement, if it is one. */
   number: number | null;
+  /** Its number or id as the file has it, and its page. */
+  name: string | null;
+  sequence: string | null;
+  format: string;
+  /** The sums of its entries. */
+  credits: bigint;
+  debits: bigint;
   /** By how much its entries miss its closing balance; null: not at all. */
   difference: bigint | null;
   entries: number;
@@ -63,7 +72,7 @@ const NUMBERED = 3;
  * @returns the periods in the order of their dates.
  */
 export function findPeriods(statements: readonly ChainStatement[]): Period[] {
-  const runs = findRuns(withoutRepetitions(statements));
+  const runs = findRuns(withoutRepetitions(withoutDownloadNumbers(statements)));
   const periods: Period[] = [];
   let covering: Run | null = null;
   for (const run of runs) {
@@ -97,13 +106,37 @@ const compare = (one: string, other: string): number => (one < other ? -1 : one 
 
 /** The same statement may have come in another format, where it has another number. */
 function withoutRepetitions(statements: readonly ChainStatement[]): ChainStatement[] {
-  const seen = new Set<string>();
-  return statements.filter(({ from, to, opening, closing }) => {
+  const seen = new Map<string, ChainStatement[]>();
+  return statements.filter((it) => {
+    const { from, to, opening, closing } = it;
     const key = `${to} ${opening} ${closing} ${opening === closing ? from : ''}`;
-    if (seen.has(key)) return false;
-    seen.add(key);
+    const before = seen.get(key) ?? [];
+    if (before.some((other) => !haveOwnNumbers(it, other))) return false;
+    seen.set(key, [...before, it]);
     return true;
   });
+}
+
+/** Whether their numbers say that two statements are not the same one. */
+const haveOwnNumbers = (one: ChainStatement, other: ChainStatement): boolean =>
+  areSeparate(numbered(one), numbered(other));
+
+const numbered = ({ format, name, sequence, to }: ChainStatement) =>
+  ({ kind: 'final', format, number: name, sequence, to }) as const;
+
+/** A bank that counts downloads gives other numbers to what it has booked so far on one day. */
+function withoutDownloadNumbers(statements: readonly ChainStatement[]): readonly ChainStatement[] {
+  const firsts = new Map<string, ChainStatement>();
+  const closings = new Set(statements.map(({ to, closing }) => `${to} ${closing}`));
+  const areDownloads = statements.some((it) => {
+    const key = `${it.format} ${it.to} ${it.opening}`;
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, it);
+    // Nothing returns to the opening balance, so that the longer one contains the shorter one.
+    const returns = closings.has(`${it.to} ${it.opening}`);
+    return first !== undefined && !returns && first.closing !== it.closing && haveOwnNumbers(first, it);
+  });
+  return areDownloads ? statements.map((it) => ({ ...it, name: null, sequence: null })) : statements;
 }
 
 /**
@@ -195,7 +228,11 @@ function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolea
 
 /** A statement of a day so far, whose entries cancel out, has the balances with which the whole day begins. */
 const mayBeIn = (one: ChainStatement, other: ChainStatement): boolean =>
-  one.opening === one.closing && one.to >= other.from;
+  one.opening === one.closing &&
+  one.to >= other.from &&
+  one.credits <= other.credits &&
+  one.debits <= other.debits &&
+  !haveOwnNumbers(one, other);
 
 /** Statements of one day are a few, so that this is never reached. */
 const MOST_STEPS = 20;

@@ -52,7 +52,7 @@ export function createRowReader(
     for (const event of events) {
       switch (event.type) {
         case 'statement': {
-          statement = await openStatement(event, findAccount);
+          statement = await openStatement(event, findAccount, format);
           const { line, account: reference } = event;
           rows.push({ line, begun: { format, file, reference, account: statement.account } });
           break;
@@ -83,6 +83,7 @@ export function createRowReader(
 async function openStatement(
   { line, account, kind, opening, identity }: Extract<StatementEvent, { type: 'statement' }>,
   findAccount: FindAccount,
+  format: string,
 ): Promise<OpenStatement> {
   const found = await findAccount(account);
   const balance = opening?.amount ?? null;
@@ -90,7 +91,7 @@ async function openStatement(
     line,
     account: found,
     identity,
-    shared: { kind, opening: balance, closing: null },
+    shared: { kind, format, opening: balance, closing: null },
     running: createRunningBalances(),
     from: null,
     to: null,

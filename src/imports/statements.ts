@@ -7,8 +7,8 @@ import type { EndedStatement, EntryStatement } from './rows.ts';
 
 /** Leaves out an account that has just been deleted. Index: statements_same. */
 const ADD = `
-  INSERT IGNORE INTO statements (id, customer_id, account_id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance,
-    closing_balance, difference, entries, fingerprint) VALUES ?`;
+  INSERT IGNORE INTO statements (id, customer_id, account_id, import_id, line, format, kind, number, sequence, from_date, to_date,
+    opening_balance, closing_balance, difference, credits, debits, entries, fingerprint) VALUES ?`;
 
 /** Index: statements_same. */
 const STORED = 'SELECT id, account_id, fingerprint FROM statements WHERE (account_id, fingerprint) IN (?)';
@@ -19,8 +19,8 @@ const SET_OPEN = 'UPDATE imports SET open_statement_id = ? WHERE id = ?';
 
 /** An id that was given out is not given out again, also when its row is deleted. */
 const RESERVE = `
-  INSERT INTO statements (customer_id, account_id, import_id, line, kind, entries, fingerprint)
-  VALUES (?, ?, ?, 0, 'interim', 0, UNHEX(REPLACE(UUID(), '-', '')))`;
+  INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, credits, debits, entries, fingerprint)
+  VALUES (?, ?, ?, 0, '', 'interim', 0, 0, 0, UNHEX(REPLACE(UUID(), '-', '')))`;
 const RELEASE = 'DELETE FROM statements WHERE id = ?';
 
 /** Statements are checked when no more files have come for a while: they may come in any order. */
@@ -35,7 +35,27 @@ const CHECK_BALANCE = `
   SELECT id, customer_id, ? FROM accounts WHERE id IN (?)
   ON DUPLICATE KEY UPDATE import_id = VALUES(import_id)`;
 
+/**
+ * Rows without an id of these accounts may now be entries of statements. The api reads the accounts again before it stores movements, as
+ * `removals` says. Index: the primary keys.
+ */
+const HAS_STATEMENTS = `
+  UPDATE accounts a JOIN import_locks l ON l.customer_id = a.customer_id
+  SET l.removals = l.removals + 1, a.has_statements = 1 WHERE a.id IN (?) AND a.has_statements = 0`;
+
 const NAME_LENGTH = 64;
+
+const namesOf = ({ number, sequence }: EndedStatement) =>
+  [number, sequence].map((name) => name?.slice(0, NAME_LENGTH) ?? null);
+
+/** What a statement says, without its entries. The same statement in another file has the same. */
+export function fingerprintOf(it: EndedStatement): Buffer {
+  const { kind, from, to, opening, closing, difference, entries } = it;
+  const balances = [opening, closing, difference === 0n ? null : difference].map(money);
+  const sums = [it.credits, it.debits].map(money);
+  const content = [kind, ...namesOf(it), from, to, ...balances, ...sums, entries];
+  return createHash('sha256').update(JSON.stringify(content)).digest().subarray(0, 16);
+}
 
 const money = (amount: bigint | null): string | null => (amount === null ? null : formatAmount(amount));
 
@@ -58,7 +78,8 @@ export async function storeStatements(
   sql: Sql,
   chunk: ChunkStatements,
 ): Promise<ReadonlyMap<EntryStatement, string>> {
-  const { customerId, importId, entries, ended } = chunk;
+  const { customerId, importId, ended } = chunk;
+  const entries = chunk.entries.filter(({ statement }) => statement.kind !== 'none');
   const ids = new Map<EntryStatement, string>();
   const first = ended[0]?.statement ?? entries[0]?.statement;
   if (first === undefined) return ids;
@@ -87,29 +108,30 @@ async function addStatements(
 ): Promise<void> {
   const rows = ended.map((it) => {
     const { accountId, line, kind, from, to, opening, closing, difference, entries } = it;
-    const [number, sequence] = [it.number, it.sequence].map((name) => name?.slice(0, NAME_LENGTH) ?? null);
+    const [number, sequence] = namesOf(it);
     const balances = [opening, closing, difference === 0n ? null : difference].map(money);
     const sums = [it.credits, it.debits].map(money);
-    const content = [kind, number, sequence, from, to, ...balances, ...sums, entries];
-    const fingerprint = createHash('sha256').update(JSON.stringify(content)).digest().subarray(0, 16);
     return [
       ids.get(it.statement) ?? null,
       customerId,
       accountId,
       importId,
       line,
+      it.statement.format,
       kind,
       number,
       sequence,
       from,
       to,
       ...balances,
+      ...sums,
       entries,
-      fingerprint,
+      fingerprintOf(it),
     ] as const;
   });
   await sql.query(ADD, [rows]);
   const accountIds = [...new Set(ended.map(({ accountId }) => accountId))];
+  await sql.query(HAS_STATEMENTS, [accountIds]);
   await sql.query(CHECK, [accountIds]);
   await sql.query(CHECK_BALANCE, [importId, accountIds]);
   const keys = rows.map((row) => [row[2], row.at(-1)] as const);

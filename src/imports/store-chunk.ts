@@ -3,11 +3,12 @@ import { inTransaction, type Sql, type WriteResult } from '../platform/database/
 import type { ValidationIssue } from '../platform/validation.ts';
 import { reportConflicts } from './conflicts.ts';
 import { type AddedEntry, storeDetails } from './details.ts';
-import type { IdentifyEntries, StatementEntry } from './identify-entries.ts';
+import type { IdentifyEntries, Identity, StatementEntry } from './identity/entry.ts';
+import { shortenReference } from './identity/statement-id.ts';
 import { lockCustomers } from './import-locks.ts';
+import { readStored } from './known-movements.ts';
 import type { Matcher } from './matching.ts';
-import type { Movement } from './movement.ts';
-import type { EndedStatement } from './rows.ts';
+import type { EndedStatement, EntryStatement } from './rows.ts';
 import { storeStatements } from './statements.ts';
 import {
   type Batch,
@@ -69,7 +70,7 @@ export class RemovalsChangedError extends Error {
 /** An import stays `queued` until its first chunk is stored. */
 const MOVE_CHECKPOINT = `
   UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, changed = changed + ?,
-    assumed_duplicates = assumed_duplicates + ?, conflicts = conflicts + ?, rejected = rejected + ?, deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, detected_format = COALESCE(detected_format, ?),
+    assumed_duplicates = assumed_duplicates + ?, assumed_new = assumed_new + ?, conflicts = conflicts + ?, rejected = rejected + ?, deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, detected_format = COALESCE(detected_format, ?),
     started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
     status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
     finished_at = IF(status = 'done', NOW(6), NULL)
@@ -95,7 +96,7 @@ export function storeChunk(
 ): Promise<Stored> {
   const { importId, issues, warnings, last } = chunk;
   return inTransaction(database, async (sql) => {
-    const { added, newest, ...stored } = await storeMovements(sql, options, chunk);
+    const { added, repeated, replaced, newest, ...stored } = await storeMovements(sql, options, chunk);
     const rows = [
       ...issues.map(({ line, path, message }) => [
         importId,
@@ -107,9 +108,10 @@ export function storeChunk(
       ...warnings.map(({ line, message }) => [importId, 'warning', line, '', message.slice(0, 500)]),
     ];
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
-    await listKnown(sql, stored.known);
+    await listKnown(sql, [...stored.known, ...stored.assumedNew]);
     const statementIds = await storeStatements(sql, chunk);
     await storeDetails(sql, { customerId: chunk.customerId, newest, entries: added }, statementIds);
+    await storeRepeated(sql, chunk, { repeated, replaced }, statementIds);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
     await reportConflicts(sql, chunk, stored.known);
@@ -117,35 +119,117 @@ export function storeChunk(
   });
 }
 
+/** An entry that is a stored movement. */
+interface RepeatedEntry {
+  entry: StatementEntry;
+  transactionId: string;
+}
+
+interface StoredChunk extends Stored {
+  added: readonly AddedEntry[];
+  repeated: readonly RepeatedEntry[];
+  replaced: readonly { statementId: string; transactionId: string }[];
+  newest: string;
+}
+
 async function storeMovements(
   sql: Sql,
   { matcher, identify, areKnown = false }: Omit<StoreOptions, 'database'>,
   chunk: Chunk,
-): Promise<Stored & { added: readonly AddedEntry[]; newest: string }> {
+): Promise<StoredChunk> {
   const { customerId, importId, movements, entries, removals } = chunk;
-  if (movements.length + entries.length === 0) return { ...NOTHING_STORED, added: [], newest: '0' };
+  if (movements.length + entries.length === 0)
+    return { ...NOTHING_STORED, added: [], repeated: [], replaced: [], newest: '0' };
   const locks = await lockCustomers(sql, [customerId]);
   const lock = locks.get(customerId);
   if (lock?.removals !== removals) throw new RemovalsChangedError('removals have changed');
   const identities = await identify(sql, lock.newest, entries);
-  const fresh: AddedEntry[] = [];
-  const known: (KnownRow & { movement: Movement })[] = [];
-  for (const [index, entry] of entries.entries()) {
-    const { line, movement } = entry;
-    const identity = identities[index];
+  const added: AddedEntry[] = [];
+  const assumed: AddedEntry[] = [];
+  const replaced: StoredChunk['replaced'][number][] = [];
+  const found: { entry: StatementEntry; identity: Extract<Identity, { known: unknown }> }[] = [];
+  for (const [position, entry] of entries.entries()) {
+    const identity = identities[position];
     if (identity === undefined) throw new Error('an entry was not identified');
-    if ('uniqueId' in identity) fresh.push({ ...entry, uniqueId: identity.uniqueId });
-    else known.push({ importId, line, ...identity, isHeld: false, movement });
+    if ('known' in identity) {
+      found.push({ entry, identity });
+      continue;
+    }
+    const { uniqueId, isAssumed, replaces } = identity;
+    added.push({ ...entry, uniqueId });
+    if (isAssumed) assumed.push({ ...entry, uniqueId });
+    if (replaces !== null) replaced.push(replaces);
   }
-  if (known.length > 0)
+  if (found.length > 0)
     await updateAccounts(
       sql,
-      known.map(({ movement }) => movement),
+      found.map(({ entry }) => entry.movement),
       [],
     );
-  const batch = { customerId, importId, movements: [...movements, ...fresh] };
+  const batch = { customerId, importId, movements: [...movements, ...added] };
   const stored = await storeBatches(sql, matcher, locks, [batch], { areKnown });
-  return { ...stored, known: [...known, ...stored.known], added: fresh, newest: lock.newest };
+
+  // Movements of this file have an id only now.
+  const ofFile = found.flatMap(({ entry, identity: { known } }) =>
+    'uniqueId' in known ? [{ ...entry, uniqueId: known.uniqueId }] : [],
+  );
+  const wanted = [...ofFile, ...assumed];
+  const findStored = wanted.length === 0 ? () => undefined : await readStored(sql, wanted);
+  const known: KnownRow[] = [];
+  const repeated: RepeatedEntry[] = [];
+  for (const { entry, identity } of found) {
+    const { line } = entry;
+    const transactionId =
+      'transactionId' in identity.known
+        ? identity.known.transactionId
+        : findStored({ ...entry, uniqueId: identity.known.uniqueId })?.id;
+    if (transactionId === undefined) throw new Error('a movement of the file was not stored');
+    known.push({ importId, line, reason: identity.reason, transactionId, isHeld: false });
+    if (!identity.isRepeated) repeated.push({ entry, transactionId });
+  }
+  const assumedNew = assumed.flatMap((entry) => {
+    const transactionId = findStored(entry)?.id;
+    return transactionId === undefined
+      ? []
+      : [{ importId, line: entry.line, reason: 'assumed_new' as const, transactionId }];
+  });
+  return {
+    ...stored,
+    known: [...known, ...stored.known],
+    assumedNew,
+    added,
+    repeated,
+    replaced,
+    newest: lock.newest,
+  };
+}
+
+/** The first movement of two equal entries is kept when a statement names it twice. */
+const ADD_REPEATED = `
+  INSERT INTO repeated_entries (statement_id, transaction_id, account_id, customer_id, import_id, position, date_issue, balance, reference)
+  VALUES ? ON DUPLICATE KEY UPDATE position = VALUES(position)`;
+const DROP_REPLACED = 'DELETE FROM repeated_entries WHERE (statement_id, transaction_id) IN (?)';
+
+/** Keeps which entries of statements are movements that were known: the balances of later files are laid onto them too. */
+async function storeRepeated(
+  sql: Sql,
+  { customerId, importId }: Chunk,
+  { repeated, replaced }: Pick<StoredChunk, 'repeated' | 'replaced'>,
+  statementIds: ReadonlyMap<EntryStatement, string>,
+): Promise<void> {
+  if (replaced.length > 0)
+    await sql.query(DROP_REPLACED, [
+      replaced.map(({ statementId, transactionId }) => [statementId, transactionId]),
+    ]);
+  const rows = repeated.flatMap(({ entry, transactionId }) => {
+    const { movement, reference, statement, index } = entry;
+    const statementId = statementIds.get(statement);
+    if (statementId === undefined) return [];
+    const { account_id, date_issue, balance } = movement;
+    const own = [customerId, importId, index, date_issue, balance, shortenReference(reference)];
+    return [[statementId, transactionId, account_id, ...own]];
+  });
+  if (rows.length > 0) await sql.query(ADD_REPEATED, [rows]);
 }
 
 async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
@@ -157,6 +241,7 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
     rows.duplicates,
     rows.changed,
     rows.assumed,
+    rows.assumedNew,
     rows.conflicts,
     rejected,
     stored.deliveries.get(importId) ?? 0,

@@ -28,12 +28,19 @@ export interface KnownRow {
   isHeld: boolean;
 }
 
+/** A row that is listed with the movement that it was taken for, or stored as. */
+export type ListedRow = Pick<KnownRow, 'importId' | 'line' | 'transactionId'> & {
+  reason: DuplicateReason | 'assumed_new';
+};
+
 /** The result of storing batches. */
 export interface Stored {
   /** Number of new movements by import. */
   inserted: ReadonlyMap<string, number>;
   /** The rows whose movements were known, in their order. */
   known: readonly KnownRow[];
+  /** Rows that were stored although nothing proves that they are not known. */
+  assumedNew: readonly ListedRow[];
   /** Number of deliveries by import. */
   deliveries: ReadonlyMap<string, number>;
   /** The webhooks to wake after the commit. */
@@ -72,6 +79,7 @@ const UPDATE_ACCOUNTS = `
 export const NOTHING_STORED: Stored = {
   inserted: new Map(),
   known: [],
+  assumedNew: [],
   deliveries: new Map(),
   webhookIds: [],
 };
@@ -123,6 +131,7 @@ export async function storeBatches(
   return {
     inserted: sumBy(added, ({ importId }) => importId),
     known,
+    assumedNew: [],
     deliveries: matches.deliveries,
     webhookIds: [...matches.webhooks.keys()],
   };
@@ -213,12 +222,18 @@ export interface RowCounts {
   /** Of the duplicates. */
   changed: number;
   assumed: number;
+  /** Of those that were inserted. */
+  assumedNew: number;
   /** Those that wait, and those that were stored as well. */
   conflicts: number;
 }
 
 /** @param rows how many rows of the import there were. */
-export function countRows(importId: string, rows: number, { inserted, known }: Stored): RowCounts {
+export function countRows(
+  importId: string,
+  rows: number,
+  { inserted, known, assumedNew }: Stored,
+): RowCounts {
   const own = known.filter((it) => it.importId === importId);
   const count = (reason: DuplicateReason) => own.filter((it) => it.reason === reason).length;
   const stored = inserted.get(importId) ?? 0;
@@ -227,6 +242,7 @@ export function countRows(importId: string, rows: number, { inserted, known }: S
     duplicates: rows - stored - own.filter(({ isHeld }) => isHeld).length,
     changed: count('changed'),
     assumed: count('assumed'),
+    assumedNew: assumedNew.filter((it) => it.importId === importId).length,
     conflicts: count('conflict'),
   };
 }
@@ -234,11 +250,11 @@ export function countRows(importId: string, rows: number, { inserted, known }: S
 /** The most rows of an import that are listed with what they were taken for. */
 const MOST_LISTED = 10_000;
 
-const LISTED = 'SELECT id, duplicates + conflicts AS listed FROM imports WHERE id IN (?)';
+const LISTED = 'SELECT id, duplicates + conflicts + assumed_new AS listed FROM imports WHERE id IN (?)';
 const LIST = 'INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES ?';
 
 /** Lists known rows with what they were taken for, before they are counted. */
-export async function listKnown(sql: Sql, known: readonly KnownRow[]): Promise<void> {
+export async function listKnown(sql: Sql, known: readonly ListedRow[]): Promise<void> {
   if (known.length === 0) return;
   const importIds = [...new Set(known.map(({ importId }) => importId))];
   const counts = await sql.query<{ id: string; listed: string | number }[]>(LISTED, [importIds]);

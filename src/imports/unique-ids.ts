@@ -103,7 +103,8 @@ function scatter(number: number): number {
 }
 
 /** Whether a movement has no id of its own, so that its content stands for it. */
-const isUnidentified = ({ unique_id }: Movement): boolean => unique_id === null || unique_id.trim() === '';
+export const isUnidentified = ({ unique_id }: Movement): boolean =>
+  unique_id === null || unique_id.trim() === '';
 
 /** Whether this unique id of a movement was made of its content. */
 export const isContentId = (movement: Movement, uniqueId: string): boolean =>
@@ -168,14 +169,7 @@ const MAX_LOAD = 3 / 4;
  *
  * @param firstSlots a power of two.
  */
-export const createTally = (firstSlots = FIRST_SLOTS): ((digest: Buffer) => number) =>
-  createCounts(firstSlots).add;
-
-/** The counts of a tally: `add` counts a content, `get` only looks. Both return how often it has come so far. */
-export function createCounts(firstSlots = FIRST_SLOTS): {
-  add(digest: Buffer): number;
-  get(digest: Buffer): number;
-} {
+export function createTally(firstSlots = FIRST_SLOTS): (digest: Buffer) => number {
   let slots = new Uint32Array(firstSlots * SLOT_WORDS);
   let used = 0;
 
@@ -188,11 +182,7 @@ export function createCounts(firstSlots = FIRST_SLOTS): {
     }
   }
 
-  function get(digest: Buffer): number {
-    return slots[find(slots, digest.readUInt32BE(0), digest.readUInt32BE(4)) + 2] ?? 0;
-  }
-
-  function add(digest: Buffer): number {
+  return (digest) => {
     const high = digest.readUInt32BE(0);
     const low = digest.readUInt32BE(4);
     let at = find(slots, high, low);
@@ -208,9 +198,7 @@ export function createCounts(firstSlots = FIRST_SLOTS): {
     slots[at + 1] = low;
     slots[at + 2] = count;
     return count;
-  }
-
-  return { add, get };
+  };
 }
 
 /** Finds the slot of these 64 bits, or the empty slot where they belong. The number of slots is a power of two. */

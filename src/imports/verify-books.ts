@@ -1,6 +1,7 @@
 import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
+import { type Differences, findDifferences, withoutOpenDay } from './book-differences.ts';
 import { readCompleteness, viewPeriod } from './find-statements.ts';
 import { type Completeness, isWrong, type Period } from './statement-chain.ts';
 
@@ -24,6 +25,9 @@ export interface AccountReport {
   /** The gaps and contradictions of its statements. */
   periods: ReturnType<typeof viewPeriod>[];
   wrong_sums: WrongSum[];
+  /** What is missing and what is too much in the complete periods. */
+  missing: Differences['missing'];
+  surplus: Differences['surplus'];
   open_conflicts: number;
 }
 
@@ -67,6 +71,7 @@ export async function verifyBooks(
   ])) {
     const { status, periods } = await readCompleteness(sql, account.id, between);
     const [conflicts] = await sql.query<{ number: string | number }[]>(CONFLICTS, [account.id]);
+    const differences = [...(await findDifferences(sql, account.id, periods)).values()];
     accounts.push({
       id: Number(account.id),
       title: account.title,
@@ -74,6 +79,8 @@ export async function verifyBooks(
       completeness: status,
       periods: periods.filter(isWrong).map(viewPeriod),
       wrong_sums: await findWrongSums(sql, account.id, periods, removed?.removed_before ?? null),
+      missing: differences.flatMap((it) => it.missing),
+      surplus: differences.flatMap((it) => it.surplus),
       open_conflicts: Number(conflicts?.number ?? 0),
     });
   }
@@ -90,7 +97,8 @@ export async function verifyBooks(
 export const areBooksRight = ({ accounts, pending }: BooksReport): boolean =>
   pending.length === 0 &&
   accounts.every(
-    ({ periods, wrong_sums, open_conflicts }) => periods.length + wrong_sums.length + open_conflicts === 0,
+    ({ periods, wrong_sums, missing, surplus, open_conflicts }) =>
+      periods.length + wrong_sums.length + missing.length + surplus.length + open_conflicts === 0,
   );
 
 async function findWrongSums(
@@ -127,28 +135,6 @@ function withoutRemoved(period: Period, removedBefore: string | null): Period | 
   const first = period.statements[at];
   if (first === undefined) return null;
   return { ...period, from: first.from, opening: first.opening, statements: period.statements.slice(at) };
-}
-
-/** Index: statements_time. */
-const REPORTED = `
-  SELECT COALESCE(MAX(entries), 0) AS entries FROM statements FORCE INDEX (statements_time)
-  WHERE account_id = ? AND kind = 'interim' AND to_date BETWEEN ? AND ?`;
-
-/**
- * A period without its last statement, if an interim report about the same days has more entries. They are stored, and no final statement
- * has confirmed them yet. Null: nothing is left.
- */
-async function withoutOpenDay(sql: Sql, accountId: string, period: Period): Promise<Period | null> {
-  const last = period.statements.at(-1);
-  const before = period.statements.at(-2);
-  if (last === undefined) return period;
-  const [reported] = await sql.query<{ entries: string | number }[]>(REPORTED, [
-    accountId,
-    last.from,
-    period.to,
-  ]);
-  if (Number(reported?.entries ?? 0) <= last.entries) return period;
-  return before === undefined ? null : { ...period, to: before.to, closing: last.opening };
 }
 
 /** Joins periods that have a day in common: the movements of that day are of either. */

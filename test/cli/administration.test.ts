@@ -93,6 +93,7 @@ describe('ledgerbell accounts create', () => {
         on_conflict: 'hold',
         late_after_days: null,
         check_balances: false,
+        statement_numbers: 'use',
         balance: null,
         last_work: null,
         last_update: null,

@@ -4,7 +4,8 @@ import { findPeriods } from '../../src/imports/statement-chain.ts';
 
 const statement = (id: string, from: string, to: string, opening: bigint, closing: bigint) => ({
   ...{ id, from, to, opening, closing },
-  ...{ number: null, difference: null, entries: 1 },
+  ...{ number: null, name: null, sequence: null, format: 'mt940', credits: 0n, debits: 0n },
+  ...{ difference: null, entries: 1 },
 });
 
 it('the calendar shows the days of complete periods and of gaps, the newest month first', () => {

@@ -33,6 +33,7 @@ describe('accounts', () => {
         on_conflict: 'hold',
         late_after_days: null,
         check_balances: false,
+        statement_numbers: 'use',
         last_work: null,
         last_update: null,
         error: null,

@@ -84,8 +84,9 @@ it('a final statement is preferred to an interim one, and the last statement of 
   await send(dayStatement(1, 2, 100, [50]));
   expect(await days()).toEqual(['2026-03-02 120.00 statement']);
   const ADD = `
-    INSERT INTO statements (customer_id, account_id, import_id, line, kind, to_date, closing_balance, entries, fingerprint)
-    SELECT customer_id, id, 1, 1, 'interim', ?, 777, 1, ? FROM accounts WHERE id = ?`;
+    INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, to_date, closing_balance, credits,
+      debits, entries, fingerprint)
+    SELECT customer_id, id, 1, 1, 'mt942', 'interim', ?, 777, 0, 0, 1, ? FROM accounts WHERE id = ?`;
   for (const date of ['2026-03-02', '2026-03-03'])
     await service.runtime.database.query(ADD, [date, date, account]);
   expect(await days()).toEqual(['2026-03-03 777.00 statement', '2026-03-02 120.00 statement']);

@@ -49,6 +49,7 @@ describe('a dry run of a statement', () => {
         duplicates: 0,
         changed: 0,
         assumed_duplicates: 0,
+        assumed_new: 0,
         conflicts: 0,
         rejected: 0,
         statements: 1,

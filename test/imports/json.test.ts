@@ -33,6 +33,7 @@ describe('a JSON import', () => {
         duplicates: expect.any(Number),
         changed: 0,
         assumed_duplicates: 0,
+        assumed_new: 0,
         conflicts: 0,
         statements: 0,
         warnings: 0,

@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { storeHistory } from '../../bench/history.ts';
 import { linkReversal } from '../../src/imports/details.ts';
 import { readAccountsOfImport } from '../../src/imports/find-account.ts';
-import { type AccountDay, createStoredDays } from '../../src/imports/stored-days.ts';
+import { KnownDaysError } from '../../src/imports/identity/entry.ts';
+import { createChunkIdentifier } from '../../src/imports/identity/identify-chunk.ts';
+import { readBooks } from '../../src/imports/identity/read-stored.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
 import { useDatabase } from '../support/database.ts';
 import { findExplain } from '../support/explain.ts';
@@ -90,42 +92,41 @@ beforeAll(async () => {
 }, 120_000);
 
 /** Days in the middle of the history. */
-const daysOf = (accountId: string, count: number): AccountDay[] =>
+const daysOf = (accountId: string, count: number): { accountId: string; date: string }[] =>
   Array.from({ length: count }, (_, i) => ({
     accountId,
     date: new Date(Date.UTC(2024, 6, 1 + i)).toISOString().slice(0, 10),
   }));
 
-describe('what is stored on the days of a statement', () => {
+describe('what is stored on the days of a file', () => {
   it.each([
-    ['one day', daysOf('11', 1)],
-    ['a month', daysOf('11', 31)],
-    ['a year of several accounts', OWNERS.flatMap(({ accountId }) => daysOf(accountId, 200))],
-  ])('is read by ranges of an index: %s', async (_, days) => {
-    const storedDays = createStoredDays('1');
-    const newest = await newestOf(database);
-    const { result, read, steps } = await watch((sql) => storedDays.read(sql, newest, days));
-    const found = days.flatMap(({ accountId, date }) => [...result(`${accountId} ${date}`).values()]);
-    const movements = found.reduce((sum, { others }) => sum + others.length, 0);
-    expect(movements).toBeGreaterThan(40 * days.length);
-    // The index, the row, and the step beyond each day.
-    expect(read).toBeLessThan(2 * movements + 2 * days.length + 50);
-    for (const step of steps) {
-      const plan = JSON.stringify(steps);
-      expect([step.type, step.key], plan).toEqual(['range', 'transactions_account_date']);
-      expect(step.Extra ?? '', plan).not.toMatch(/filesort|temporary/);
-    }
+    ['one day', 1],
+    ['a month', 31],
+    ['200 days', 200],
+  ])('is read by ranges of an index: %s', async (_, count) => {
+    const days = daysOf('11', count).map(({ date }) => date);
+    const range = { from: days[0] as string, to: days.at(-1) as string };
+    const { result, read, steps } = await watch((sql) => readBooks(sql, '11', [range], '1'));
+    const movements = result.movements.length;
+    expect(movements).toBeGreaterThan(40 * count);
+    // The index, the row, a look for its details, and the steps beyond the ranges.
+    expect(read).toBeLessThan(3 * movements + 50);
+    const plan = JSON.stringify(steps);
+    const ofMovements = steps.find(({ table }) => table === 't');
+    expect([ofMovements?.type, ofMovements?.key], plan).toEqual(['range', 'transactions_account_date']);
+    const ofRepeated = steps.find(({ table }) => table === 'repeated_entries');
+    expect(['range', 'ref', 'ALL', undefined], plan).toContain(ofRepeated?.type);
+    for (const step of steps) expect(step.Extra ?? '', plan).not.toMatch(/filesort|temporary/);
   });
 
-  it('is not read again', async () => {
-    const storedDays = createStoredDays('1');
+  it('is noticed with a step into each day, and looked for once', async () => {
     const newest = await newestOf(database);
-    const days = daysOf('12', 31);
-    await storedDays.read(database, newest, days);
-    expect((await watch((sql) => storedDays.read(sql, newest, days))).steps).toEqual([]);
-    // The lock says that something was added: one step into the range of each day.
-    const { read } = await watch((sql) => storedDays.read(sql, String(BigInt(newest) + 1n), days));
-    expect(read).toBeLessThan(3 * days.length);
+    const empty = entriesOf('2031-01-01', ['1.00']).concat(entriesOf('2031-01-02', ['1.00']));
+    const identify = createChunkIdentifier('1');
+    expect((await watch((sql) => identify(sql, newest, empty))).read).toBeLessThan(50);
+    expect((await watch((sql) => identify(sql, newest, empty))).steps).toEqual([]);
+    const known = entriesOf(daysOf('11', 1)[0]?.date ?? '', ['1.00']);
+    await expect(createChunkIdentifier('1')(database, newest, known)).rejects.toThrow(KnownDaysError);
   });
 });
 

@@ -1,6 +1,6 @@
 import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { createEntryIdentifier } from '../../src/imports/identify-entries.ts';
+import { createChunkIdentifier } from '../../src/imports/identity/identify-chunk.ts';
 import { createMatcher } from '../../src/imports/matching.ts';
 import { Movement } from '../../src/imports/movement.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/imports/store-chunk.ts';
@@ -52,7 +52,7 @@ const one = (accountId: string, uniqueId: string, fields: object = {}): Chunk['m
 
 /** @returns the webhooks to wake. */
 const store = async (chunk: Chunk, matcher = createMatcher(), areKnown = false) => {
-  const identify = createEntryIdentifier(chunk.importId);
+  const identify = createChunkIdentifier(chunk.importId);
   const { database } = service.runtime;
   return (await storeChunk({ database, matcher, identify, areKnown }, chunk)).webhookIds;
 };
@@ -242,7 +242,7 @@ describe('a chunk', () => {
     const movements = [...rows('old', 1), ...rows('new', NEW)];
     const { read } = await watchOwnReads(service.runtime.config.databaseUrl, (database) =>
       storeChunk(
-        { database, matcher: createMatcher(), identify: createEntryIdentifier(importId) },
+        { database, matcher: createMatcher(), identify: createChunkIdentifier(importId) },
         chunk(HISTORY, movements),
       ),
     );

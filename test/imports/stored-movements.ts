@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { StatementEntry } from '../../src/imports/identify-entries.ts';
+import type { StatementEntry } from '../../src/imports/identity/entry.ts';
 
 /** Movements in the table of a test that has a database and no service. */
 
@@ -15,7 +15,7 @@ export async function createOwner(database: DataSource): Promise<void> {
 /** Entries of account 11 on one day, with ordinals as in a file. An entry is an amount, and perhaps a reference: "10.00 A". */
 export function entriesOf(date: string, texts: readonly string[]): StatementEntry[] {
   const counts = new Map<string, number>();
-  return texts.map((text) => {
+  return texts.map((text, index) => {
     const [amount = '', reference = null] = text.split(' ');
     const ordinal = (counts.get(amount) ?? 0) + 1;
     counts.set(amount, ordinal);
@@ -35,8 +35,9 @@ export function entriesOf(date: string, texts: readonly string[]): StatementEntr
         name: null,
       },
       reference,
-      statement: { kind: 'final' as const, opening: null, closing: null },
+      statement: { kind: 'final' as const, format: 'mt940', opening: null, closing: null },
       details: { currency: null },
+      index,
       ordinal,
     };
   });

@@ -82,9 +82,9 @@ export interface World {
 
 /** Three days of an account. */
 const ADD_STATEMENTS = `
-  INSERT INTO statements (customer_id, account_id, import_id, line, kind, number, from_date, to_date, opening_balance, closing_balance,
-    entries, fingerprint)
-  SELECT ?, ?, 1, 1, 'final', ?, d.day, d.day, 1, 1, 0, UNHEX(LEFT(SHA2(d.day, 256), 32))
+  INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, number, from_date, to_date, opening_balance,
+    closing_balance, credits, debits, entries, fingerprint)
+  SELECT ?, ?, 1, 1, 'mt940', 'final', ?, d.day, d.day, 1, 1, 0, 0, 0, UNHEX(LEFT(SHA2(d.day, 256), 32))
   FROM (SELECT '2026-01-01' AS day UNION ALL SELECT '2026-01-02' UNION ALL SELECT '2026-01-03') d`;
 
 /**

@@ -20,6 +20,7 @@ interface SettingsOptions {
   number?: string;
   onConflict?: string;
   checkBalances?: string;
+  statementNumbers?: 'use' | 'ignore';
   lateAfterDays?: string;
 }
 
@@ -40,13 +41,27 @@ const addSettings = (command: Command): Command =>
         'warn where the balance of a JSON row does not follow from the row before',
       ).choices(['true', 'false']),
     )
+    .addOption(
+      new Option(
+        '--statement-numbers <what>',
+        'whether numbers tell apart statements of a day that return to their opening balance',
+      ).choices(['use', 'ignore']),
+    )
     .option('--late-after-days <days>', 'when the next statement is late; "": learnt from those that came');
 
 /** The settings that were given, as the API names them. */
-const readSettings = ({ iban, number, onConflict, checkBalances, lateAfterDays }: SettingsOptions) => ({
+const readSettings = ({
+  iban,
+  number,
+  onConflict,
+  checkBalances,
+  lateAfterDays,
+  statementNumbers,
+}: SettingsOptions) => ({
   ...(iban === undefined ? {} : { iban: iban || null }),
   ...(number === undefined ? {} : { number: number || null }),
   ...(onConflict === undefined ? {} : { on_conflict: onConflict }),
+  ...(statementNumbers === undefined ? {} : { statement_numbers: statementNumbers }),
   ...(checkBalances === undefined ? {} : { check_balances: checkBalances === 'true' }),
   ...(lateAfterDays === undefined
     ? {}

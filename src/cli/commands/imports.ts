@@ -49,6 +49,7 @@ export const describeImport = (it: Import, zone: ZoneOffset): string =>
     ['known already', count(it.duplicates)],
     ['of these, changed', count(it.changed)],
     ['of these, assumed', count(it.assumed_duplicates)],
+    ['stored, assumed to be new', count(it.assumed_new)],
     ['conflicts', count(it.conflicts)],
     ['rejected', count(it.rejected)],
     ['deliveries', count(it.deliveries)],

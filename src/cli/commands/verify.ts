@@ -57,8 +57,8 @@ const COMPLETENESS = {
 } as const;
 
 function describeAccount(it: AccountReport): string[] {
-  const { id, title, currency, completeness, periods, wrong_sums, open_conflicts } = it;
-  const isWrong = completeness === 'complete' && wrong_sums.length > 0;
+  const { id, title, currency, completeness, periods, wrong_sums, missing, surplus, open_conflicts } = it;
+  const isWrong = completeness === 'complete' && wrong_sums.length + missing.length + surplus.length > 0;
   return [
     `Account ${id}, ${title}: ${isWrong ? 'its movements do not give the balances of its statements' : COMPLETENESS[completeness]}`,
     ...periods.map(
@@ -68,6 +68,14 @@ function describeAccount(it: AccountReport): string[] {
     ...wrong_sums.map(
       ({ from, to, statements, movements, difference }) =>
         `  ${from} to ${to}: the statements say ${statements} ${currency}, the movements give ${movements}: ${difference}`,
+    ),
+    ...missing.map(
+      ({ dc, amount, import_id }) =>
+        `  missing: ${dc} ${amount} ${currency}, which import ${import_id} took for another movement`,
+    ),
+    ...surplus.map(
+      ({ dc, amount, transaction_id }) =>
+        `  too much: ${dc} ${amount} ${currency}, transaction ${transaction_id}`,
     ),
     ...(open_conflicts === 0 ? [] : [`  ${countOf(open_conflicts, 'open conflict')}`]),
   ];

@@ -113,6 +113,7 @@ function ImportPage({
           ['Known already', formatCount(it.duplicates)],
           ['Known with another text', formatCount(it.changed)],
           ['Assumed to be known', formatCount(it.assumed_duplicates)],
+          ['Assumed to be new', formatCount(it.assumed_new)],
           ['Conflicts', it.conflicts === 0 ? '0' : <a href="/ops/books">{formatCount(it.conflicts)}</a>],
           ['Rejected rows', formatCount(it.rejected)],
           ['Warnings', formatCount(it.warnings)],

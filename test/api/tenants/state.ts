@@ -40,6 +40,8 @@ const ROWS: Record<string, string> = {
   told_balances: 'SELECT * FROM told_balances WHERE customer_id = ? ORDER BY account_id',
   statement_checks: 'SELECT * FROM statement_checks WHERE customer_id = ? ORDER BY account_id',
   movement_conflicts: 'SELECT * FROM movement_conflicts WHERE customer_id = ? ORDER BY id',
+  repeated_entries:
+    'SELECT * FROM repeated_entries WHERE customer_id = ? ORDER BY statement_id, transaction_id',
   transaction_details: 'SELECT * FROM transaction_details WHERE customer_id = ? ORDER BY transaction_id',
   deletions: 'SELECT * FROM deletions WHERE customer_id = ? ORDER BY 1, 2',
   replays: 'SELECT * FROM replays WHERE customer_id = ? ORDER BY id',

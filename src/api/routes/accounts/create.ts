@@ -28,6 +28,7 @@ export const createAccountRoute = (runtime: Runtime) =>
         on_conflict: onConflict,
         late_after_days: lateAfterDays,
         check_balances: checkBalances,
+        statement_numbers: statementNumbers,
         ...fields
       } = await readJson(c, NewAccount);
       const account = {
@@ -35,6 +36,7 @@ export const createAccountRoute = (runtime: Runtime) =>
         onConflict,
         lateAfterDays,
         checkBalances,
+        statementNumbers,
         customerId: caller.customerId,
         bank: bank_id === undefined ? { name: bank } : { id: bank_id },
       };

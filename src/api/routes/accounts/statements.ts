@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { findAccount } from '../../../customers/accounts.ts';
+import { findDifferences, summariseDifferences } from '../../../imports/book-differences.ts';
 import {
   CompletenessView,
   findStatements,
@@ -79,11 +80,15 @@ export const getCompletenessRoute = ({ database }: Runtime) =>
       if (from !== null && to !== null && from > to)
         throw invalid([{ path: 'from', message: 'must not be after to' }]);
       const { status, periods } = await readCompleteness(database, account.id, { from, to });
+      const differences = await findDifferences(database, account.id, periods);
       const lateAt = await readLateAt(database, account);
       return c.json({
         completeness: {
-          status,
-          periods: periods.map(viewPeriod),
+          status: summariseDifferences(status, differences.values()),
+          periods: periods.map((period) => ({
+            ...viewPeriod(period),
+            ...(differences.get(period) ?? { missing: [], surplus: [] }),
+          })),
           late_at: lateAt?.toISOString() ?? null,
         },
       });

@@ -6,7 +6,7 @@ import {
   ImportView,
   viewImport,
 } from '../../../imports/import-view.ts';
-import { DUPLICATE_REASONS } from '../../../imports/known-movements.ts';
+import { LISTED_REASONS } from '../../../imports/known-movements.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { Count, IdView } from '../../../platform/validation.ts';
 import { readId, readQuery } from '../../input.ts';
@@ -87,15 +87,15 @@ export const listImportDuplicatesRoute = ({ database }: Runtime) =>
     {
       tag: 'Imports',
       scope: 'read',
-      summary: 'List the known rows of an import',
+      summary: 'List the known and assumed rows of an import',
       description:
-        'Lists the rows that were taken for a stored movement, with its id. At most 10,000 are listed; duplicates and conflicts in the import count all of them. same: the same unique_id and content, or the same reference or balance in a statement. changed: another text or balance. assumed: nothing tells the two apart, and nothing proves that they are the same. conflict: another direction, amount or date.',
+        'Lists the rows that were taken for a stored movement, with its id. At most 10,000 are listed; duplicates, conflicts and assumed_new in the import count all of them. same: the same unique_id and content, or the same reference or balance in a statement. changed: another text or balance. assumed: nothing tells the two apart, and nothing proves that they are the same. conflict: another direction, amount or date. assumed_new: the row was stored, and transaction_id is its movement; nothing proves that it is not a stored one.',
       path: { id: idParameter('import') },
       answer: {
         schema: v.object({
           import: ImportView,
           duplicates: v.array(
-            v.object({ line: Count, reason: v.picklist(DUPLICATE_REASONS), transaction_id: IdView }),
+            v.object({ line: Count, reason: v.picklist(LISTED_REASONS), transaction_id: IdView }),
           ),
         }),
         description: 'The rows in their order, and the import with its counts.',

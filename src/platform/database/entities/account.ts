@@ -48,6 +48,14 @@ export class Account {
   @Column({ name: 'check_balances', type: 'boolean', default: false })
   checkBalances!: boolean;
 
+  /** Whether the numbers of its statements tell apart those whose balances do not. */
+  @Column({ name: 'statement_numbers', type: 'varchar', length: 6, default: 'use' })
+  statementNumbers!: 'use' | 'ignore';
+
+  /** Whether a statement has come. Its rows without an id may then be entries of statements. */
+  @Column({ name: 'has_statements', type: 'boolean', default: false })
+  hasStatements!: boolean;
+
   /** When an import last contained a movement of this account, known or new, or a run of its source ended well. */
   @Column({ name: 'last_work', type: 'datetime', precision: 6, nullable: true })
   lastWork!: Date | null;

@@ -78,6 +78,8 @@ export const CUSTOMER_TABLES = [
     on_conflict ENUM('hold','store') NOT NULL DEFAULT 'hold',
     late_after_days SMALLINT UNSIGNED NULL,
     check_balances TINYINT NOT NULL DEFAULT 0,
+    statement_numbers ENUM('use','ignore') NOT NULL DEFAULT 'use',
+    has_statements TINYINT NOT NULL DEFAULT 0,
     last_work DATETIME(6) NULL,
     last_update DATETIME(6) NULL,
     error VARCHAR(500) NULL,

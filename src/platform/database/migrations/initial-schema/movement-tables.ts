@@ -56,6 +56,7 @@ export const MOVEMENT_TABLES = [
     duplicates INT UNSIGNED NOT NULL DEFAULT 0,
     changed INT UNSIGNED NOT NULL DEFAULT 0,
     assumed_duplicates INT UNSIGNED NOT NULL DEFAULT 0,
+    assumed_new INT UNSIGNED NOT NULL DEFAULT 0,
     conflicts INT UNSIGNED NOT NULL DEFAULT 0,
     rejected INT UNSIGNED NOT NULL DEFAULT 0,
     deliveries INT UNSIGNED NOT NULL DEFAULT 0,
@@ -104,12 +105,13 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT import_errors_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // The rows of an import that were not stored, because their movements were known. transaction_id: the movement that each was taken for.
+  // The rows of an import that were not stored, because their movements were known, and those that were stored as an assumption.
+  // transaction_id: the movement that each was taken for, or that was stored.
   `CREATE TABLE import_duplicates (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     import_id BIGINT UNSIGNED NOT NULL,
     line INT UNSIGNED NOT NULL,
-    reason ENUM('same','changed','assumed','conflict') NOT NULL,
+    reason ENUM('same','changed','assumed','conflict','assumed_new') NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
     KEY import_duplicates_import (import_id, id),
     CONSTRAINT import_duplicates_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
@@ -146,6 +148,7 @@ export const MOVEMENT_TABLES = [
     account_id BIGINT UNSIGNED NOT NULL,
     import_id BIGINT UNSIGNED NOT NULL,
     line INT UNSIGNED NOT NULL,
+    format VARCHAR(16) NOT NULL,
     kind ENUM('final','interim') NOT NULL,
     number VARCHAR(64) NULL,
     sequence VARCHAR(64) NULL,
@@ -154,6 +157,8 @@ export const MOVEMENT_TABLES = [
     opening_balance DECIMAL(20,2) NULL,
     closing_balance DECIMAL(20,2) NULL,
     difference DECIMAL(20,2) NULL,
+    credits DECIMAL(20,2) NOT NULL,
+    debits DECIMAL(20,2) NOT NULL,
     entries INT UNSIGNED NOT NULL,
     fingerprint BINARY(16) NOT NULL,
     received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
@@ -164,12 +169,13 @@ export const MOVEMENT_TABLES = [
   ) ${TABLE}`,
 
   // Details of movements that came in statements; one that was sent as JSON has no row. reverses: the movement that it takes back.
-  // line: of the file. statement_id: the row in statements may be inserted later, at the end of a long statement.
+  // line: of the file. position: its number among the entries of the file. statement_id: the row in statements may be inserted later, at the end of a long statement.
   `CREATE TABLE transaction_details (
     transaction_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
     statement_id BIGINT UNSIGNED NULL,
     line INT UNSIGNED NOT NULL,
+    position INT UNSIGNED NOT NULL,
     currency CHAR(3) NULL,
     value_date DATE NULL,
     end_to_end_id VARCHAR(140) NULL,
@@ -180,6 +186,23 @@ export const MOVEMENT_TABLES = [
     original_currency CHAR(3) NULL,
     exchange_rate VARCHAR(21) NULL,
     CONSTRAINT transaction_details_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
+  // Entries of statements that are movements which another statement, or JSON, has brought before. date_issue, balance and reference are
+  // those of the entry: they may differ from the movement's, which never changes.
+  `CREATE TABLE repeated_entries (
+    statement_id BIGINT UNSIGNED NOT NULL,
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    import_id BIGINT UNSIGNED NOT NULL,
+    position INT UNSIGNED NOT NULL,
+    date_issue DATE NOT NULL,
+    balance DECIMAL(20,2) NULL,
+    reference VARCHAR(128) NULL,
+    PRIMARY KEY (statement_id, transaction_id),
+    KEY repeated_entries_day (account_id, date_issue),
+    CONSTRAINT repeated_entries_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
   // The closing balance of an account that was told last, for webhooks with the event BALANCE_UPDATED. import_id: the import that has

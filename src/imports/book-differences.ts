@@ -1,0 +1,163 @@
+import * as v from 'valibot';
+import type { Sql } from '../platform/database/transaction.ts';
+import { IdView } from '../platform/validation.ts';
+import { addDays, type Completeness, type Period } from './statement-chain.ts';
+
+/**
+ * Compares the stored movements with the entries of the statements that follow each other, as multisets of direction and amount. See
+ * docs/trust.md, "How a movement is recognised".
+ */
+
+const Direction = v.picklist(['Debit', 'Credit']);
+
+export const MissingView = v.object({
+  dc: Direction,
+  amount: v.string(),
+  import_id: v.pipe(IdView, v.description('The import that took the entry for another movement.')),
+});
+
+export const SurplusView = v.object({
+  dc: Direction,
+  amount: v.string(),
+  transaction_id: v.pipe(IdView, v.description('A movement that none of the statements has.')),
+});
+
+/** What is missing and what is too much in a period. Empty where the stored movements are the bank's. */
+export interface Differences {
+  missing: v.InferOutput<typeof MissingView>[];
+  surplus: v.InferOutput<typeof SurplusView>[];
+}
+
+/** Most that are listed for one account, of each. */
+export const MOST_DIFFERENCES = 1_000;
+
+/** Entries that are movements which other statements have brought as well. Index: repeated_entries_day. */
+const REPEATED = `
+  SELECT r.statement_id, r.transaction_id, r.import_id, d.statement_id AS first_statement_id, t.dc, t.amount
+  FROM repeated_entries r FORCE INDEX (repeated_entries_day)
+  JOIN transactions t ON t.id = r.transaction_id
+  LEFT JOIN transaction_details d ON d.transaction_id = r.transaction_id
+  WHERE r.account_id = ? AND r.date_issue BETWEEN ? AND ?`;
+
+/** Movements that are no entry of these statements. Indexes: transactions_account_date, then the foreign key of repeated_entries. */
+const SURPLUS = `
+  SELECT t.id, t.dc, t.amount FROM transactions t FORCE INDEX (transactions_account_date)
+  LEFT JOIN transaction_details d ON d.transaction_id = t.id
+  WHERE t.account_id = ? AND t.date_issue BETWEEN ? AND ? AND (d.statement_id IS NULL OR d.statement_id NOT IN (?))
+    AND NOT EXISTS (SELECT 1 FROM repeated_entries r WHERE r.transaction_id = t.id AND r.statement_id IN (?))
+  ORDER BY t.account_id, t.date_issue, t.id LIMIT ?`;
+
+interface RepeatedRow {
+  statement_id: string;
+  transaction_id: string;
+  import_id: string;
+  first_statement_id: string | null;
+  dc: 'Debit' | 'Credit';
+  amount: string;
+}
+
+/**
+ * Finds the differences of complete periods. Reads the movements of their days.
+ * @param periods as `readCompleteness` found them.
+ */
+export async function findDifferences(
+  sql: Sql,
+  accountId: string,
+  periods: readonly Period[],
+): Promise<Map<Period, Differences>> {
+  const complete = periods.filter(({ status }) => status === 'complete');
+  const ids = complete.flatMap(({ statements }) => statements.map(({ id }) => id));
+  const found = new Map<Period, Differences>();
+  for (const period of complete) {
+    const missing = await findMissing(sql, accountId, period);
+    const days = await enclosedDays(sql, accountId, period, complete);
+    const surplus =
+      days === null
+        ? []
+        : await sql.query<{ id: string; dc: 'Debit' | 'Credit'; amount: string }[]>(SURPLUS, [
+            accountId,
+            days.from,
+            days.to,
+            ids,
+            ids,
+            MOST_DIFFERENCES,
+          ]);
+    found.set(period, {
+      missing: missing.slice(0, MOST_DIFFERENCES),
+      surplus: surplus.map(({ id, dc, amount }) => ({ dc, amount, transaction_id: Number(id) })),
+    });
+  }
+  return found;
+}
+
+/** Statements that follow each other have no entry in common. Where two are one movement, another one is missing. */
+async function findMissing(
+  sql: Sql,
+  accountId: string,
+  { from, to, statements }: Period,
+): Promise<Differences['missing']> {
+  const ofPeriod = new Set(statements.map(({ id }) => id));
+  const rows = await sql.query<RepeatedRow[]>(REPEATED, [accountId, from, to]);
+  const seen = new Set<string>();
+  return rows.flatMap(({ statement_id, transaction_id, import_id, first_statement_id, dc, amount }) => {
+    if (!ofPeriod.has(statement_id)) return [];
+    const isFirst =
+      !seen.has(transaction_id) && (first_statement_id === null || !ofPeriod.has(first_statement_id));
+    seen.add(transaction_id);
+    return isFirst ? [] : [{ dc, amount, import_id: Number(import_id) }];
+  });
+}
+
+/** A file of these formats may begin and end within a day. */
+const WINDOWS: readonly string[] = ['csv', 'xlsx'];
+
+/**
+ * The days of a period on which the bank has booked nothing else: not a day that the period has in common with another one, nor one that
+ * is not over. Null: there is none.
+ */
+async function enclosedDays(
+  sql: Sql,
+  accountId: string,
+  period: Period,
+  others: readonly Period[],
+): Promise<{ from: string; to: string } | null> {
+  const confirmed = await withoutOpenDay(sql, accountId, period);
+  if (confirmed === null) return null;
+  let { from, to } = confirmed;
+  const [first, last] = [confirmed.statements[0], confirmed.statements.at(-1)];
+  if (WINDOWS.includes(first?.format ?? '') || others.some((it) => it !== period && it.to === from))
+    from = addDays(from, 1);
+  if (WINDOWS.includes(last?.format ?? '') || others.some((it) => it !== period && it.from === to))
+    to = addDays(to, -1);
+  return from > to ? null : { from, to };
+}
+
+/** Index: statements_time. */
+const REPORTED = `
+  SELECT COALESCE(MAX(entries), 0) AS entries FROM statements FORCE INDEX (statements_time)
+  WHERE account_id = ? AND kind = 'interim' AND to_date BETWEEN ? AND ?`;
+
+/**
+ * A period without its last statement, if an interim report about the same days has more entries. They are stored, and no final statement
+ * has confirmed them yet. Null: nothing is left.
+ */
+export async function withoutOpenDay(sql: Sql, accountId: string, period: Period): Promise<Period | null> {
+  const last = period.statements.at(-1);
+  const before = period.statements.at(-2);
+  if (last === undefined) return period;
+  const [reported] = await sql.query<{ entries: string | number }[]>(REPORTED, [
+    accountId,
+    last.from,
+    period.to,
+  ]);
+  if (Number(reported?.entries ?? 0) <= last.entries) return period;
+  if (before === undefined) return null;
+  return { ...period, to: before.to, closing: last.opening, statements: period.statements.slice(0, -1) };
+}
+
+/** The completeness of an account whose movements were compared. */
+export function summariseDifferences(status: Completeness, differences: Iterable<Differences>): Completeness {
+  const all = [...differences];
+  if (status === 'contradictory' || all.some(({ surplus }) => surplus.length > 0)) return 'contradictory';
+  return all.some(({ missing }) => missing.length > 0) ? 'incomplete' : status;
+}

@@ -1,0 +1,52 @@
+import type { Sql } from '../../platform/database/transaction.ts';
+import type { Movement } from '../movement.ts';
+import type { EntryStatement, RowDetails } from '../rows.ts';
+
+/** A valid row whose identity its statement, or what is stored, decides. */
+export interface StatementEntry {
+  line: number;
+  /** Its amount and its balance have two decimals. */
+  movement: Movement;
+  /** The bank's name for it. */
+  reference: string | null;
+  statement: EntryStatement;
+  details: RowDetails;
+  /** Its number among the rows of the file, from 0. */
+  index: number;
+  /** Its number among the entries of this file with the same account, date, direction and amount, from 1. */
+  ordinal: number;
+}
+
+/** What an entry is: a new movement with its unique id, or one that is known. */
+export type Identity =
+  | {
+      uniqueId: string;
+      /** Nothing proves that it is not a known movement. */
+      isAssumed: boolean;
+      /** The movement that this entry of the same statement was taken for before. */
+      replaces: { statementId: string; transactionId: string } | null;
+    }
+  | {
+      /** The stored movement; or the unique id of an earlier entry of this file. */
+      known: { transactionId: string } | { uniqueId: string };
+      reason: 'same' | 'changed' | 'assumed';
+      /** The same statement has brought the same movement before. */
+      isRepeated: boolean;
+    };
+
+/**
+ * Says what each entry of a chunk is.
+ * @param sql a transaction that holds the customer's import lock, unless nothing is to be stored.
+ * @param newest the id of the customer's newest movement, as the lock says.
+ * @throws {KnownDaysError} when the whole file has to be read first.
+ */
+export type IdentifyEntries = (
+  sql: Sql,
+  newest: string,
+  entries: readonly StatementEntry[],
+) => Promise<Identity[]>;
+
+/** Something is known of the days of the file, so the whole file has to be read before its entries can be identified. */
+export class KnownDaysError extends Error {
+  override name = 'KnownDaysError';
+}

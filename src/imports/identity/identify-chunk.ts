@@ -1,0 +1,110 @@
+import type { Sql } from '../../platform/database/transaction.ts';
+import type { EntryStatement } from '../rows.ts';
+import { type IdentifyEntries, KnownDaysError, type StatementEntry } from './entry.ts';
+import { formatStatementId } from './statement-id.ts';
+
+/** Identifies the entries of a file chunk by chunk, as long as nothing is known of their days. Then all of them are new. */
+
+/** Whether others have stored a movement of these days after an id. Index: transactions_account_date. */
+const KNOWN = (days: number) =>
+  Array(days)
+    .fill(
+      `(SELECT 1 FROM transactions FORCE INDEX (transactions_account_date)
+        WHERE account_id = ? AND date_issue = ? AND id > ? AND import_id <> ? LIMIT 1)`,
+    )
+    .join(' UNION ALL ');
+
+/** Whether others have brought a final statement about these days. Its entries may be of other days. Index: statements_time. */
+const COVERED = `
+  SELECT 1 FROM statements FORCE INDEX (statements_time)
+  WHERE account_id = ? AND kind = 'final' AND to_date >= ? AND from_date <= ? AND entries > 0 AND import_id <> ? LIMIT 1`;
+
+interface Day {
+  accountId: string;
+  date: string;
+  /** Everything up to this id has been looked at. */
+  readThrough: bigint;
+  /** The last statement of the file that has an entry of this day. */
+  statement: EntryStatement;
+}
+
+export function createChunkIdentifier(importId: string): IdentifyEntries {
+  const days = new Map<string, Day>();
+
+  /** @throws {KnownDaysError} when two statements of the file may have entries in common. */
+  function openDay({ movement, statement }: StatementEntry): string {
+    const { account_id: accountId, date_issue: date } = movement;
+    const key = `${accountId} ${date}`;
+    const day = days.get(key);
+    if (day === undefined) days.set(key, { accountId, date, readThrough: 0n, statement });
+    else if (day.statement !== statement) {
+      if (!follows(day.statement, statement))
+        throw new KnownDaysError('two statements of the file have a day in common');
+      day.statement = statement;
+    }
+    return key;
+  }
+
+  async function look(sql: Sql, newest: bigint, asked: readonly Day[]): Promise<void> {
+    const unread = asked.filter(({ readThrough }) => readThrough === 0n || readThrough < newest);
+    if (unread.length === 0) return;
+    const values = unread.flatMap(({ accountId, date, readThrough }) => [
+      accountId,
+      date,
+      String(readThrough),
+      importId,
+    ]);
+    const known = await sql.query<unknown[]>(KNOWN(unread.length), values);
+    if (known.length > 0) throw new KnownDaysError('movements of these days are stored');
+    for (const [accountId, { from, to }] of rangesOf(
+      unread.filter(({ readThrough }) => readThrough === 0n),
+    )) {
+      const covered = await sql.query<unknown[]>(COVERED, [accountId, from, to, importId]);
+      if (covered.length > 0) throw new KnownDaysError('statements of these days are stored');
+    }
+    // An empty table has no newest movement.
+    for (const day of unread) day.readThrough = newest > 0n ? newest : 1n;
+  }
+
+  return async (sql, newest, entries) => {
+    let last = '';
+    const keys = new Set<string>();
+    let lastEntry: StatementEntry | null = null;
+    for (const entry of entries) {
+      const { movement, statement } = entry;
+      const isSameDay =
+        lastEntry !== null &&
+        lastEntry.statement === statement &&
+        lastEntry.movement.date_issue === movement.date_issue &&
+        lastEntry.movement.account_id === movement.account_id;
+      if (!isSameDay) last = openDay(entry);
+      lastEntry = entry;
+      keys.add(last);
+    }
+    await look(
+      sql,
+      BigInt(newest),
+      [...keys].map((key) => days.get(key) as Day),
+    );
+    return entries.map(({ movement, reference, ordinal }) => ({
+      uniqueId: formatStatementId(movement, { number: ordinal, reference }),
+      isAssumed: false,
+      replaces: null,
+    }));
+  };
+}
+
+/** Whether a statement goes on where the one before it ends. One that returns to its opening balance may also be a repetition. */
+const follows = (before: EntryStatement, next: EntryStatement): boolean =>
+  before.closing !== null && before.closing === next.opening && before.closing !== before.opening;
+
+function rangesOf(days: readonly Day[]): Map<string, { from: string; to: string }> {
+  const ranges = new Map<string, { from: string; to: string }>();
+  for (const { accountId, date } of days) {
+    const range = ranges.get(accountId);
+    if (range === undefined) ranges.set(accountId, { from: date, to: date });
+    else if (date < range.from) range.from = date;
+    else if (date > range.to) range.to = date;
+  }
+  return ranges;
+}

@@ -1,0 +1,170 @@
+import type { Sql } from '../../platform/database/transaction.ts';
+import { formatAmount } from '../../statements/values.ts';
+import type { IdentifyEntries, Identity } from './entry.ts';
+import type { AccountEntries, FileStatement } from './file-entries.ts';
+import { identify } from './identify.ts';
+import { type Days, type ReadBooks, readBooks } from './read-stored.ts';
+import type { Decision, ReceivedStatement, StatementRow } from './statement.ts';
+import { formatStatementId } from './statement-id.ts';
+
+/** Identifies the entries of a file whose days hold something from other imports, as a whole. */
+
+/** Whether others have stored movements of these days since. Index: transactions_customer_page. */
+const ADDED = (ranges: number) => `
+  SELECT id FROM transactions FORCE INDEX (transactions_customer_page)
+  WHERE customer_id = ? AND id > ? AND import_id <> ?
+    AND (${Array(ranges).fill('(account_id = ? AND date_issue BETWEEN ? AND ?)').join(' OR ')}) LIMIT 1`;
+
+export interface FileIdentifier {
+  identify: IdentifyEntries;
+  /** Decides before the customer is locked. It is looked at again under the lock. */
+  prepare(sql: Sql): Promise<void>;
+  /** What was decided, by the number of the row in the file. */
+  identities(): ReadonlyMap<number, Identity>;
+  /** Warnings about statements whose balances are other ones than before. */
+  warnings(): readonly { line: number; message: string }[];
+}
+
+interface FileOptions {
+  customerId: string;
+  importId: string;
+  /** All entries of the file by account. */
+  accounts: ReadonlyMap<string, AccountEntries>;
+  mayAssume: boolean;
+}
+
+export function createFileIdentifier({
+  customerId,
+  importId,
+  accounts,
+  mayAssume,
+}: FileOptions): FileIdentifier {
+  /** Everything up to this movement has been looked at. */
+  let readThrough: bigint | null = null;
+  let decided: Decided = { identities: new Map(), warnings: [] };
+  const ranges = [...accounts].flatMap(([accountId, { days }]) =>
+    days.map(({ from, to }: Days) => [accountId, from, to]),
+  );
+
+  async function decide(sql: Sql): Promise<void> {
+    decided = { identities: new Map(), warnings: [] };
+    for (const [accountId, { statements, days }] of accounts) {
+      const books = await readBooks(sql, accountId, days, importId);
+      const own = ownMovements(books, importId);
+      const received = statements.map((it): ReceivedStatement => ({ ...it, stored: storedRows(it, own) }));
+      const { decisions, shifts } = identify(books, received, { mayAssume, useNumbers: books.useNumbers });
+      toIdentities(books, statements, decisions, decided.identities);
+      decided.warnings.push(
+        ...shifts.map(({ statement, shift }) => ({
+          line: statements[statement]?.line ?? 0,
+          message: warningOf(shift),
+        })),
+      );
+    }
+  }
+
+  async function isOutdated(sql: Sql, newest: bigint): Promise<boolean> {
+    if (readThrough === null) return true;
+    if (readThrough >= newest || ranges.length === 0) return false;
+    const values = [customerId, String(readThrough), importId, ...ranges.flat()];
+    return (await sql.query<unknown[]>(ADDED(ranges.length), values)).length > 0;
+  }
+
+  return {
+    async prepare(sql) {
+      const [lock] = await sql.query<{ newest: string }[]>(NEWEST, [customerId]);
+      await decide(sql);
+      readThrough = BigInt(lock?.newest ?? 0);
+    },
+    async identify(sql, newest, entries) {
+      if (entries.length === 0) return [];
+      if (await isOutdated(sql, BigInt(newest))) await decide(sql);
+      readThrough = BigInt(newest);
+      return entries.map(({ index }) => decided.identities.get(index) as Identity);
+    },
+    identities: () => decided.identities,
+    warnings: () => decided.warnings,
+  };
+}
+
+const warningOf = (shift: bigint) =>
+  `The balances of this statement are ${formatAmount(shift)} more than those of the same entries before. The bank has probably inserted an entry on an earlier day: a statement of that day is missing.`;
+
+const NEWEST = 'SELECT last_transaction_id AS newest FROM import_locks WHERE customer_id = ?';
+
+interface Decided {
+  /** By the number of the row in the file. */
+  identities: Map<number, Identity>;
+  warnings: { line: number; message: string }[];
+}
+
+/** The movements that this import has stored before it was interrupted, or before others stored something, by the number of the row. */
+function ownMovements({ origins }: ReadBooks, importId: string): Map<number, number> {
+  const own = new Map<number, number>();
+  for (const [movement, origin] of origins.entries())
+    if (origin.importId === importId && origin.position !== null) own.set(origin.position, movement);
+  return own;
+}
+
+function storedRows({ indexes }: FileStatement, own: ReadonlyMap<number, number>): Map<number, number> {
+  const rows = new Map<number, number>();
+  if (own.size === 0) return rows;
+  for (const [position, index] of indexes.entries()) {
+    const movement = own.get(index);
+    if (movement !== undefined) rows.set(position, movement);
+  }
+  return rows;
+}
+
+/** Gives new movements their unique ids, and known ones those of their movements. */
+function toIdentities(
+  { movements, statements, origins }: ReadBooks,
+  received: readonly FileStatement[],
+  decisions: readonly (readonly Decision[])[],
+  identities: Map<number, Identity>,
+): void {
+  const numbers = new Map<string, number>();
+  const counts = new Map<string, number>();
+  for (const [index, { day, amount }] of movements.entries()) {
+    const group = `${day} ${amount}`;
+    const count = (counts.get(group) ?? 0) + 1;
+    counts.set(group, count);
+    numbers.set(group, Math.max(numbers.get(group) ?? 0, count, origins[index]?.number ?? 0));
+  }
+  const idOf = ({ day, amount, reference }: StatementRow): string => {
+    const group = `${day} ${amount}`;
+    const number = (numbers.get(group) ?? 0) + 1;
+    numbers.set(group, number);
+    const dc = amount < 0n ? 'Debit' : 'Credit';
+    const text = formatAmount(amount < 0n ? -amount : amount);
+    return formatStatementId({ date_issue: day, dc, amount: text }, { number, reference });
+  };
+  const same = new Map(statements.map((it) => [it.fingerprint, it]));
+  const uniqueIds = new Map<number, string>();
+  for (const [index, { rows, indexes, fingerprint }] of received.entries()) {
+    const before = fingerprint === null ? undefined : same.get(fingerprint);
+    const brought = new Set(before?.movements);
+    for (const [position, decision] of (decisions[index] ?? []).entries()) {
+      const { movement } = decision;
+      if (decision.outcome === 'new') {
+        const uniqueId = idOf(rows[position] as StatementRow);
+        uniqueIds.set(movement, uniqueId);
+        const replaced = decision.replaces === undefined ? undefined : movements[decision.replaces]?.id;
+        const replaces =
+          replaced === undefined || before?.id == null
+            ? null
+            : { statementId: before.id, transactionId: replaced };
+        identities.set(indexes[position] as number, { uniqueId, isAssumed: decision.isAssumed, replaces });
+        continue;
+      }
+      const stored = movements[movement];
+      const known =
+        stored === undefined ? { uniqueId: uniqueIds.get(movement) ?? '' } : { transactionId: stored.id };
+      identities.set(indexes[position] as number, {
+        known,
+        reason: decision.reason,
+        isRepeated: brought.has(movement),
+      });
+    }
+  }
+}

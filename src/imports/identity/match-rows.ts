@@ -1,0 +1,123 @@
+/**
+ * Matches rows with movements of the same day and amount that no balance tells apart. In this order, each row with one movement at
+ * most: the same reference; the same balance; the same content, for rows that came without a statement; the same text; and what is
+ * left by count: the third such payment of a day is the third one stored.
+ */
+
+export interface MatchableRow {
+  /** The day and amount. */
+  group: string;
+  reference: string | null;
+  balance: bigint | null;
+  text: string;
+  /** The row came without a statement: all that it says is its identity among such rows. */
+  isLoose: boolean;
+}
+
+export interface Candidate {
+  group: string;
+  references: readonly string[];
+  balances: readonly bigint[];
+  text: string;
+  isLoose: boolean;
+  /** Candidates of one class are excluded for the same rows. */
+  class: string;
+}
+
+export interface Match {
+  candidate: number;
+  isAssumed: boolean;
+}
+
+/**
+ * @param mayBe whether a row, by its index, may be matched by count with candidates of a class.
+ * @returns the match of each row; null: it is new.
+ */
+export function matchRows(
+  rows: readonly MatchableRow[],
+  candidates: readonly Candidate[],
+  mayBe: (row: number, candidateClass: string, haveSameText: boolean) => boolean,
+  mayAssume: boolean,
+): (Match | null)[] {
+  const matches = rows.map((): Match | null => null);
+  const isTaken = candidates.map(() => false);
+  const take = (list: Queue | undefined): number | null => {
+    if (list === undefined) return null;
+    while (list.at < list.items.length && isTaken[list.items[list.at] as number]) list.at += 1;
+    return list.items[list.at] ?? null;
+  };
+  const matchBy = (
+    keysOfCandidate: (it: Candidate) => readonly string[],
+    keyOfRow: (it: MatchableRow) => string | null,
+    isAssumed: boolean,
+  ) => {
+    const queues = new Map<string, Queue>();
+    for (const [index, candidate] of candidates.entries())
+      if (!isTaken[index])
+        for (const key of keysOfCandidate(candidate)) put(queues, `${candidate.group} ${key}`, index);
+    for (const [index, row] of rows.entries()) {
+      const key = keyOfRow(row);
+      if (matches[index] !== null || key === null) continue;
+      const candidate = take(queues.get(`${row.group} ${key}`));
+      if (candidate === null) continue;
+      isTaken[candidate] = true;
+      matches[index] = { candidate, isAssumed };
+    }
+  };
+  matchBy(
+    ({ references }) => references,
+    ({ reference }) => reference,
+    false,
+  );
+  matchBy(
+    ({ balances }) => balances.map(String),
+    ({ balance }) => (balance === null ? null : String(balance)),
+    false,
+  );
+  if (!mayAssume) return matches;
+  const contentOf = (text: string, balance: bigint | null | undefined) => `${balance ?? ''} ${text}`;
+  matchBy(
+    ({ isLoose, text, balances }) => (isLoose ? [contentOf(text, balances[0])] : []),
+    ({ isLoose, text, balance }) => (isLoose ? contentOf(text, balance) : null),
+    true,
+  );
+  matchByCount(true);
+  matchByCount(false);
+  return matches;
+
+  function matchByCount(haveSameText: boolean): void {
+    const textOf = ({ text }: { text: string }) => (haveSameText ? text : '');
+    const groups = new Map<string, Map<string, Queue>>();
+    for (const [index, candidate] of candidates.entries()) {
+      if (isTaken[index]) continue;
+      const key = `${candidate.group} ${textOf(candidate)}`;
+      const classes = groups.get(key) ?? new Map<string, Queue>();
+      groups.set(key, classes);
+      put(classes, candidate.class, index);
+    }
+    for (const [index, row] of rows.entries()) {
+      if (matches[index] !== null) continue;
+      let first: number | null = null;
+      for (const [candidateClass, queue] of groups.get(`${row.group} ${textOf(row)}`) ?? []) {
+        if (!mayBe(index, candidateClass, haveSameText)) continue;
+        const candidate = take(queue);
+        if (candidate !== null && (first === null || candidate < first)) first = candidate;
+      }
+      if (first === null) continue;
+      isTaken[first] = true;
+      matches[index] = { candidate: first, isAssumed: true };
+    }
+  }
+}
+
+/** Indexes of candidates in their order. Those before `at` are taken. */
+interface Queue {
+  items: number[];
+  at: number;
+}
+
+function put(queues: Map<string, Queue>, key: string, index: number): void {
+  const queue = queues.get(key);
+  if (queue === undefined) queues.set(key, { items: [index], at: 0 });
+  else queue.items.push(index);
+}

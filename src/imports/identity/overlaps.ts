@@ -1,0 +1,74 @@
+import type { StatementRow } from './statement.ts';
+
+/** Lays one walk of balances onto another. */
+
+/** From these places on, `length` steps of the two walks are the same, and one of them begins, and one of them ends there. */
+export interface Overlap {
+  one: Place;
+  other: Place;
+  length: number;
+  /** How many of the steps have the same day in both. */
+  sameDays: number;
+}
+
+/** Places that are tried. A walk that comes back to the same balance has many. */
+const MOST_PLACES = 64;
+
+/** The booking date in one format may be the value date in another one. Days. */
+const MOST_DAYS_APART = 10;
+const DAY = 86_400_000;
+
+const isNear = (one: string, other: string): boolean =>
+  one === other || Math.abs(Date.parse(one) - Date.parse(other)) <= MOST_DAYS_APART * DAY;
+
+/** Walks of a statement, with their steps by the balance that they lead to. */
+export interface Steps {
+  walks: readonly (readonly StatementRow[])[];
+  places: ReadonlyMap<bigint, readonly Place[]>;
+}
+
+interface Place {
+  walk: number;
+  at: number;
+}
+
+export function indexSteps(walks: readonly (readonly StatementRow[])[]): Steps {
+  const places = new Map<bigint, Place[]>();
+  for (const [walk, rows] of walks.entries()) {
+    for (const [at, { balance }] of rows.entries()) {
+      const found = places.get(balance ?? 0n);
+      if (found === undefined) places.set(balance ?? 0n, [{ walk, at }]);
+      else if (found.length < MOST_PLACES) found.push({ walk, at });
+    }
+  }
+  return { walks, places };
+}
+
+/**
+ * Finds the places where walks of two statements are the same as far as both reach, the longest overlaps first.
+ * @param mayDatesDiffer the formats are not the same. A single step is never enough then.
+ */
+export function findOverlaps(one: Steps, other: Steps, mayDatesDiffer: boolean): Overlap[] {
+  const isSame = (row: StatementRow, with_: StatementRow) =>
+    row.balance === with_.balance &&
+    row.amount === with_.amount &&
+    (row.day === with_.day || (mayDatesDiffer && isNear(row.day, with_.day)));
+  const overlaps: Overlap[] = [];
+  const tryPlace = (ofOne: Place, ofOther: Place) => {
+    const [rows, others] = [one.walks[ofOne.walk] ?? [], other.walks[ofOther.walk] ?? []];
+    const length = Math.min(rows.length - ofOne.at, others.length - ofOther.at);
+    let sameDays = 0;
+    for (let step = 0; step < length; step += 1) {
+      const [row, with_] = [rows[ofOne.at + step] as StatementRow, others[ofOther.at + step] as StatementRow];
+      if (!isSame(row, with_)) return;
+      if (row.day === with_.day) sameDays += 1;
+    }
+    if (sameDays === length || length > 1) overlaps.push({ one: ofOne, other: ofOther, length, sameDays });
+  };
+  for (const [walk, [first]] of other.walks.entries())
+    for (const place of one.places.get(first?.balance ?? 0n) ?? []) tryPlace(place, { walk, at: 0 });
+  for (const [walk, [first]] of one.walks.entries())
+    for (const place of other.places.get(first?.balance ?? 0n) ?? [])
+      if (place.at > 0) tryPlace({ walk, at: 0 }, place);
+  return overlaps.sort((a, b) => b.length - a.length || b.sameDays - a.sameDays);
+}

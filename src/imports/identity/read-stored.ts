@@ -1,0 +1,210 @@
+import { hash } from 'node:crypto';
+import type { Sql } from '../../platform/database/transaction.ts';
+import { parseHundredths } from '../../statements/values.ts';
+import type { Movement } from '../movement.ts';
+import type { Stored, StoredMovement, StoredStatement } from './statement.ts';
+import { parseStatementId } from './statement-id.ts';
+
+/** Reads what is stored about the days of a file. */
+
+/** Days from the first to the last, YYYY-MM-DD. */
+export interface Days {
+  from: string;
+  to: string;
+}
+
+/** What is stored, with what makes ids and finds the own rows of an import. */
+export interface ReadBooks extends Stored {
+  /** For each movement. */
+  origins: readonly { importId: string; position: number | null; number: number }[];
+  /** Whether the account's statement numbers may be believed. */
+  useNumbers: boolean;
+}
+
+const COLUMNS = `
+  t.id, t.import_id, t.dc, t.amount, t.balance, t.date_issue, CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.name, t.code, t.description,
+  t.opponent_id, t.opponent_iban, d.statement_id, d.position`;
+/** Index: transactions_account_date. */
+const MOVEMENTS = `
+  SELECT ${COLUMNS} FROM transactions t FORCE INDEX (transactions_account_date)
+  LEFT JOIN transaction_details d ON d.transaction_id = t.id
+  WHERE t.account_id = ? AND t.date_issue BETWEEN ? AND ?`;
+/** A repeated entry may be of another day than its movement. Index: the primary keys. */
+const MOVEMENTS_BY_ID = `
+  SELECT ${COLUMNS} FROM transactions t LEFT JOIN transaction_details d ON d.transaction_id = t.id WHERE t.id IN (?)`;
+/** Index: repeated_entries_day. */
+const REPEATED = `
+  SELECT statement_id, transaction_id, position, date_issue, balance, reference FROM repeated_entries
+  WHERE account_id = ? AND date_issue BETWEEN ? AND ?`;
+/** Index: the primary key. */
+const STATEMENTS = `
+  SELECT id, import_id, format, kind, number, sequence, to_date, opening_balance, closing_balance, difference, fingerprint
+  FROM statements WHERE id IN (?)`;
+const ACCOUNT = 'SELECT statement_numbers FROM accounts WHERE id = ?';
+
+/** Values of one IN. */
+const IDS_AT_ONCE = 1_000;
+
+interface MovementRow extends Omit<Movement, 'account_id' | 'unique_id'> {
+  id: string;
+  import_id: string;
+  unique_id: string;
+  statement_id: string | null;
+  position: number | null;
+}
+
+interface RepeatedRow {
+  statement_id: string;
+  transaction_id: string;
+  position: number;
+  date_issue: string;
+  balance: string | null;
+  reference: string | null;
+}
+
+interface HeaderRow {
+  id: string;
+  import_id: string;
+  format: string;
+  kind: 'final' | 'interim';
+  number: string | null;
+  sequence: string | null;
+  to_date: string | null;
+  opening_balance: string | null;
+  closing_balance: string | null;
+  difference: string | null;
+  fingerprint: Buffer;
+}
+
+const money = (text: string | null): bigint | null => (text === null ? null : parseHundredths(text));
+
+/** The amount of a movement in hundredths, negative for a debit. */
+export const signedAmount = ({ dc, amount }: Pick<Movement, 'dc' | 'amount'>): bigint =>
+  dc === 'Credit' ? parseHundredths(amount) : -parseHundredths(amount);
+
+type Texts = Pick<Movement, 'name' | 'code' | 'description' | 'opponent_id' | 'opponent_iban'>;
+
+/** All texts of a row. A digest: a large file would not fit into memory with its texts. */
+export const textOf = ({ name, code, description, opponent_id, opponent_iban }: Texts): string =>
+  hash('md5', JSON.stringify([name, code, description, opponent_id, opponent_iban]), 'base64');
+
+/**
+ * Reads the movements of these days, and the statements that have brought them.
+ * @param importId its own unfinished statements are left out.
+ */
+export async function readBooks(
+  sql: Sql,
+  accountId: string,
+  days: readonly Days[],
+  importId: string,
+): Promise<ReadBooks> {
+  const movements: MovementRow[] = [];
+  const repeated: RepeatedRow[] = [];
+  for (const { from, to } of days) {
+    for (const row of await sql.query<MovementRow[]>(MOVEMENTS, [accountId, from, to])) movements.push(row);
+    for (const row of await sql.query<RepeatedRow[]>(REPEATED, [accountId, from, to])) repeated.push(row);
+  }
+  const known = new Set(movements.map(({ id }) => id));
+  const others = repeated.map((it) => it.transaction_id).filter((id) => !known.has(id));
+  for (const ids of inParts([...new Set(others)]))
+    for (const row of await sql.query<MovementRow[]>(MOVEMENTS_BY_ID, [ids])) movements.push(row);
+  movements.sort((one, other) => Number(one.id) - Number(other.id));
+  const statementIds = new Set([...movements, ...repeated].flatMap(({ statement_id }) => statement_id ?? []));
+  const headers: HeaderRow[] = [];
+  for (const ids of inParts([...statementIds]))
+    for (const row of await sql.query<HeaderRow[]>(STATEMENTS, [ids])) headers.push(row);
+  const [account] = await sql.query<{ statement_numbers: string }[]>(ACCOUNT, [accountId]);
+  return {
+    movements: movements.map(
+      (row): StoredMovement => ({
+        id: row.id,
+        day: row.date_issue,
+        amount: signedAmount(row),
+        text: textOf(row),
+      }),
+    ),
+    statements: toStatements(movements, repeated, headers, importId),
+    origins: movements.map((row) => ({
+      importId: row.import_id,
+      position: row.position,
+      number: parseStatementId(row.unique_id).number,
+    })),
+    useNumbers: account?.statement_numbers !== 'ignore',
+  };
+}
+
+function* inParts(ids: readonly string[]): Generator<string[]> {
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) yield ids.slice(at, at + IDS_AT_ONCE);
+}
+
+type Line = StoredStatement['rows'][number] & { position: number; movement: number };
+
+/** Rows without a statement make one of kind `none`. */
+function toStatements(
+  movements: readonly MovementRow[],
+  repeated: readonly RepeatedRow[],
+  headers: readonly HeaderRow[],
+  importId: string,
+): StoredStatement[] {
+  const lines = new Map<string | null, Line[]>();
+  const indexes = new Map<string, number>();
+  const add = (id: string | null, line: Line) => {
+    const list = lines.get(id);
+    if (list === undefined) lines.set(id, [line]);
+    else list.push(line);
+  };
+  const own = new Set<string | null>();
+  for (const [movement, row] of movements.entries()) {
+    indexes.set(row.id, movement);
+    if (row.import_id === importId && row.statement_id !== null) own.add(row.statement_id);
+    add(row.statement_id, {
+      position: row.position ?? 0,
+      movement,
+      day: row.date_issue,
+      amount: signedAmount(row),
+      balance: money(row.balance),
+      reference: parseStatementId(row.unique_id).reference,
+      text: textOf(row),
+    });
+  }
+  for (const row of repeated) {
+    const movement = indexes.get(row.transaction_id);
+    const original = movement === undefined ? undefined : movements[movement];
+    if (movement === undefined || original === undefined) continue;
+    const { reference, position } = row;
+    const [day, balance] = [row.date_issue, money(row.balance)];
+    // The text of a repeated entry is not kept.
+    add(row.statement_id, {
+      position,
+      movement,
+      day,
+      amount: signedAmount(original),
+      balance,
+      reference,
+      text: '',
+    });
+  }
+  const headerOf = new Map(headers.map((it) => [it.id, it]));
+  return [...lines]
+    .filter(([id]) => !own.has(id) || headerOf.has(id ?? ''))
+    .map(([id, ofStatement]) => {
+      const header = headerOf.get(id ?? '');
+      const rows = ofStatement.sort(
+        (one, other) => one.position - other.position || one.movement - other.movement,
+      );
+      const isRight = header !== undefined && header.difference === null;
+      return {
+        id,
+        kind: id === null ? ('none' as const) : (header?.kind ?? ('interim' as const)),
+        format: id === null ? 'json' : (header?.format ?? ''),
+        number: header?.number ?? null,
+        sequence: header?.sequence ?? null,
+        to: header?.to_date ?? null,
+        opening: isRight ? money(header.opening_balance) : null,
+        closing: isRight ? money(header.closing_balance) : null,
+        fingerprint: header === undefined ? null : header.fingerprint.toString('hex'),
+        rows,
+        movements: rows.map(({ movement }) => movement),
+      };
+    });
+}

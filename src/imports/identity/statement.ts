@@ -1,0 +1,74 @@
+/** What the decision sees of statements and their rows. Everything is of one account. */
+
+/** A row of a statement. */
+export interface StatementRow {
+  /** The booking date, YYYY-MM-DD. */
+  day: string;
+  /** In hundredths. Negative for a debit. */
+  amount: bigint;
+  /** The balance after the row, in hundredths; null: unknown. */
+  balance: bigint | null;
+  /** The bank's name for the row; null: none. */
+  reference: string | null;
+  /** All texts of the row. */
+  text: string;
+}
+
+/** A statement, or rows that came without one. */
+export interface Statement {
+  /** `none`: rows that came without a statement, as JSON. */
+  kind: 'final' | 'interim' | 'none';
+  format: string;
+  number: string | null;
+  /** The page. */
+  sequence: string | null;
+  /** The last day that it is about, YYYY-MM-DD. */
+  to: string | null;
+  opening: bigint | null;
+  closing: bigint | null;
+  /** In the order of the file. */
+  rows: readonly StatementRow[];
+}
+
+/** A stored movement. */
+export interface StoredMovement {
+  id: string;
+  day: string;
+  amount: bigint;
+  text: string;
+}
+
+/** A stored statement. Its rows are those of the days that were read. */
+export interface StoredStatement extends Statement {
+  /** null: rows without a statement. */
+  id: string | null;
+  /** The movement of each row, as an index into the movements. */
+  movements: readonly number[];
+  /** What the whole statement says, so that the same one is recognised; null: not a statement. */
+  fingerprint: string | null;
+}
+
+/** A statement of the file. */
+export interface ReceivedStatement extends Statement {
+  fingerprint: string | null;
+  /** Rows that this import has stored before it was interrupted: the index of their movement by their position. */
+  stored?: ReadonlyMap<number, number>;
+}
+
+/** What is stored about the days of a file. */
+export interface Stored {
+  movements: readonly StoredMovement[];
+  statements: readonly StoredStatement[];
+}
+
+/**
+ * What a row is. `movement` is an index into the stored movements, which the new ones of the file follow.
+ *
+ * - `new`: a movement that is not stored. `isAssumed`: nothing proves that it is not a known one. `replaces`: the movement that this row
+ *   of the same statement was taken for before.
+ * - `known`: a stored movement, or one that an earlier row of the file brings.
+ */
+export type Decision = { movement: number } & (
+  | { outcome: 'new'; isAssumed: boolean; replaces?: number }
+  | { outcome: 'known'; reason: 'same' | 'changed' | 'assumed' }
+);

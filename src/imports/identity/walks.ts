@@ -1,0 +1,79 @@
+import type { Statement, StatementRow } from './statement.ts';
+
+/**
+ * Finds the walk of balances that the rows of a statement make: each row leads from the balance before it to the balance after it. A
+ * balance is only believed where it links with a neighbouring row or with the statement's own balances.
+ */
+
+/** Rows of which each begins with the balance that the one before it ends with. */
+export interface Walk {
+  /** Positions of the rows in the statement, the oldest first. */
+  positions: readonly number[];
+  /** The balances link with each other, or with the statement. */
+  isLinked: boolean;
+}
+
+export interface Walks {
+  walks: readonly Walk[];
+  /** The rows may also be read in the opposite order: nothing says whether the file begins with the oldest or the newest. */
+  isReversible: boolean;
+}
+
+export const balanceBefore = ({ amount, balance }: StatementRow): bigint | null =>
+  balance === null ? null : balance - amount;
+
+export function findWalks({
+  rows,
+  opening,
+  closing,
+}: Pick<Statement, 'rows' | 'opening' | 'closing'>): Walks {
+  const direction = findDirection(rows, opening);
+  const order = [...rows.keys()];
+  if (direction === 'descending') order.reverse();
+  const walks: Walk[] = [];
+  let open: number[] = [];
+  const end = () => {
+    const [first, last] = [rows[open[0] ?? -1], rows[open.at(-1) ?? -1]];
+    if (first === undefined || last === undefined) return;
+    const isOfStatement =
+      (opening !== null && balanceBefore(first) === opening) ||
+      (closing !== null && last.balance === closing);
+    walks.push({ positions: open, isLinked: open.length > 1 || isOfStatement });
+    open = [];
+  };
+  for (const position of order) {
+    const row = rows[position] as StatementRow;
+    const before = rows[open.at(-1) ?? -1];
+    if (before !== undefined && before.balance !== balanceBefore(row)) end();
+    if (row.balance !== null) open.push(position);
+  }
+  end();
+  return { walks, isReversible: direction === 'unknown' };
+}
+
+/** Files list their rows from the oldest to the newest, or the other way round. */
+export type Direction = 'ascending' | 'descending' | 'unknown';
+
+/**
+ * Finds the direction in which fewer balances contradict each other. If both are as good, the days decide, or the opening balance. A day
+ * that goes out and back can be read both ways.
+ */
+export function findDirection(
+  rows: readonly Pick<StatementRow, 'day' | 'amount' | 'balance'>[],
+  opening: bigint | null,
+): Direction {
+  const breaks = { ascending: 0, descending: 0 };
+  for (let at = 1; at < rows.length; at += 1) {
+    const [one, other] = [rows[at - 1] as StatementRow, rows[at] as StatementRow];
+    if (one.balance === null || other.balance === null) continue;
+    if (one.balance !== balanceBefore(other)) breaks.ascending += 1;
+    if (other.balance !== balanceBefore(one)) breaks.descending += 1;
+  }
+  if (breaks.ascending !== breaks.descending)
+    return breaks.ascending < breaks.descending ? 'ascending' : 'descending';
+  const [first, last] = [rows[0] as StatementRow | undefined, rows.at(-1) as StatementRow | undefined];
+  if (first === undefined || last === undefined || rows.length === 1) return 'ascending';
+  if (first.day !== last.day) return first.day < last.day ? 'ascending' : 'descending';
+  if (opening !== null) return 'ascending';
+  return breaks.ascending === 0 && first.balance !== null ? 'unknown' : 'ascending';
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { type IdentifyOptions, identify } from '../../../src/imports/identity/identify.ts';
+import type {
+  Decision,
+  ReceivedStatement,
+  Statement,
+  StatementRow,
+  StoredMovement,
+  StoredStatement,
+} from '../../../src/imports/identity/statement.ts';
+import { balanceBefore, findWalks } from '../../../src/imports/identity/walks.ts';
+
+/** Rows as a test writes them: "C10", "D15=985" with its balance, "C5//1" with a reference, "D7 Metro" with a text, "02:D15" on the 2nd. */
+export function rowsOf(text: string, opening: number | null = null): StatementRow[] {
+  let balance = opening === null ? null : BigInt(opening) * 100n;
+  return text
+    .split(',')
+    .map((it) => it.trim())
+    .filter((it) => it !== '')
+    .map((it) => {
+      const [, day = '01', dc, amount, printed, reference, words = ''] =
+        /^(?:(\d\d):)?([DC])(\d+)(?:=(-?\d+))?(?:\/\/(\S+))?(?: (.+))?$/.exec(it) ?? [];
+      if (dc === undefined) throw new Error(`cannot read the row ${it}`);
+      const signed = BigInt(amount ?? 0) * (dc === 'D' ? -100n : 100n);
+      if (balance !== null) balance += signed;
+      return {
+        day: `2026-03-${day}`,
+        amount: signed,
+        balance: printed === undefined ? balance : BigInt(printed) * 100n,
+        reference: reference ?? null,
+        text: words,
+      };
+    });
+}
+
+export type Given = Partial<Omit<Statement, 'rows' | 'opening' | 'closing'>> & {
+  rows: string;
+  opening?: number;
+  /** Balances stand beside the rows, and nowhere else. */
+  isPrinted?: boolean;
+};
+
+export function statementOf({ rows: text, opening, isPrinted = false, ...rest }: Given): ReceivedStatement {
+  const rows = rowsOf(text, opening ?? null);
+  const cents = opening === undefined ? null : BigInt(opening) * 100n;
+  const sum = rows.reduce((total, { amount }) => total + amount, 0n);
+  const statement: Statement = {
+    kind: 'final',
+    format: 'mt940',
+    number: null,
+    sequence: null,
+    to: rows.at(-1)?.day ?? '2026-03-01',
+    ...(isPrinted ? endsOf(rows) : { opening: cents, closing: cents === null ? null : cents + sum }),
+    ...rest,
+    rows,
+  };
+  return { ...statement, fingerprint: statement.kind === 'none' ? null : fingerprintOf(statement) };
+}
+
+/** The balances before and after all rows, if the file says in which order it lists them. */
+function endsOf(rows: readonly StatementRow[]): Pick<Statement, 'opening' | 'closing'> {
+  const walks = findWalks({ rows, opening: null, closing: null });
+  const [walk] = walks.walks;
+  if (walks.isReversible || walk?.positions.length !== rows.length) return { opening: null, closing: null };
+  const [first, last] = [rows[walk.positions[0] ?? 0], rows[walk.positions.at(-1) ?? 0]];
+  return { opening: first === undefined ? null : balanceBefore(first), closing: last?.balance ?? null };
+}
+
+export const fingerprintOf = (statement: Statement): string =>
+  createHash('sha256')
+    .update(JSON.stringify(statement, (_, value) => (typeof value === 'bigint' ? String(value) : value)))
+    .digest('hex');
+
+/** The books of one account, kept in memory as the database keeps them. */
+export function createBooks(options: IdentifyOptions = {}) {
+  const movements: StoredMovement[] = [];
+  const statements: (StoredStatement & { movements: number[] })[] = [];
+
+  return {
+    movements,
+    statements,
+    receive(...received: ReceivedStatement[]): Decision[][] {
+      const { decisions } = identify({ movements, statements }, received, options);
+      const stored = movements.length;
+      const created = decisions.flat().filter(({ outcome }) => outcome === 'new').length;
+      movements.push(...Array.from({ length: created }, () => null as unknown as StoredMovement));
+      for (const [index, statement] of received.entries()) {
+        const ids = (decisions[index] ?? []).map(({ movement }) => movement);
+        for (const [position, decision] of (decisions[index] ?? []).entries()) {
+          const { day, amount, text } = statement.rows[position] as StatementRow;
+          if (decision.outcome === 'new')
+            movements[decision.movement] = { id: String(decision.movement + 1), day, amount, text };
+        }
+        const known = statements.find(
+          (it) => it.fingerprint !== null && it.fingerprint === statement.fingerprint,
+        );
+        if (known === undefined)
+          statements.push({ ...statement, id: String(statements.length + 1), movements: ids });
+        else known.movements = ids;
+      }
+      if (movements.some((it) => it === null)) throw new Error(`movements after ${stored} were not filled`);
+      return decisions;
+    },
+  };
+}
+
+/** What became of the rows of a file, in short: "new same assumed new?" (a new one that is assumed). */
+export const told = (decisions: readonly Decision[][]): string =>
+  decisions
+    .flat()
+    .map((it) => (it.outcome === 'new' ? (it.isAssumed ? 'new?' : 'new') : it.reason))
+    .join(' ');
