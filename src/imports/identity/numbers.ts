@@ -18,12 +18,21 @@ export function areSeparate(one: Numbered, other: Numbered): boolean {
   return Number.isNaN(first - second) || Math.abs(first - second) <= NEAR;
 }
 
-/** Whether the numbers count downloads: a booking came in two statements of the same last day with different numbers. */
+/**
+ * Whether the numbers count downloads: of two statements with the same opening balance, last day and bookings, the longer one has another
+ * number.
+ */
 export function areNumbersOfDownloads(
   seen: readonly (readonly { laid: { statement: Statement } }[])[],
 ): boolean {
+  const isLonger = (one: Statement, other: Statement) =>
+    one.opening !== null &&
+    one.opening === other.opening &&
+    one.closing !== other.closing &&
+    one.number !== other.number &&
+    areSeparate(one, other);
   return seen.some((rows) => {
     const [first, ...others] = rows.map(({ laid }) => laid.statement);
-    return first !== undefined && others.some((it) => it.number !== first.number && areSeparate(first, it));
+    return first !== undefined && others.some((it) => isLonger(first, it));
   });
 }
