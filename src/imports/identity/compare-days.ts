@@ -50,9 +50,11 @@ export function compareDays(one: ComparedStatement, other: ComparedStatement): C
       result.contradictions.push(day);
       break;
     }
-    for (const pair of pairs) result.pairs.push(pair);
-    for (const row of ofOne) amounts.add((rows[row] as StatementRow).amount);
-    compared += ofOne.length;
+    for (const pair of pairs) {
+      result.pairs.push(pair);
+      amounts.add((rows[pair.one] as StatementRow).amount);
+    }
+    compared += pairs.length;
     shift = closing;
   }
   const isProven = result.shift === 0n || (compared >= ROWS_OF_SHIFT && amounts.size > 1);

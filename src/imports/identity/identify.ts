@@ -2,6 +2,7 @@ import { addMovement, addStatement, type Books, groupOf, openBooks, statementsNe
 import { compareDays } from './compare-days.ts';
 import {
   areLinked,
+  beginsLater,
   findPlaces,
   isReachable,
   isTheSame,
@@ -78,8 +79,8 @@ interface Laying {
   decisions: (Decision | undefined)[];
   /** Movements that rows of this statement are. */
   taken: Set<number>;
-  /** Its number alone tells it apart from another one. */
-  isNumbered: boolean;
+  /** Nothing but an assumption tells it apart from another statement. */
+  isApartAssumed: boolean;
   /** Days on which a statement says something else. */
   contradicting: Set<string>;
   shift: bigint;
@@ -105,7 +106,7 @@ function begin(books: Books, statement: ReceivedStatement): Laying {
     apart: new Set(),
     decisions: statement.rows.map(() => undefined),
     taken: new Set(),
-    isNumbered: false,
+    isApartAssumed: false,
     contradicting: new Set(),
     shift: 0n,
   };
@@ -142,21 +143,21 @@ function takeOwn(laying: Laying, own: ReadonlyMap<number, number> = new Map()): 
  */
 function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean): Overlapping[] {
   const { laid, near, same, apart } = laying;
-  const { statement } = laid;
   const overlapping: Overlapping[] = [];
   for (const other of near) {
     if (other === same) continue;
-    const linked = areLinked(statement, other.statement);
+    const linked = areLinked(laid, other);
     const overlap = findPlaces(laid, other) !== null || (linked && mayContain(laid, other));
-    const isAmbiguous = linked && mayFollow(statement, other.statement);
-    const isNumbered =
+    const isAmbiguous = linked && overlap && mayFollow(laid, other);
+    const isAssumed =
       overlap &&
-      areNumbersUsed &&
-      areSeparate(statement, other.statement) &&
-      (linked || isReachable(near, statement, other.statement));
-    if (isNumbered || (linked && !overlap) || (isAmbiguous && !mayAssume)) apart.add(other);
+      ((areNumbersUsed &&
+        areSeparate(laid.statement, other.statement) &&
+        (linked || isReachable(near, laid, other))) ||
+        (isAmbiguous && (!mayAssume || beginsLater(laid, other))));
+    if (isAssumed || (linked && !overlap)) apart.add(other);
     else overlapping.push({ other, isAmbiguous });
-    laying.isNumbered ||= isNumbered;
+    laying.isApartAssumed ||= isAssumed;
   }
   return overlapping;
 }
@@ -176,11 +177,14 @@ const isConsistent = ({ laid, taken }: Laying, position: number, movement: numbe
 /** Lays the walk onto those of other statements. */
 function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): void {
   const { laid, books } = laying;
-  for (const { other, isAmbiguous } of overlapping) {
+  const ambiguous = new Set(overlapping.flatMap(({ other, isAmbiguous }) => (isAmbiguous ? [other] : [])));
+  for (const { other } of overlapping) {
     const places = findPlaces(laid, other, (position, movement) => isConsistent(laying, position, movement));
     for (const [position, movement] of places ?? []) {
       if (laid.movements[position] !== -1 || isApart(laying, movement)) continue;
-      const isMoved = books.movements[movement]?.day !== laid.statement.rows[position]?.day;
+      const before = books.movements[movement];
+      const isAmbiguous = ambiguous.size > 0 && before?.seen.some((it) => ambiguous.has(it.laid));
+      const isMoved = before?.day !== laid.statement.rows[position]?.day;
       take(laying, position, movement, isAmbiguous ? 'assumed' : isMoved ? 'changed' : 'same');
     }
   }
@@ -190,7 +194,7 @@ function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): v
 function placeByDays(laying: Laying, overlapping: readonly Overlapping[]): void {
   const { laid, taken } = laying;
   if (!isWalk(laid)) return;
-  for (const { other } of overlapping) {
+  for (const { other, isAmbiguous } of overlapping) {
     if (leftOf(laying).length === 0) return;
     if (!isWalk(other) || findPlaces(laid, other) !== null) continue;
     const compared = compareDays(laid, other);
@@ -198,7 +202,7 @@ function placeByDays(laying: Laying, overlapping: readonly Overlapping[]): void 
     for (const { one, other: row } of compared.pairs) {
       const movement = other.movements[row] as number;
       if (laid.movements[one] !== -1 || taken.has(movement) || isApart(laying, movement)) continue;
-      take(laying, one, movement, compared.shift === 0n ? 'same' : 'changed');
+      take(laying, one, movement, isAmbiguous ? 'assumed' : compared.shift === 0n ? 'same' : 'changed');
       laying.shift = compared.shift;
     }
     for (const day of compared.contradictions) laying.contradicting.add(day);
@@ -211,13 +215,22 @@ function addNew(laying: Laying, isFree: (movement: number) => boolean): void {
   const { rows } = laid.statement;
   const left = leftOf(laying);
   const groups = new Set(left.map((position) => groupOf(rows[position] as StatementRow)));
-  const withOthers = new Set([...groups].filter((it) => books.byGroup.get(it)?.some(isFree)));
+  const isBelieved = (movement: number) =>
+    books.movements[movement]?.seen.some((it) => books.balances.isBelieved(it.laid, it.position)) ?? false;
+  // Movements that a row may be: nothing proves that it is another one, unless both balances are believed.
+  const others = new Map(
+    [...groups].map((group) => {
+      const free = (books.byGroup.get(group) ?? []).filter(isFree);
+      return [group, { any: free.length > 0, doubtful: !free.every(isBelieved) }] as const;
+    }),
+  );
   for (const position of left) {
     const row = rows[position] as StatementRow;
     const isAssumed =
-      laying.isNumbered ||
+      laying.isApartAssumed ||
       laying.contradicting.has(row.day) ||
-      (withOthers.has(groupOf(row)) && !books.balances.isBelieved(laid, position));
+      (others.get(groupOf(row))?.doubtful ?? false) ||
+      ((others.get(groupOf(row))?.any ?? false) && !books.balances.isBelieved(laid, position));
     const movement = addMovement(books, row);
     laid.movements[position] = movement;
     laying.taken.add(movement);

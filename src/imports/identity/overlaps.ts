@@ -45,8 +45,9 @@ export function indexSteps(walks: readonly (readonly StatementRow[])[]): Steps {
 }
 
 /**
- * Finds the places where walks of two statements are the same as far as both reach, the longest overlaps first.
- * @param mayDatesDiffer the formats are not the same. A single step is never enough then.
+ * Finds the places where walks of two statements are the same as far as both reach, those with the most equal days first.
+ * @param mayDatesDiffer the formats are not the same. Then one walk has to lie within the other with half of its days,
+ * or the walks have to be the same.
  */
 export function findOverlaps(one: Steps, other: Steps, mayDatesDiffer: boolean): Overlap[] {
   const isSame = (row: StatementRow, with_: StatementRow) =>
@@ -63,12 +64,18 @@ export function findOverlaps(one: Steps, other: Steps, mayDatesDiffer: boolean):
       if (!isSame(row, with_)) return;
       if (row.day === with_.day) sameDays += 1;
     }
-    if (sameDays === length || length > 1) overlaps.push({ one: ofOne, other: ofOther, length, sameDays });
+    const isContained = length === rows.length || length === others.length;
+    const isWhole = length === rows.length && length === others.length;
+    if (sameDays === length || (length > 1 && (isWhole || (isContained && 2 * sameDays >= length))))
+      overlaps.push({ one: ofOne, other: ofOther, length, sameDays });
   };
   for (const [walk, [first]] of other.walks.entries())
     for (const place of one.places.get(first?.balance ?? 0n) ?? []) tryPlace(place, { walk, at: 0 });
   for (const [walk, [first]] of one.walks.entries())
     for (const place of other.places.get(first?.balance ?? 0n) ?? [])
       if (place.at > 0) tryPlace({ walk, at: 0 }, place);
-  return overlaps.sort((a, b) => b.length - a.length || b.sameDays - a.sameDays);
+  const areSameDays = ({ length, sameDays }: Overlap) => Number(sameDays === length);
+  return overlaps.sort(
+    (a, b) => areSameDays(b) - areSameDays(a) || b.sameDays - a.sameDays || b.length - a.length,
+  );
 }

@@ -96,7 +96,11 @@ export function createBooks(options: IdentifyOptions = {}) {
         );
         if (known === undefined)
           statements.push({ ...statement, id: String(statements.length + 1), movements: ids });
-        else known.movements = ids;
+        // The same statement is kept once. An entry of it that was taken for another one's movement now has its own.
+        else
+          for (const [position, decision] of (decisions[index] ?? []).entries())
+            if (decision.outcome === 'new' && known.movements[position] === decision.replaces)
+              known.movements[position] = decision.movement;
       }
       if (movements.some((it) => it === null)) throw new Error(`movements after ${stored} were not filled`);
       return decisions;

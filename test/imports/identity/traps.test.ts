@@ -166,5 +166,6 @@ test('14: an entry on an earlier day shifts all later balances', () => {
 test('15: a day that goes out and back is read in the order of the other days', () => {
   const first = { format: 'csv', isPrinted: true, rows: '01:D10=990, 01:C10=1000' };
   const newestFirst = { format: 'csv', isPrinted: true, rows: '01:C10=1000, 01:D10=990' };
-  expect(receive([first, newestFirst])).toEqual(['new new', 'same same']);
+  expect(receive([first, newestFirst])).toEqual(['new new', 'assumed assumed']);
+  expect(receive([first, first])).toEqual(['new new', 'same same']);
 });
