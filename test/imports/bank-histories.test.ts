@@ -12,7 +12,7 @@ import { createStatementCustomer } from './statement-files.ts';
  * statements, says what is missing.
  */
 
-const HISTORIES = Number(process.env.HISTORIES ?? 150);
+const HISTORIES = Number(process.env.HISTORIES ?? 100);
 const SEED = 20_261_231;
 
 const service = useService({ roles: ['api'] });

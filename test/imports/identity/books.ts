@@ -72,7 +72,7 @@ export const fingerprintOf = (statement: Statement): string =>
     .digest('hex');
 
 /** The books of one account, kept in memory as the database keeps them. */
-export function createBooks(options: IdentifyOptions = {}) {
+export function createBooks(options: IdentifyOptions = {}, decide: typeof identify = identify) {
   const movements: StoredMovement[] = [];
   const statements: (StoredStatement & { movements: number[] })[] = [];
 
@@ -80,7 +80,7 @@ export function createBooks(options: IdentifyOptions = {}) {
     movements,
     statements,
     receive(...received: ReceivedStatement[]): Decision[][] {
-      const { decisions } = identify({ movements, statements }, received, options);
+      const { decisions } = decide({ movements, statements }, received, options);
       const stored = movements.length;
       const created = decisions.flat().filter(({ outcome }) => outcome === 'new').length;
       movements.push(...Array.from({ length: created }, () => null as unknown as StoredMovement));
