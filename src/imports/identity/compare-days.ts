@@ -1,3 +1,4 @@
+import { haveOtherReferences } from './overlaps.ts';
 import type { StatementRow } from './statement.ts';
 import { balanceBefore } from './walks.ts';
 
@@ -7,7 +8,7 @@ import { balanceBefore } from './walks.ts';
  */
 
 export interface ComparedStatement {
-  statement: { rows: readonly StatementRow[] };
+  statement: { format: string; rows: readonly StatementRow[] };
   /** The rows of each day, in the order of their walk. */
   days: ReadonlyMap<string, readonly number[]>;
 }
@@ -18,8 +19,12 @@ const ROWS_OF_SHIFT = 3;
 export interface ComparedDays {
   /** Rows of the first and the second statement that are the same booking. */
   pairs: { one: number; other: number }[];
-  /** By how much the balances of the first are more than those of the second, without a row that explains it. */
+  /** By how much the balances of the first are more than those of the second. */
   shift: bigint;
+  /** Rows of the first, on days before, explain the shift. */
+  isExplained: boolean;
+  /** A shift of one day may also be the same payments again. */
+  isDoubtful: boolean;
   /** Days on which both begin, or end, with the same balance, and neither contains the other. */
   contradictions: string[];
 }
@@ -28,7 +33,15 @@ export interface ComparedDays {
 export function compareDays(one: ComparedStatement, other: ComparedStatement): ComparedDays | null {
   const [rows, others] = [one.statement.rows, other.statement.rows];
   const days = [...one.days.keys()].filter((day) => other.days.has(day)).sort();
-  const result: ComparedDays = { pairs: [], shift: 0n, contradictions: [] };
+  const result: ComparedDays = {
+    pairs: [],
+    shift: 0n,
+    isExplained: false,
+    isDoubtful: false,
+    contradictions: [],
+  };
+  const areOfFormat = one.statement.format === other.statement.format;
+  let areReferencesOther = false;
   const amounts = new Set<bigint>();
   let shift = 0n;
   let compared = 0;
@@ -45,6 +58,7 @@ export function compareDays(one: ComparedStatement, other: ComparedStatement): C
       // The same stretch with other balances. It may begin within the day.
       if (compared > 0 || !isContained) break;
       result.shift = closing;
+      result.isExplained = closing === sumBefore(rows, day);
     }
     if (!isContained) {
       result.contradictions.push(day);
@@ -52,13 +66,24 @@ export function compareDays(one: ComparedStatement, other: ComparedStatement): C
     }
     for (const pair of pairs) {
       result.pairs.push(pair);
-      amounts.add((rows[pair.one] as StatementRow).amount);
+      const [row, with_] = [rows[pair.one] as StatementRow, others[pair.other] as StatementRow];
+      amounts.add(row.amount);
+      areReferencesOther ||= areOfFormat && haveOtherReferences(row, with_);
     }
     compared += pairs.length;
     shift = closing;
   }
-  const isProven = result.shift === 0n || (compared >= ROWS_OF_SHIFT && amounts.size > 1);
-  return isProven && result.pairs.length + result.contradictions.length > 0 ? result : null;
+  if (result.pairs.length + result.contradictions.length === 0) return null;
+  if (result.shift === 0n || result.isExplained) return result;
+  result.isDoubtful = days.length === 1;
+  return compared >= ROWS_OF_SHIFT && amounts.size > 1 && !areReferencesOther ? result : null;
+}
+
+/** The sum of the rows on the days before. */
+function sumBefore(rows: readonly StatementRow[], day: string): bigint {
+  let sum = 0n;
+  for (const row of rows) if (row.day < day) sum += row.amount;
+  return sum;
 }
 
 function endsOf(rows: readonly StatementRow[], positions: readonly number[]) {

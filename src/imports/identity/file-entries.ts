@@ -46,6 +46,7 @@ export function createFileEntries(): FileEntries {
         const isRight = it.difference === null || it.difference === 0n;
         known.number = it.number;
         known.sequence = it.sequence;
+        known.from = it.from;
         known.to = it.to;
         known.opening = isRight ? it.opening : null;
         known.closing = isRight ? it.closing : null;
@@ -72,6 +73,7 @@ const open = ({ line, movement, statement: { kind, format, opening } }: Statemen
   format,
   number: null as string | null,
   sequence: null as string | null,
+  from: null as string | null,
   to: null as string | null,
   opening,
   closing: null as bigint | null,

@@ -1,19 +1,23 @@
 import { addMovement, addStatement, type Books, groupOf, openBooks, statementsNear } from './books.ts';
 import { compareDays } from './compare-days.ts';
 import {
+  append,
   areLinked,
   beginsLater,
+  createReachable,
+  findJoined,
   findPlaces,
-  isReachable,
+  isOwner,
   isTheSame,
   isWalk,
   type Laid,
   layOut,
   mayContain,
   mayFollow,
+  type Places,
 } from './laid.ts';
 import { matchLeft } from './match-left.ts';
-import { areNumbersOfDownloads, areSeparate } from './numbers.ts';
+import { areNumbersOfDownloads, areSeparate, isLonger } from './numbers.ts';
 import type { Decision, ReceivedStatement, StatementRow, Stored } from './statement.ts';
 
 /**
@@ -59,7 +63,7 @@ export function identify(
     const isFree = (movement: number) => !laying.taken.has(movement) && !isApart(laying, movement);
     for (const { position, movement, isAssumed } of matchLeft(books, laying.laid, left, isFree, mayAssume))
       take(laying, position, movement, isAssumed ? 'assumed' : 'same');
-    addNew(laying, isFree);
+    addNew(laying, overlapping, isFree);
     addStatement(books, laying.laid);
     if (laying.shift !== 0n) shifts.push({ statement: index, shift: laying.shift });
     return laying.decisions as Decision[];
@@ -86,10 +90,15 @@ interface Laying {
   shift: bigint;
 }
 
+/** A statement that may have bookings in common with the one that is laid. */
 interface Overlapping {
   other: Laid;
-  /** It may also follow this statement: both balances are the same. */
-  isAmbiguous: boolean;
+  /** So many rows have a part of the walk in common. */
+  common: number;
+  /** They lie on one walk. */
+  isPlaced: boolean;
+  /** Nothing proves that the common part is not a repetition. */
+  isDoubtful: boolean;
 }
 
 function begin(books: Books, statement: ReceivedStatement): Laying {
@@ -123,8 +132,16 @@ function take(
   decisions[position] = { outcome: 'known', movement, reason };
 }
 
-const isApart = ({ books, apart }: Laying, movement: number): boolean =>
-  apart.size > 0 && (books.movements[movement]?.seen.some(({ laid }) => apart.has(laid)) ?? false);
+/**
+ * Whether a movement is of a statement that has no booking in common with this one. A statement of the bank that has brought it counts for
+ * more than files and reports that may have taken an equal one for it.
+ */
+function isApart({ books, apart }: Laying, movement: number): boolean {
+  if (apart.size === 0) return false;
+  const seen = books.movements[movement]?.seen ?? [];
+  const owner = seen.find(({ laid }) => isOwner(laid));
+  return owner === undefined ? seen.some(({ laid }) => apart.has(laid)) : apart.has(owner.laid);
+}
 
 const leftOf = ({ decisions }: Laying): number[] =>
   decisions.flatMap((it, position) => (it === undefined ? [position] : []));
@@ -143,23 +160,35 @@ function takeOwn(laying: Laying, own: ReadonlyMap<number, number> = new Map()): 
  */
 function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean): Overlapping[] {
   const { laid, near, same, apart } = laying;
+  const isReachable = createReachable(near, laid);
   const overlapping: Overlapping[] = [];
   for (const other of near) {
     if (other === same) continue;
     const linked = areLinked(laid, other);
-    const overlap = findPlaces(laid, other) !== null || (linked && mayContain(laid, other));
-    const isAmbiguous = linked && overlap && mayFollow(laid, other);
-    const isAssumed =
-      overlap &&
-      ((areNumbersUsed &&
-        areSeparate(laid.statement, other.statement) &&
-        (linked || isReachable(near, laid, other))) ||
-        (isAmbiguous && (!mayAssume || beginsLater(laid, other))));
-    if (isAssumed || (linked && !overlap)) apart.add(other);
-    else overlapping.push({ other, isAmbiguous });
-    laying.isApartAssumed ||= isAssumed;
+    const places = findPlaces(laid, other);
+    const overlap = places !== null || (linked && mayContain(laid, other));
+    if (!overlap) {
+      if (linked) apart.add(other);
+      else overlapping.push({ other, common: 0, isPlaced: false, isDoubtful: false });
+      continue;
+    }
+    const separate =
+      areNumbersUsed &&
+      areSeparate(laid.statement, other.statement) &&
+      (linked || places === null || !isLonger(laid.statement, other.statement));
+    const isAmbiguous = linked && mayFollow(laid, other);
+    const isApart =
+      (separate && (linked || isReachable(other) || (places?.haveOtherReferences ?? false))) ||
+      (isAmbiguous && (!mayAssume || beginsLater(laid, other)));
+    const isDoubtful =
+      isAmbiguous || separate || (places?.isDoubtful ?? false) || (places?.haveOtherReferences ?? false);
+    if (isApart) apart.add(other);
+    else
+      overlapping.push({ other, common: places?.pairs.length ?? 0, isPlaced: places !== null, isDoubtful });
+    laying.isApartAssumed ||= isApart;
   }
-  return overlapping;
+  // The longest common part is the surest.
+  return overlapping.sort((one, two) => two.common - one.common);
 }
 
 /** The same statement again. A movement that a statement before or after it has brought is not its own. */
@@ -176,61 +205,94 @@ const isConsistent = ({ laid, taken }: Laying, position: number, movement: numbe
 
 /** Lays the walk onto those of other statements. */
 function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): void {
-  const { laid, books } = laying;
-  const ambiguous = new Set(overlapping.flatMap(({ other, isAmbiguous }) => (isAmbiguous ? [other] : [])));
-  for (const { other } of overlapping) {
-    const places = findPlaces(laid, other, (position, movement) => isConsistent(laying, position, movement));
-    for (const [position, movement] of places ?? []) {
-      if (laid.movements[position] !== -1 || isApart(laying, movement)) continue;
-      const before = books.movements[movement];
-      const isAmbiguous = ambiguous.size > 0 && before?.seen.some((it) => ambiguous.has(it.laid));
-      const isMoved = before?.day !== laid.statement.rows[position]?.day;
-      take(laying, position, movement, isAmbiguous ? 'assumed' : isMoved ? 'changed' : 'same');
+  const { laid, books, taken } = laying;
+  const { rows } = laid.statement;
+  const isDoubtful = createDoubtful(laying, overlapping);
+  const takePlaced = (position: number, movement: number) => {
+    const isMoved = books.movements[movement]?.day !== rows[position]?.day;
+    take(laying, position, movement, isDoubtful(movement) ? 'assumed' : isMoved ? 'changed' : 'same');
+  };
+  // An earlier file may have taken one of two equal entries for the other one: then each is the movement that the other one is not.
+  const waiting: number[] = [];
+  const spare = new Map<string, number[]>();
+  for (const it of overlapping) {
+    if (!it.isPlaced) continue;
+    const isFree = (position: number, movement: number) => isConsistent(laying, position, movement);
+    const { pairs } = findPlaces(laid, it.other, isFree) as Places;
+    // Steps that are all other statements' only look the same.
+    it.isPlaced = pairs.some(([, movement]) => !isApart(laying, movement));
+    for (const [position, movement] of it.isPlaced ? pairs : []) {
+      const known = laid.movements[position];
+      if (isApart(laying, movement) || known === movement) continue;
+      if (known !== -1) append(spare, groupOf(rows[position] as StatementRow), movement);
+      else if (taken.has(movement)) waiting.push(position);
+      else takePlaced(position, movement);
     }
   }
+  for (const position of waiting) {
+    const movement = spare.get(groupOf(rows[position] as StatementRow))?.find((it) => !taken.has(it));
+    if (movement !== undefined && laid.movements[position] === -1) takePlaced(position, movement);
+  }
+}
+
+/** Creates a function that says whether one of the statements that have brought a movement may not have it in common with this one. */
+function createDoubtful(
+  { books }: Laying,
+  overlapping: readonly Overlapping[],
+): (movement: number) => boolean {
+  const doubtful = new Set(overlapping.flatMap(({ other, isDoubtful }) => (isDoubtful ? [other] : [])));
+  return (movement) =>
+    doubtful.size > 0 && (books.movements[movement]?.seen.some((it) => doubtful.has(it.laid)) ?? false);
 }
 
 /** Compares with statements whose walks are not the same: the bank lists a day in another order, or has inserted an entry. */
 function placeByDays(laying: Laying, overlapping: readonly Overlapping[]): void {
   const { laid, taken } = laying;
   if (!isWalk(laid)) return;
-  for (const { other, isAmbiguous } of overlapping) {
+  const isDoubtful = createDoubtful(laying, overlapping);
+  for (const it of overlapping) {
+    const { other } = it;
     if (leftOf(laying).length === 0) return;
-    if (!isWalk(other) || findPlaces(laid, other) !== null) continue;
+    if (it.isPlaced || !isWalk(other)) continue;
     const compared = compareDays(laid, other);
     if (compared === null) continue;
+    it.isPlaced = true;
+    const found = compared.shift === 0n ? 'same' : 'changed';
     for (const { one, other: row } of compared.pairs) {
       const movement = other.movements[row] as number;
       if (laid.movements[one] !== -1 || taken.has(movement) || isApart(laying, movement)) continue;
-      take(laying, one, movement, isAmbiguous ? 'assumed' : compared.shift === 0n ? 'same' : 'changed');
-      laying.shift = compared.shift;
+      take(laying, one, movement, compared.isDoubtful || isDoubtful(movement) ? 'assumed' : found);
+      if (!compared.isExplained) laying.shift = compared.shift;
     }
     for (const day of compared.contradictions) laying.contradicting.add(day);
   }
 }
 
 /** The rows that are left are new. */
-function addNew(laying: Laying, isFree: (movement: number) => boolean): void {
+function addNew(
+  laying: Laying,
+  overlapping: readonly Overlapping[],
+  isFree: (movement: number) => boolean,
+): void {
   const { books, laid, decisions, same } = laying;
   const { rows } = laid.statement;
   const left = leftOf(laying);
   const groups = new Set(left.map((position) => groupOf(rows[position] as StatementRow)));
-  const isBelieved = (movement: number) =>
-    books.movements[movement]?.seen.some((it) => books.balances.isBelieved(it.laid, it.position)) ?? false;
-  // Movements that a row may be: nothing proves that it is another one, unless both balances are believed.
-  const others = new Map(
-    [...groups].map((group) => {
-      const free = (books.byGroup.get(group) ?? []).filter(isFree);
-      return [group, { any: free.length > 0, doubtful: !free.every(isBelieved) }] as const;
-    }),
-  );
+  const placed = overlapping.flatMap(({ other, isPlaced }) => (isPlaced ? [other] : []));
+  const doubtful = new Set(overlapping.flatMap(({ other, isDoubtful }) => (isDoubtful ? [other] : [])));
+  const statementsOf = (movement: number) => books.movements[movement]?.seen.map((it) => it.laid) ?? [];
+  // They lie on one walk, so that a row that was not placed is another booking.
+  let joined: ReadonlySet<Laid> | null = null;
+  const isJoined = (it: Laid) => {
+    joined ??= findJoined(laying.near, laid, placed, statementsOf);
+    return joined.has(it) && !doubtful.has(it);
+  };
+  const mayBeRow = (movement: number) => isFree(movement) && !statementsOf(movement).some(isJoined);
+  const mayBeKnown = new Set([...groups].filter((it) => books.byGroup.get(it)?.some(mayBeRow)));
   for (const position of left) {
     const row = rows[position] as StatementRow;
     const isAssumed =
-      laying.isApartAssumed ||
-      laying.contradicting.has(row.day) ||
-      (others.get(groupOf(row))?.doubtful ?? false) ||
-      ((others.get(groupOf(row))?.any ?? false) && !books.balances.isBelieved(laid, position));
+      laying.isApartAssumed || laying.contradicting.has(row.day) || mayBeKnown.has(groupOf(row));
     const movement = addMovement(books, row);
     laid.movements[position] = movement;
     laying.taken.add(movement);

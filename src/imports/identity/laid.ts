@@ -1,5 +1,5 @@
 import { compareDays } from './compare-days.ts';
-import { findOverlaps, indexSteps, type Steps } from './overlaps.ts';
+import { compareOverlaps, findOverlaps, indexSteps, type Overlap, type Steps } from './overlaps.ts';
 import type { Statement, StatementRow } from './statement.ts';
 import { balanceBefore, findWalks, type Walk } from './walks.ts';
 
@@ -51,13 +51,13 @@ export function layOut(statement: Statement, movements: number[], fingerprint: s
     steps: indexSteps(linked.map(rowsOf)),
     reversed: isReversible ? indexSteps(linked.map((it) => rowsOf(it).reverse())) : null,
     days,
-    ...timeOf(days.keys(), statement.to),
+    ...timeOf(days.keys(), statement),
     ends: endsOf(statement, isReversible),
   };
 }
 
 function endsOf({ kind, opening, closing, rows }: Statement, isReversible: boolean): Ends[] {
-  if (kind !== 'final') return [];
+  if (kind === 'none') return [];
   if (opening !== null && closing !== null) return [{ opening, closing }];
   const [first, last] = [rows[0], rows.at(-1)];
   if (!isReversible || first === undefined || last === undefined) return [];
@@ -70,51 +70,73 @@ function endsOf({ kind, opening, closing, rows }: Statement, isReversible: boole
   });
 }
 
-function timeOf(days: Iterable<string>, to: string | null): { first: string; last: string } {
-  const sorted = [...days].sort();
-  const last = sorted.at(-1) ?? to ?? '';
-  return { first: sorted[0] ?? last, last: to !== null && to > last ? to : last };
+function timeOf(days: Iterable<string>, { from, to }: Statement): { first: string; last: string } {
+  const sorted = [...days, ...(from === null ? [] : [from]), ...(to === null ? [] : [to])].sort();
+  return { first: sorted[0] ?? '', last: sorted.at(-1) ?? '' };
+}
+
+/** How the rows of a statement lie on those of another one. */
+export interface Places {
+  /** A row, and the movement that it is. */
+  pairs: [position: number, movement: number][];
+  /** The rows may lie in another place as well. */
+  isDoubtful: boolean;
+  /** The bank's references differ. */
+  haveOtherReferences: boolean;
 }
 
 /**
- * Lays the walks of a statement onto those of another one.
- * @param isFree whether a row may be a movement.
- * @returns pairs of a row and a movement; null: they do not overlap.
+ * Lays the walks of a statement onto those of another one, each pair of them in one place.
+ * @param isFree whether a row may be a movement. Of places that are as good, one is taken where all may.
+ * @returns null: they do not overlap.
  */
 export function findPlaces(
   laid: Laid,
   other: Laid,
   isFree: (position: number, movement: number) => boolean = () => true,
-): [position: number, movement: number][] | null {
-  const mayDatesDiffer = haveOtherDates(laid.statement, other.statement);
-  const pairs = new Map<number, number>();
-  const used = new Set<number>();
-  const add = (found: [number, number][]) => {
-    const fits = found.every(
-      ([position, movement]) =>
-        (pairs.has(position) ? pairs.get(position) === movement : !used.has(movement)) &&
-        isFree(position, movement),
-    );
-    if (!fits) return;
-    for (const [position, movement] of found) {
-      pairs.set(position, movement);
-      used.add(movement);
-    }
-  };
-  for (const [steps, others] of readingsOf(laid, other)) {
-    if (pairs.size > 0) break;
-    for (const { one, other: place, length } of findOverlaps(steps, others, mayDatesDiffer)) {
-      const positions = positionsOf(laid, steps, one.walk);
-      const otherPositions = positionsOf(other, others, place.walk);
-      add(
-        Array.from({ length }, (_, step) => [
-          positions[one.at + step] as number,
-          other.movements[otherPositions[place.at + step] as number] as number,
-        ]),
-      );
-    }
+): Places | null {
+  if (laid.linked.length === 0 || other.linked.length === 0) return null;
+  const byWalks = new Map<string, ReadOverlap[]>();
+  for (const it of overlapsOf(laid, other)) append(byWalks, `${it.one.walk} ${it.other.walk}`, it);
+  if (byWalks.size === 0) return null;
+  const places: Places = { pairs: [], isDoubtful: false, haveOtherReferences: false };
+  for (const overlaps of byWalks.values()) {
+    const [best] = overlaps as [ReadOverlap];
+    const pairs = overlaps
+      .filter((it) => compareOverlaps(it, best) === 0)
+      .map((it) => pairsOf(laid, other, it))
+      .find((found) => found.every(([position, movement]) => isFree(position, movement)));
+    for (const pair of pairs ?? pairsOf(laid, other, best)) places.pairs.push(pair);
+    places.isDoubtful ||= overlaps.length > 1;
+    places.haveOtherReferences ||= best.otherReferences > 0;
   }
-  return pairs.size === 0 ? null : [...pairs];
+  return places;
+}
+
+/** An overlap, and the orders in which the statements were read. */
+type ReadOverlap = Overlap & { steps: Steps; others: Steps };
+
+/** The overlaps in all orders in which the statements may be read, the best first. */
+function overlapsOf(laid: Laid, other: Laid): ReadOverlap[] {
+  const options = {
+    mayDatesDiffer: haveOtherDates(laid.statement, other.statement),
+    areOfFormat: laid.statement.format === other.statement.format,
+  };
+  const found: ReadOverlap[] = [];
+  for (const steps of [laid.steps, laid.reversed])
+    for (const others of [other.steps, other.reversed])
+      if (steps !== null && others !== null)
+        for (const it of findOverlaps(steps, others, options)) found.push({ ...it, steps, others });
+  return found.length < 2 ? found : found.sort(compareOverlaps);
+}
+
+function pairsOf(laid: Laid, other: Laid, { one, other: place, length, steps, others }: ReadOverlap) {
+  const positions = positionsOf(laid, steps, one.walk);
+  const otherPositions = positionsOf(other, others, place.walk);
+  return Array.from({ length }, (_, step): [number, number] => [
+    positions[one.at + step] as number,
+    other.movements[otherPositions[place.at + step] as number] as number,
+  ]);
 }
 
 /** An entry of MT940 may have no booking date, and then has its value date. */
@@ -124,14 +146,6 @@ const haveOtherDates = (one: Statement, other: Statement): boolean =>
   (one.format === 'mt940') !== (other.format === 'mt940') &&
   ![one.format, other.format].some((it) => WINDOWS.includes(it));
 
-/** The orders in which two statements may be read. */
-const readingsOf = (laid: Laid, other: Laid): [Steps, Steps][] =>
-  [laid.steps, laid.reversed].flatMap((one) =>
-    [other.steps, other.reversed].flatMap((two): [Steps, Steps][] =>
-      one === null || two === null ? [] : [[one, two]],
-    ),
-  );
-
 function positionsOf({ linked, reversed }: Laid, steps: Steps, walk: number): readonly number[] {
   const positions = linked[walk]?.positions ?? [];
   return steps === reversed ? positions.toReversed() : positions;
@@ -140,10 +154,6 @@ function positionsOf({ linked, reversed }: Laid, steps: Steps, walk: number): re
 /** Whether the balances link the rows of a statement. */
 export const isWalk = ({ linked, statement }: Laid): boolean =>
   linked.length > 0 && statement.kind !== 'none';
-
-/** Whether a final statement with both balances was read without a fault. */
-const isWhole = ({ kind, opening, closing }: Statement): boolean =>
-  kind === 'final' && opening !== null && closing !== null;
 
 /** Whether one statement ends with the balance with which the other one begins. Banks book some entries on earlier days. */
 export const areLinked = (one: Laid, other: Laid): boolean => leadsTo(one, other) || leadsTo(other, one);
@@ -168,11 +178,14 @@ export const isTheSame = ({ statement }: Laid, { statement: other }: Laid): bool
  */
 export const mayFollow = (one: Laid, other: Laid): boolean =>
   (one.statement.format === other.statement.format && one.statement.to === other.statement.to) ||
-  one.ends.length > 1 ||
-  other.ends.length > 1;
+  [one, other].some(({ statement, ends }) => ends.length > 1 || WINDOWS.includes(statement.format));
 
 /** Files of these formats may begin and end within a day. */
 const WINDOWS: readonly string[] = ['csv', 'xlsx', 'json'];
+
+/** Whether it is a statement of the bank, and not a file that may begin and end anywhere, or a report. */
+export const isOwner = ({ statement: { kind, format }, linked }: Laid): boolean =>
+  kind === 'final' && linked.length > 0 && !WINDOWS.includes(format);
 
 /** Whether one of two statements of a day begins after the other one has. What a bank has booked so far always begins with the day. */
 export const beginsLater = (one: Laid, other: Laid): boolean =>
@@ -191,26 +204,65 @@ export function mayContain(laid: Laid, other: Laid): boolean {
   );
 }
 
-/** Whether statements of one day lead from the end of one to the beginning of the other. */
-export function isReachable(near: Iterable<Laid>, one: Laid, other: Laid): boolean {
-  const nexts = new Map<bigint, bigint[]>();
-  for (const { statement, last } of near) {
-    const { opening, closing } = statement;
-    if (!isWhole(statement) || opening === null || closing === null) continue;
-    if (statement !== other.statement && last === one.last) append(nexts, opening, closing);
-  }
-  const leads = (from: bigint | null, to: bigint | null) => {
-    const seen = new Set(from === null ? [] : [from]);
-    for (const balance of seen) {
-      if (balance === to) return true;
-      for (const next of nexts.get(balance) ?? []) seen.add(next);
+/**
+ * Creates a function that says whether statements of one day lead from the end of a statement to the beginning of another one, or the
+ * other way round.
+ */
+export function createReachable(near: Iterable<Laid>, laid: Laid): (other: Laid) => boolean {
+  const [forward, back] = [new Map<bigint, bigint[]>(), new Map<bigint, bigint[]>()];
+  for (const { statement, last, ends } of near) {
+    if (statement.kind !== 'final' || last !== laid.last) continue;
+    for (const { opening, closing } of ends) {
+      append(forward, opening, closing);
+      append(back, closing, opening);
     }
-    return false;
+  }
+  const reach = (from: readonly bigint[], steps: ReadonlyMap<bigint, readonly bigint[]>) => {
+    const seen = new Set(from);
+    for (const balance of seen) for (const next of steps.get(balance) ?? []) seen.add(next);
+    return seen;
   };
-  return (
-    leads(one.statement.closing, other.statement.opening) ||
-    leads(other.statement.closing, one.statement.opening)
+  const after = reach(
+    laid.ends.map(({ closing }) => closing),
+    forward,
   );
+  const before = reach(
+    laid.ends.map(({ opening }) => opening),
+    back,
+  );
+  return ({ ends }) => ends.some(({ opening, closing }) => after.has(opening) || before.has(closing));
+}
+
+/**
+ * The statements that are on one walk with a statement: they are linked, or have a booking in common, one after the other.
+ * @param placed those that have a part of their walks in common with it.
+ * @param statementsOf the statements that have brought a movement.
+ */
+export function findJoined(
+  near: Iterable<Laid>,
+  laid: Laid,
+  placed: Iterable<Laid>,
+  statementsOf: (movement: number) => Iterable<Laid>,
+): Set<Laid> {
+  const byOpening = new Map<bigint, Laid[]>();
+  const byClosing = new Map<bigint, Laid[]>();
+  for (const it of near) {
+    for (const { opening, closing } of it.ends) {
+      append(byOpening, opening, it);
+      append(byClosing, closing, it);
+    }
+  }
+  const joined = new Set([laid, ...placed]);
+  for (const it of joined) {
+    for (const { opening, closing } of it.ends)
+      for (const next of [...(byOpening.get(closing) ?? []), ...(byClosing.get(opening) ?? [])])
+        if (areLinked(it, next)) joined.add(next);
+    if (it !== laid)
+      for (const movement of it.movements)
+        for (const next of statementsOf(movement)) if (isWalk(next)) joined.add(next);
+  }
+  joined.delete(laid);
+  return joined;
 }
 
 /** Adds a value to the list of a key. */

@@ -1,6 +1,6 @@
 import { type BookedMovement, type Books, groupOf } from './books.ts';
 import type { Laid } from './laid.ts';
-import { type Candidate, type Match, matchRows } from './match-rows.ts';
+import { type Candidate, type Match, type MatchedBy, matchRows } from './match-rows.ts';
 import type { StatementRow } from './statement.ts';
 
 /** What keeps a row from being a movement of the same day and amount. */
@@ -50,14 +50,15 @@ export function matchLeft(
   });
   const isRenumbered = createRenumbered(books, laid, isFree);
   const areTextsKept = kind !== 'none' && keepsTexts(books, laid);
-  const mayBe = (index: number, name: string, haveSameText: boolean): boolean => {
+  const mayBe = (index: number, name: string, by: MatchedBy): boolean => {
     const position = left[index] as number;
     const { reference, day } = rows[position] as StatementRow;
     const it = kept.get(name) as Kept;
     if (it.balance && books.balances.isBelieved(laid, position)) return false;
     if (kind === 'none') return !it.loose;
+    if (by === 'reference') return true;
     if (reference !== null && it.reference) return isRenumbered(day);
-    return haveSameText || reference !== null || !(areTextsKept && it.text);
+    return by !== 'count' || reference !== null || !(areTextsKept && it.text);
   };
   const matchable = left.map((position) => {
     const row = rows[position] as StatementRow;

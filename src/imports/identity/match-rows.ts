@@ -29,14 +29,20 @@ export interface Match {
   isAssumed: boolean;
 }
 
+/** What a row and a candidate have in common, beside their day and amount. */
+export type MatchedBy = 'reference' | 'balance' | 'text' | 'count';
+
+/** References that a file counts from 1 are no ids. */
+const COUNTED = /^\d{1,4}$/;
+
 /**
- * @param mayBe whether a row, by its index, may be matched by count with candidates of a class.
+ * @param mayBe whether a row, by its index, may be matched with candidates of a class.
  * @returns the match of each row; null: it is new.
  */
 export function matchRows(
   rows: readonly MatchableRow[],
   candidates: readonly Candidate[],
-  mayBe: (row: number, candidateClass: string, haveSameText: boolean) => boolean,
+  mayBe: (row: number, candidateClass: string, by: MatchedBy) => boolean,
   mayAssume: boolean,
 ): (Match | null)[] {
   const matches = rows.map((): Match | null => null);
@@ -49,7 +55,8 @@ export function matchRows(
   const matchBy = (
     keysOfCandidate: (it: Candidate) => readonly string[],
     keyOfRow: (it: MatchableRow) => string | null,
-    isAssumed: boolean,
+    isCertain: (row: MatchableRow, candidate: Candidate) => boolean,
+    mayMatch: (row: number, candidate: number) => boolean = () => true,
   ) => {
     const queues = new Map<string, Queue>();
     for (const [index, candidate] of candidates.entries())
@@ -59,27 +66,33 @@ export function matchRows(
       const key = keyOfRow(row);
       if (matches[index] !== null || key === null) continue;
       const candidate = take(queues.get(`${row.group} ${key}`));
-      if (candidate === null) continue;
+      if (candidate === null || !mayMatch(index, candidate)) continue;
+      const isAssumed = !isCertain(row, candidates[candidate] as Candidate);
+      if (isAssumed && !mayAssume) continue;
       isTaken[candidate] = true;
       matches[index] = { candidate, isAssumed };
     }
   };
+  const classOf = (candidate: number) => (candidates[candidate] as Candidate).class;
   matchBy(
     ({ references }) => references,
     ({ reference }) => reference,
-    false,
+    ({ reference }) => !COUNTED.test(reference ?? ''),
+    (row, candidate) =>
+      !COUNTED.test(rows[row]?.reference ?? '') || mayBe(row, classOf(candidate), 'reference'),
   );
   matchBy(
     ({ balances }) => balances.map(String),
     ({ balance }) => (balance === null ? null : String(balance)),
-    false,
+    () => true,
+    (row, candidate) => mayBe(row, classOf(candidate), 'balance'),
   );
   if (!mayAssume) return matches;
   const contentOf = (text: string, balance: bigint | null | undefined) => `${balance ?? ''} ${text}`;
   matchBy(
     ({ isLoose, text, balances }) => (isLoose ? [contentOf(text, balances[0])] : []),
     ({ isLoose, text, balance }) => (isLoose ? contentOf(text, balance) : null),
-    true,
+    () => false,
   );
   matchByCount(true);
   matchByCount(false);
@@ -99,7 +112,7 @@ export function matchRows(
       if (matches[index] !== null) continue;
       let first: number | null = null;
       for (const [candidateClass, queue] of groups.get(`${row.group} ${textOf(row)}`) ?? []) {
-        if (!mayBe(index, candidateClass, haveSameText)) continue;
+        if (!mayBe(index, candidateClass, haveSameText ? 'text' : 'count')) continue;
         const candidate = take(queue);
         if (candidate !== null && (first === null || candidate < first)) first = candidate;
       }

@@ -18,21 +18,19 @@ export function areSeparate(one: Numbered, other: Numbered): boolean {
   return Number.isNaN(first - second) || Math.abs(first - second) <= NEAR;
 }
 
-/**
- * Whether the numbers count downloads: of two statements with the same opening balance, last day and bookings, the longer one has another
- * number.
- */
+/** Whether two statements begin with the same balance, and one has more: it contains the other one if they have bookings in common. */
+export const isLonger = (one: Statement, other: Statement): boolean =>
+  one.opening !== null && one.opening === other.opening && one.closing !== other.closing;
+
+/** Whether the numbers count downloads: a longer statement has another number than the one that it contains. */
 export function areNumbersOfDownloads(
   seen: readonly (readonly { laid: { statement: Statement } }[])[],
 ): boolean {
-  const isLonger = (one: Statement, other: Statement) =>
-    one.opening !== null &&
-    one.opening === other.opening &&
-    one.closing !== other.closing &&
-    one.number !== other.number &&
-    areSeparate(one, other);
   return seen.some((rows) => {
     const [first, ...others] = rows.map(({ laid }) => laid.statement);
-    return first !== undefined && others.some((it) => isLonger(first, it));
+    return others.some(
+      (it) =>
+        first !== undefined && it.number !== first.number && isLonger(first, it) && areSeparate(first, it),
+    );
   });
 }

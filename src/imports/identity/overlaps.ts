@@ -9,6 +9,8 @@ export interface Overlap {
   length: number;
   /** How many of the steps have the same day in both. */
   sameDays: number;
+  /** How many of the steps have other references. */
+  otherReferences: number;
 }
 
 /** Places that are tried. A walk that comes back to the same balance has many. */
@@ -45,11 +47,16 @@ export function indexSteps(walks: readonly (readonly StatementRow[])[]): Steps {
 }
 
 /**
- * Finds the places where walks of two statements are the same as far as both reach, those with the most equal days first.
- * @param mayDatesDiffer the formats are not the same. Then one walk has to lie within the other with half of its days,
+ * Finds the places where walks of two statements are the same as far as both reach.
+ * @param options.areOfFormat references of one format can be compared.
+ * @param options.mayDatesDiffer the formats are not the same. Then one walk has to lie within the other with half of its days,
  * or the walks have to be the same.
  */
-export function findOverlaps(one: Steps, other: Steps, mayDatesDiffer: boolean): Overlap[] {
+export function findOverlaps(
+  one: Steps,
+  other: Steps,
+  { mayDatesDiffer, areOfFormat }: { mayDatesDiffer: boolean; areOfFormat: boolean },
+): Overlap[] {
   const isSame = (row: StatementRow, with_: StatementRow) =>
     row.balance === with_.balance &&
     row.amount === with_.amount &&
@@ -59,23 +66,34 @@ export function findOverlaps(one: Steps, other: Steps, mayDatesDiffer: boolean):
     const [rows, others] = [one.walks[ofOne.walk] ?? [], other.walks[ofOther.walk] ?? []];
     const length = Math.min(rows.length - ofOne.at, others.length - ofOther.at);
     let sameDays = 0;
+    let otherReferences = 0;
     for (let step = 0; step < length; step += 1) {
       const [row, with_] = [rows[ofOne.at + step] as StatementRow, others[ofOther.at + step] as StatementRow];
       if (!isSame(row, with_)) return;
       if (row.day === with_.day) sameDays += 1;
+      if (areOfFormat && haveOtherReferences(row, with_)) otherReferences += 1;
     }
     const isContained = length === rows.length || length === others.length;
     const isWhole = length === rows.length && length === others.length;
     if (sameDays === length || (length > 1 && (isWhole || (isContained && 2 * sameDays >= length))))
-      overlaps.push({ one: ofOne, other: ofOther, length, sameDays });
+      overlaps.push({ one: ofOne, other: ofOther, length, sameDays, otherReferences });
   };
   for (const [walk, [first]] of other.walks.entries())
     for (const place of one.places.get(first?.balance ?? 0n) ?? []) tryPlace(place, { walk, at: 0 });
   for (const [walk, [first]] of one.walks.entries())
     for (const place of other.places.get(first?.balance ?? 0n) ?? [])
       if (place.at > 0) tryPlace({ walk, at: 0 }, place);
-  const areSameDays = ({ length, sameDays }: Overlap) => Number(sameDays === length);
-  return overlaps.sort(
-    (a, b) => areSameDays(b) - areSameDays(a) || b.sameDays - a.sameDays || b.length - a.length,
-  );
+  return overlaps;
 }
+
+const areSameDays = ({ length, sameDays }: Overlap) => Number(sameDays === length);
+
+/** Orders overlaps: those with equal days and references first, then the longest. */
+export const compareOverlaps = (a: Overlap, b: Overlap): number =>
+  areSameDays(b) - areSameDays(a) ||
+  Math.sign(a.otherReferences) - Math.sign(b.otherReferences) ||
+  b.sameDays - a.sameDays ||
+  b.length - a.length;
+
+export const haveOtherReferences = (one: StatementRow, other: StatementRow): boolean =>
+  one.reference !== null && other.reference !== null && one.reference !== other.reference;

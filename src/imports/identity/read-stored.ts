@@ -38,7 +38,7 @@ const REPEATED = `
   WHERE account_id = ? AND date_issue BETWEEN ? AND ?`;
 /** Index: the primary key. */
 const STATEMENTS = `
-  SELECT id, import_id, format, kind, number, sequence, to_date, opening_balance, closing_balance, difference, fingerprint
+  SELECT id, import_id, format, kind, number, sequence, from_date, to_date, opening_balance, closing_balance, difference, fingerprint
   FROM statements WHERE id IN (?)`;
 const ACCOUNT = 'SELECT statement_numbers FROM accounts WHERE id = ?';
 
@@ -69,6 +69,7 @@ interface HeaderRow {
   kind: 'final' | 'interim';
   number: string | null;
   sequence: string | null;
+  from_date: string | null;
   to_date: string | null;
   opening_balance: string | null;
   closing_balance: string | null;
@@ -199,6 +200,7 @@ function toStatements(
         format: id === null ? 'json' : (header?.format ?? ''),
         number: header?.number ?? null,
         sequence: header?.sequence ?? null,
+        from: header?.from_date ?? null,
         to: header?.to_date ?? null,
         opening: isRight ? money(header.opening_balance) : null,
         closing: isRight ? money(header.closing_balance) : null,

@@ -22,7 +22,8 @@ export interface Statement {
   number: string | null;
   /** The page. */
   sequence: string | null;
-  /** The last day that it is about, YYYY-MM-DD. */
+  /** The first and the last day that it is about, YYYY-MM-DD. */
+  from: string | null;
   to: string | null;
   opening: bigint | null;
   closing: bigint | null;

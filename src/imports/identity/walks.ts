@@ -36,7 +36,7 @@ export function findWalks({
     const [first, last] = [rows[open[0] ?? -1], rows[open.at(-1) ?? -1]];
     if (first === undefined || last === undefined) return;
     const isOfStatement =
-      (opening !== null && balanceBefore(first) === opening) ||
+      (opening !== null && (closing !== null || balanceBefore(first) === opening)) ||
       (closing !== null && last.balance === closing);
     walks.push({ positions: open, isLinked: open.length > 1 || isOfStatement });
     open = [];

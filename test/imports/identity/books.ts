@@ -49,6 +49,7 @@ export function statementOf({ rows: text, opening, isPrinted = false, ...rest }:
     format: 'mt940',
     number: null,
     sequence: null,
+    from: null,
     to: rows.at(-1)?.day ?? '2026-03-01',
     ...(isPrinted ? endsOf(rows) : { opening: cents, closing: cents === null ? null : cents + sum }),
     ...rest,

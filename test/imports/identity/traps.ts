@@ -1,0 +1,237 @@
+import { expect } from 'vitest';
+import type { identify } from '../../../src/imports/identity/identify.ts';
+import { createBooks, type Given, statementOf, told } from './books.ts';
+
+/** Traps: what comes, and what an accountant wants. */
+
+/** @returns what became of the rows of each file. A file may have several statements. */
+type Receive = (files: readonly (Given | readonly Given[])[], options?: { useNumbers?: boolean }) => string[];
+
+export const createReceive =
+  (decide?: typeof identify): Receive =>
+  (files, options = {}) => {
+    const books = createBooks(options, decide);
+    return files.map((file) => told(books.receive(...[file].flat().map((it) => statementOf(it as Given)))));
+  };
+
+export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
+  [
+    '1: three statements of a day with equal entries follow each other, so all are stored',
+    (receive) => {
+      const files = [
+        { number: '1', opening: 1000, rows: 'D15' },
+        { number: '2', opening: 985, rows: 'D15' },
+        { number: '3', opening: 970, rows: 'D15' },
+      ];
+      expect(receive(files)).toEqual(['new', 'new', 'new']);
+      expect(receive(files.toReversed())).toEqual(['new', 'new', 'new']);
+      // Until the second one has come, nothing links the other two.
+      expect(receive([files[0], files[2], files[1]] as Given[])).toEqual(['new', 'new?', 'new']);
+    },
+  ],
+
+  [
+    '2: the evening statement contains the one of noon, although the bank has numbered its entries anew',
+    (receive) => {
+      const noon = { opening: 1000, rows: 'C10//1' };
+      const evening = { opening: 1000, rows: 'C5//1, C10//2' };
+      expect(receive([noon, evening])).toEqual(['new', 'new same']);
+      expect(
+        receive([
+          { ...noon, number: '1' },
+          { ...evening, number: '2' },
+        ]),
+      ).toEqual(['new', 'new same']);
+      expect(receive([evening, noon])).toEqual(['new new', 'same']);
+      expect(receive([{ ...noon, format: 'mt942', kind: 'interim' }, evening])).toEqual(['new', 'new same']);
+    },
+  ],
+
+  [
+    '3: a row with its balance, and later the same row as JSON without an id, is one movement',
+    (receive) => {
+      const file = { format: 'csv', opening: 1000, isPrinted: true, rows: 'D15=985 Metro' };
+      const json: Given = { format: 'json', kind: 'none', rows: 'D15=985 Metro' };
+      expect(receive([file, json])).toEqual(['new', 'same']);
+      expect(receive([json, file])).toEqual(['new', 'same']);
+      expect(receive([file, { ...json, rows: 'D15 Metro' }])).toEqual(['new', 'assumed']);
+    },
+  ],
+
+  [
+    '4: windows of a day with printed balances bring each row once',
+    (receive) => {
+      const csv = { format: 'csv', isPrinted: true };
+      expect(
+        receive([
+          { ...csv, rows: 'D15=985 METRO, D20=965 SHELL' },
+          { ...csv, rows: 'D20=965 SHELL, D15=950 METRO, D7=943 BIM' },
+          { ...csv, rows: 'D7=943 BIM, D15=928 METRO' },
+        ]),
+      ).toEqual(['new new', 'same new new', 'same new']);
+    },
+  ],
+
+  [
+    '5: statements that go out and back are told apart by their numbers, as an assumption',
+    (receive) => {
+      const files = ['1', '2', '3'].map((number) => ({ number, opening: 1000, rows: 'D10, C10' }));
+      expect(receive(files)).toEqual(['new new', 'new? new?', 'new? new?']);
+      expect(receive(files, { useNumbers: false })).toEqual([
+        'new new',
+        'assumed assumed',
+        'assumed assumed',
+      ]);
+      expect(receive([files[0], files[0]] as Given[])).toEqual(['new new', 'same same']);
+    },
+  ],
+
+  [
+    '8: a statement is laid as a whole, so an equal first step is not the same one',
+    (receive) => {
+      const one = { opening: 1000, rows: 'D10, C10' };
+      const other = { opening: 1000, rows: 'D10, D10' };
+      expect(receive([one, other])).toEqual(['new new', 'new new']);
+      expect(receive([other, one])).toEqual(['new new', 'new new']);
+      const day = { format: 'camt', opening: 1000, rows: 'D10, C10, D10, D10' };
+      expect(receive([one, other, day])).toEqual(['new new', 'new new', 'same same same same']);
+      expect(receive([day, one, other])[0]).toBe('new new new new');
+    },
+  ],
+
+  [
+    '9: a constant number says nothing, and pages are told apart',
+    (receive) => {
+      const zero = { opening: 1000, rows: 'D10, C10' };
+      expect(
+        receive([
+          { ...zero, number: '3', sequence: '1' },
+          { ...zero, number: '3', sequence: '2' },
+        ]),
+      ).toEqual(['new new', 'new? new?']);
+      expect(
+        receive([
+          { ...zero, number: '1' },
+          { ...zero, number: '1' },
+        ]),
+      ).toEqual(['new new', 'same same']);
+    },
+  ],
+
+  [
+    '9: numbers that count downloads do not double what overlaps',
+    (receive) => {
+      expect(
+        receive([
+          { number: '1', opening: 1000, rows: 'D10' },
+          { number: '2', opening: 1000, rows: 'D10, D7' },
+          { number: '3', opening: 1000, rows: 'D10, D7, C17' },
+          { number: '4', opening: 1000, rows: 'D10, D7, C17' },
+        ]),
+      ).toEqual(['new', 'same new', 'assumed assumed new', 'assumed assumed assumed']);
+    },
+  ],
+
+  [
+    '9: a month beside its days, and another format, bring the same bookings',
+    (receive) => {
+      const days = [
+        { number: '41', opening: 1000, rows: '01:D10, 01:C10' },
+        { number: '42', opening: 1000, rows: '02:D10, 02:C10, 02:D5' },
+      ];
+      const month = {
+        number: '3',
+        opening: 1000,
+        rows: '01:D10, 01:C10, 02:D10, 02:C10, 02:D5',
+        to: '2026-03-31',
+      };
+      expect(receive([...days, month])).toEqual(['new new', 'new new new', 'same same same same same']);
+      expect(receive([month, days[1] as Given])).toEqual(['new new new new new', 'same same same']);
+      const camt = days.map((it) => ({ ...it, number: '7', format: 'camt' }));
+      expect(receive([...days, ...camt].map((it) => it))).not.toContain('new');
+    },
+  ],
+
+  [
+    '10: a booking has another date in another format, where its balances and a neighbour agree',
+    (receive) => {
+      const camt = { format: 'camt', opening: 1000, rows: '01:D10, 01:D20', to: '2026-03-01' };
+      const mt940 = { format: 'mt940', opening: 1000, rows: '01:D10, 03:D20', to: '2026-03-01' };
+      expect(receive([camt, mt940])).toEqual(['new new', 'same changed']);
+      expect(receive([mt940, camt])).toEqual(['new new', 'same changed']);
+    },
+  ],
+
+  [
+    '11: the final statement absorbs what interim reports without balances brought',
+    (receive) => {
+      const interim = { format: 'mt942', kind: 'interim' } as const;
+      const final = { opening: 1000, rows: 'D10, D10, C7' };
+      expect(receive([{ ...interim, rows: 'D10' }, { ...interim, rows: 'D10, C7' }, final])).toEqual([
+        'new',
+        'assumed new',
+        'assumed new assumed',
+      ]);
+      expect(receive([final, { ...interim, rows: 'D10, C7' }])).toEqual(['new new new', 'assumed assumed']);
+    },
+  ],
+
+  [
+    '12: texts of other formats rank, and never exclude',
+    (receive) => {
+      const csv = { format: 'csv', rows: 'D15 Metro, D15 Shell' };
+      const ofx = { format: 'ofx', rows: 'D15 SHELL STATION, D15 METRO AG, D15 BIM' };
+      expect(receive([csv, ofx])).toEqual(['new new', 'assumed assumed new']);
+      expect(receive([csv, { format: 'csv', rows: 'D15 Shell, D15 Bim' }])).toEqual([
+        'new new',
+        'assumed new?',
+      ]);
+    },
+  ],
+
+  [
+    '13: a balance that links with nothing is not believed',
+    (receive) => {
+      const json = { format: 'json', kind: 'none' } as const;
+      const file = { opening: 1000, rows: 'D15, D20' };
+      expect(receive([{ ...json, rows: 'D15=1000, D20=1000' }, file])).toEqual([
+        'new new',
+        'assumed assumed',
+      ]);
+      expect(receive([{ ...json, rows: 'D15=-15, D20=-35' }, file])).toEqual(['new new', 'assumed assumed']);
+      expect(receive([{ ...json, rows: 'D15=985, D20=965' }, file])).toEqual(['new new', 'same same']);
+    },
+  ],
+
+  [
+    '14: an entry on an earlier day shifts all later balances',
+    (receive) => {
+      const before = {
+        format: 'csv',
+        isPrinted: true,
+        rows: '01:D10=990, 02:D20=970, 02:D5=965, 03:C7=972, 04:D1=971',
+      };
+      const after = {
+        ...before,
+        rows: '01:D10=990, 01:D100=890, 02:D20=870, 02:D5=865, 03:C7=872, 04:D1=871',
+      };
+      expect(receive([before, after])).toEqual(
+        ['new new new new new', 'same new changed changed changed changed'].map((it) =>
+          it.replaceAll('changed', 'same'),
+        ),
+      );
+      const window = { ...before, rows: '02:D5=865, 03:C7=872, 04:D1=871' };
+      expect(receive([before, window])).toEqual(['new new new new new', 'changed changed changed']);
+    },
+  ],
+
+  [
+    '15: a day that goes out and back is read in the order of the other days',
+    (receive) => {
+      const first = { format: 'csv', isPrinted: true, rows: '01:D10=990, 01:C10=1000' };
+      const newestFirst = { format: 'csv', isPrinted: true, rows: '01:C10=1000, 01:D10=990' };
+      expect(receive([first, newestFirst])).toEqual(['new new', 'assumed assumed']);
+      expect(receive([first, first])).toEqual(['new new', 'same same']);
+    },
+  ],
+];
