@@ -130,7 +130,7 @@ export function createImporter(options: {
       return [...matched];
     });
     const noteAccounts = createSourceAccounts(database, sourceId);
-    const storing = { database, matcher, identify };
+    const storing = { database, matcher, identify, raised: { removals: 0 } };
     try {
       // The next chunk is read and validated while MySQL stores this one.
       let areKnown = false;

@@ -72,21 +72,21 @@ export interface ChunkStatements {
 /**
  * Stores the statements that end in a chunk. One that goes on behind it gets its id already, for its movements.
  * @param sql the transaction of the chunk.
- * @returns the ids of the chunk's statements.
+ * @returns the ids of the chunk's statements, and whether an account has its first ones.
  */
 export async function storeStatements(
   sql: Sql,
   chunk: ChunkStatements,
-): Promise<ReadonlyMap<EntryStatement, string>> {
+): Promise<{ ids: ReadonlyMap<EntryStatement, string>; areFirst: boolean }> {
   const { customerId, importId, ended } = chunk;
   const entries = chunk.entries.filter(({ statement }) => statement.kind !== 'none');
   const ids = new Map<EntryStatement, string>();
   const first = ended[0]?.statement ?? entries[0]?.statement;
-  if (first === undefined) return ids;
+  if (first === undefined) return { ids, areFirst: false };
   const [open] = chunk.from === 0 ? [] : await sql.query<{ id: string | null }[]>(OPEN, [importId]);
   const openId = open?.id ?? null;
   if (openId !== null) ids.set(first, openId);
-  if (ended.length > 0) await addStatements(sql, chunk, ids);
+  const areFirst = ended.length > 0 && (await addStatements(sql, chunk, ids));
 
   const last = entries.at(-1);
   const goesOn = last !== undefined && ended.every(({ statement }) => statement !== last.statement);
@@ -98,14 +98,15 @@ export async function storeStatements(
   }
   const nextOpenId = goesOn ? (ids.get(last.statement) ?? null) : null;
   if (nextOpenId !== openId) await sql.query(SET_OPEN, [nextOpenId, importId]);
-  return ids;
+  return { ids, areFirst };
 }
 
+/** @returns whether an account has its first statements. */
 async function addStatements(
   sql: Sql,
   { customerId, importId, ended }: ChunkStatements,
   ids: Map<EntryStatement, string>,
-): Promise<void> {
+): Promise<boolean> {
   const rows = ended.map((it) => {
     const { accountId, line, kind, from, to, opening, closing, difference, entries } = it;
     const [number, sequence] = namesOf(it);
@@ -131,7 +132,7 @@ async function addStatements(
   });
   await sql.query(ADD, [rows]);
   const accountIds = [...new Set(ended.map(({ accountId }) => accountId))];
-  await sql.query(HAS_STATEMENTS, [accountIds]);
+  const { affectedRows } = await sql.query<WriteResult>(HAS_STATEMENTS, [accountIds]);
   await sql.query(CHECK, [accountIds]);
   await sql.query(CHECK_BALANCE, [importId, accountIds]);
   const keys = rows.map((row) => [row[2], row.at(-1)] as const);
@@ -143,4 +144,5 @@ async function addStatements(
     const statement = ended[index]?.statement;
     if (found !== undefined && statement !== undefined) ids.set(statement, found.id);
   }
+  return affectedRows > 0;
 }

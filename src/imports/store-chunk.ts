@@ -53,6 +53,8 @@ export interface StoreOptions {
   matcher: Matcher;
   /** Identifies the entries of this import's statements, in all its chunks. */
   identify: IdentifyEntries;
+  /** By how much this import has raised the customer's `removals`, with the first statements of accounts. */
+  raised: { removals: number };
   /** Most rows of the chunk before were known, as in a file that was sent again. */
   areKnown?: boolean;
 }
@@ -89,13 +91,14 @@ const INSERT_ISSUES = `
  * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
  * @throws {RemovalsChangedError} when the rows have to be checked again. Nothing was stored.
  */
-export function storeChunk(
+export async function storeChunk(
   { database, ...options }: StoreOptions,
   chunk: Chunk,
   runningFor = 0,
 ): Promise<Stored> {
   const { importId, issues, warnings, last } = chunk;
-  return inTransaction(database, async (sql) => {
+  let raises = false;
+  const stored = await inTransaction(database, async (sql) => {
     const { added, repeated, replaced, newest, ...stored } = await storeMovements(sql, options, chunk);
     const rows = [
       ...issues.map(({ line, path, message }) => [
@@ -109,7 +112,8 @@ export function storeChunk(
     ];
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
     await listKnown(sql, [...stored.known, ...stored.assumedNew]);
-    const statementIds = await storeStatements(sql, chunk);
+    const { ids: statementIds, areFirst } = await storeStatements(sql, chunk);
+    raises = areFirst;
     await storeDetails(sql, { customerId: chunk.customerId, newest, entries: added }, statementIds);
     await storeRepeated(sql, chunk, { repeated, replaced }, statementIds);
     await moveCheckpoint(sql, chunk, stored, runningFor);
@@ -117,6 +121,8 @@ export function storeChunk(
     await reportConflicts(sql, chunk, stored.known);
     return stored;
   });
+  if (raises) options.raised.removals += 1;
+  return stored;
 }
 
 /** An entry that is a stored movement. */
@@ -134,7 +140,7 @@ interface StoredChunk extends Stored {
 
 async function storeMovements(
   sql: Sql,
-  { matcher, identify, areKnown = false }: Omit<StoreOptions, 'database'>,
+  { matcher, identify, raised, areKnown = false }: Omit<StoreOptions, 'database'>,
   chunk: Chunk,
 ): Promise<StoredChunk> {
   const { customerId, importId, movements, entries, removals } = chunk;
@@ -142,7 +148,7 @@ async function storeMovements(
     return { ...NOTHING_STORED, added: [], repeated: [], replaced: [], newest: '0' };
   const locks = await lockCustomers(sql, [customerId]);
   const lock = locks.get(customerId);
-  if (lock?.removals !== removals) throw new RemovalsChangedError('removals have changed');
+  if (lock?.removals !== removals + raised.removals) throw new RemovalsChangedError('removals have changed');
   const identities = await identify(sql, lock.newest, entries);
   const added: AddedEntry[] = [];
   const assumed: AddedEntry[] = [];

@@ -54,7 +54,8 @@ const one = (accountId: string, uniqueId: string, fields: object = {}): Chunk['m
 const store = async (chunk: Chunk, matcher = createMatcher(), areKnown = false) => {
   const identify = createChunkIdentifier(chunk.importId);
   const { database } = service.runtime;
-  return (await storeChunk({ database, matcher, identify, areKnown }, chunk)).webhookIds;
+  return (await storeChunk({ database, matcher, identify, raised: { removals: 0 }, areKnown }, chunk))
+    .webhookIds;
 };
 
 const show = async (key: string, importId: string) =>
@@ -242,7 +243,12 @@ describe('a chunk', () => {
     const movements = [...rows('old', 1), ...rows('new', NEW)];
     const { read } = await watchOwnReads(service.runtime.config.databaseUrl, (database) =>
       storeChunk(
-        { database, matcher: createMatcher(), identify: createChunkIdentifier(importId) },
+        {
+          database,
+          matcher: createMatcher(),
+          identify: createChunkIdentifier(importId),
+          raised: { removals: 0 },
+        },
         chunk(HISTORY, movements),
       ),
     );

@@ -5,8 +5,13 @@ import { formatStatementId } from './statement-id.ts';
 
 /** Identifies the entries of a file chunk by chunk, as long as nothing is known of their days. Then all of them are new. */
 
-/** Whether others have stored a movement of these days after an id. Index: transactions_account_date. */
-const KNOWN = (days: number) =>
+/** Whether others have stored a movement of these days. Index: transactions_account_date. */
+const KNOWN = `
+  SELECT 1 FROM transactions FORCE INDEX (transactions_account_date)
+  WHERE (account_id, date_issue) IN (?) AND import_id <> ? LIMIT 1`;
+
+/** The same of days that were looked at before: seeks what was added to each. */
+const ADDED = (days: number) =>
   Array(days)
     .fill(
       `(SELECT 1 FROM transactions FORCE INDEX (transactions_account_date)
@@ -46,24 +51,20 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
   }
 
   async function look(sql: Sql, newest: bigint, asked: readonly Day[]): Promise<void> {
-    const unread = asked.filter(({ readThrough }) => readThrough === 0n || readThrough < newest);
-    if (unread.length === 0) return;
-    const values = unread.flatMap(({ accountId, date, readThrough }) => [
-      accountId,
-      date,
-      String(readThrough),
-      importId,
-    ]);
-    const known = await sql.query<unknown[]>(KNOWN(unread.length), values);
-    if (known.length > 0) throw new KnownDaysError('movements of these days are stored');
-    for (const [accountId, { from, to }] of rangesOf(
-      unread.filter(({ readThrough }) => readThrough === 0n),
-    )) {
-      const covered = await sql.query<unknown[]>(COVERED, [accountId, from, to, importId]);
-      if (covered.length > 0) throw new KnownDaysError('statements of these days are stored');
+    const unread = asked.filter(({ readThrough }) => readThrough === 0n);
+    const added = asked.filter(({ readThrough }) => readThrough !== 0n && readThrough < newest);
+    if (unread.length > 0) {
+      const days = unread.map(({ accountId, date }) => [accountId, date]);
+      await refuse(sql, KNOWN, [days, importId], 'movements of these days are stored');
+      for (const [accountId, { from, to }] of rangesOf(unread))
+        await refuse(sql, COVERED, [accountId, from, to, importId], 'statements of these days are stored');
+    }
+    if (added.length > 0) {
+      const days = added.flatMap((it) => [it.accountId, it.date, String(it.readThrough), importId]);
+      await refuse(sql, ADDED(added.length), days, 'movements of these days are stored');
     }
     // An empty table has no newest movement.
-    for (const day of unread) day.readThrough = newest > 0n ? newest : 1n;
+    for (const day of [...unread, ...added]) day.readThrough = newest > 0n ? newest : 1n;
   }
 
   return async (sql, newest, entries) => {
@@ -92,6 +93,11 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
       replaces: null,
     }));
   };
+}
+
+/** @throws {KnownDaysError} when the statement finds a row. */
+async function refuse(sql: Sql, statement: string, values: unknown[], reason: string): Promise<void> {
+  if ((await sql.query<unknown[]>(statement, values)).length > 0) throw new KnownDaysError(reason);
 }
 
 /** Whether a statement goes on where the one before it ends. One that returns to its opening balance may also be a repetition. */
