@@ -108,6 +108,33 @@ it('movements that were removed between two chunks are not taken for known any m
   expect(done).toMatchObject({ status: 'done', inserted: OTHERS.length + 1, duplicates: 1, rejected: 0 });
 });
 
+it.each([
+  ['of a file that is read once', 1],
+  ['of a file whose days are known', 3],
+])(
+  'a movement that another import stores between two chunks is known, and those before are still the own ones: %s',
+  async (_, reading) => {
+    const { customerId, importFile, interruptOnce } = await createCustomer();
+    const [first, second] = TWO_ALIKE as [TestEntry, TestEntry];
+    if (reading === 3) await importFile(mt940([first]));
+    const last = { day: 31, amount: 77 };
+    const file = mt940([first, ...OTHERS, second, last]);
+    const closing = 1_000 + [first, ...OTHERS, second].reduce((sum, { amount }) => sum + amount, 0);
+    interruptOnce(() => importFile(mt940([last], { opening: closing })), reading);
+    const known = reading === 3 ? 2 : 1;
+    expect(await importFile(file)).toMatchObject({
+      status: 'done',
+      inserted: OTHERS.length + 3 - known,
+      duplicates: known,
+    });
+    const [stored] = await query<{ movements: string | number }>(
+      'SELECT COUNT(*) AS movements FROM transactions WHERE customer_id = ?',
+      customerId,
+    );
+    expect(Number(stored?.movements)).toBe(OTHERS.length + 3);
+  },
+);
+
 it('rows of a time that retention removes between two chunks are rejected, and not stored a second time', async () => {
   const { customerId, importFile, interruptOnce, newest, movements } = await createCustomer();
   await importFile(mt940(TWO_ALIKE));

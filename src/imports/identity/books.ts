@@ -1,5 +1,6 @@
 import { type BelievedBalances, createBelievedBalances } from './believed-balances.ts';
-import { append, type Laid, layOut } from './laid.ts';
+import { createJoinedWalks, type JoinedWalks } from './joined-walks.ts';
+import { append, isWalk, type Laid, layOut } from './laid.ts';
 import type { Stored, StoredMovement } from './statement.ts';
 
 /** The movements of an account, and the statements that have brought them. Those of the file are added one by one. */
@@ -10,6 +11,7 @@ export interface Books {
   /** Statements by the days of their rows, and by their last day. */
   byDay: Map<string, Set<Laid>>;
   balances: BelievedBalances;
+  walks: JoinedWalks;
 }
 
 export interface BookedMovement extends Omit<StoredMovement, 'id'> {
@@ -25,12 +27,18 @@ export function openBooks({ movements, statements }: Stored): Books {
     byGroup: new Map(),
     byDay: new Map(),
     balances: createBelievedBalances(),
+    walks: createJoinedWalks(),
   };
   for (const movement of movements) addMovement(books, movement);
   for (const statement of statements) {
     const laid = layOut(statement, [...statement.movements], statement.fingerprint);
     books.balances.add(laid);
     addStatement(books, laid);
+    books.walks.add(laid);
+  }
+  for (const { seen } of books.movements) {
+    const [first, ...others] = seen.length < 2 ? [] : seen.filter(({ laid }) => isWalk(laid));
+    for (const { laid } of others) if (first !== undefined) books.walks.join(laid, first.laid);
   }
   return books;
 }

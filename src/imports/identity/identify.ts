@@ -5,7 +5,6 @@ import {
   areLinked,
   beginsLater,
   createReachable,
-  findJoined,
   findPlaces,
   isOwner,
   isTheSame,
@@ -160,7 +159,11 @@ function takeOwn(laying: Laying, own: ReadonlyMap<number, number> = new Map()): 
  */
 function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean): Overlapping[] {
   const { laid, near, same, apart } = laying;
-  const isReachable = createReachable(near, laid);
+  let reachable: ReturnType<typeof createReachable> | null = null;
+  const isReachable = (other: Laid) => {
+    reachable ??= createReachable(near, laid);
+    return reachable(other);
+  };
   const overlapping: Overlapping[] = [];
   for (const other of near) {
     if (other === same) continue;
@@ -168,8 +171,10 @@ function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean):
     const places = findPlaces(laid, other);
     const overlap = places !== null || (linked && mayContain(laid, other));
     if (!overlap) {
-      if (linked) apart.add(other);
-      else overlapping.push({ other, common: 0, isPlaced: false, isDoubtful: false });
+      if (linked) {
+        apart.add(other);
+        laying.books.walks.join(laid, other);
+      } else overlapping.push({ other, common: 0, isPlaced: false, isDoubtful: false });
       continue;
     }
     const separate =
@@ -278,16 +283,13 @@ function addNew(
   const { rows } = laid.statement;
   const left = leftOf(laying);
   const groups = new Set(left.map((position) => groupOf(rows[position] as StatementRow)));
-  const placed = overlapping.flatMap(({ other, isPlaced }) => (isPlaced ? [other] : []));
   const doubtful = new Set(overlapping.flatMap(({ other, isDoubtful }) => (isDoubtful ? [other] : [])));
-  const statementsOf = (movement: number) => books.movements[movement]?.seen.map((it) => it.laid) ?? [];
-  // They lie on one walk, so that a row that was not placed is another booking.
-  let joined: ReadonlySet<Laid> | null = null;
-  const isJoined = (it: Laid) => {
-    joined ??= findJoined(laying.near, laid, placed, statementsOf);
-    return joined.has(it) && !doubtful.has(it);
-  };
-  const mayBeRow = (movement: number) => isFree(movement) && !statementsOf(movement).some(isJoined);
+  for (const { other, isPlaced, isDoubtful } of overlapping)
+    if (isPlaced && !isDoubtful) books.walks.join(laid, other);
+  // Of two rows on one walk that were not laid on each other, each is a booking.
+  const isOther = (it: Laid) => books.walks.areJoined(laid, it) && !doubtful.has(it);
+  const mayBeRow = (movement: number) =>
+    isFree(movement) && !books.movements[movement]?.seen.some((it) => isOther(it.laid));
   const mayBeKnown = new Set([...groups].filter((it) => books.byGroup.get(it)?.some(mayBeRow)));
   for (const position of left) {
     const row = rows[position] as StatementRow;

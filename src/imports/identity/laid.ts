@@ -233,38 +233,6 @@ export function createReachable(near: Iterable<Laid>, laid: Laid): (other: Laid)
   return ({ ends }) => ends.some(({ opening, closing }) => after.has(opening) || before.has(closing));
 }
 
-/**
- * The statements that are on one walk with a statement: they are linked, or have a booking in common, one after the other.
- * @param placed those that have a part of their walks in common with it.
- * @param statementsOf the statements that have brought a movement.
- */
-export function findJoined(
-  near: Iterable<Laid>,
-  laid: Laid,
-  placed: Iterable<Laid>,
-  statementsOf: (movement: number) => Iterable<Laid>,
-): Set<Laid> {
-  const byOpening = new Map<bigint, Laid[]>();
-  const byClosing = new Map<bigint, Laid[]>();
-  for (const it of near) {
-    for (const { opening, closing } of it.ends) {
-      append(byOpening, opening, it);
-      append(byClosing, closing, it);
-    }
-  }
-  const joined = new Set([laid, ...placed]);
-  for (const it of joined) {
-    for (const { opening, closing } of it.ends)
-      for (const next of [...(byOpening.get(closing) ?? []), ...(byClosing.get(opening) ?? [])])
-        if (areLinked(it, next)) joined.add(next);
-    if (it !== laid)
-      for (const movement of it.movements)
-        for (const next of statementsOf(movement)) if (isWalk(next)) joined.add(next);
-  }
-  joined.delete(laid);
-  return joined;
-}
-
 /** Adds a value to the list of a key. */
 export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);

@@ -36,7 +36,12 @@ export function matchLeft(
 ): { position: number; movement: number; isAssumed: boolean }[] {
   const { rows, kind, format } = laid.statement;
   const groups = new Set(left.map((position) => groupOf(rows[position] as StatementRow)));
-  const free = [...groups].flatMap((group) => (books.byGroup.get(group) ?? []).filter(isFree));
+  // Two believed balances leave only a reference to match by.
+  const haveReference = left.some((position) => rows[position]?.reference != null);
+  const areBelieved = left.every((position) => books.balances.isBelieved(laid, position));
+  const mayMatch = (movement: number) =>
+    isFree(movement) && (haveReference || !areBelieved || !isBelieved(books, movement));
+  const free = [...groups].flatMap((group) => (books.byGroup.get(group) ?? []).filter(mayMatch));
   if (free.length === 0) return [];
   free.sort((one, other) => one - other);
 
@@ -76,6 +81,10 @@ export function matchLeft(
         ];
   return matchRows(matchable, candidates, mayBe, mayAssume).flatMap(toPair);
 }
+
+/** Whether a row that is this movement has a balance that is believed. */
+const isBelieved = ({ movements, balances }: Books, movement: number): boolean =>
+  movements[movement]?.seen.some(({ laid, position }) => balances.isBelieved(laid, position)) ?? false;
 
 function keptOf({ balances }: Books, { seen }: BookedMovement, format: string): Kept {
   const ofFormat = seen.filter(({ laid }) => laid.statement.format === format);
