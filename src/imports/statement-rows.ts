@@ -59,7 +59,8 @@ export function createRowReader(
         }
         case 'entry':
           readEntry(event.entry, statement, rows);
-          if (!isGarbled && hasControlCharacters(event.entry)) {
+          if (isBroken(event.entry)) rows.push({ line: event.entry.line, warning: BROKEN });
+          else if (!isGarbled && isOfOtherEncoding(event.entry)) {
             isGarbled = true;
             rows.push({ line: event.entry.line, warning: GARBLED });
           }
@@ -149,15 +150,24 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
   rows.push({ line, movement, reference: entry.reference, statement: statement.shared, details });
 }
 
-/** Windows-1254 has no letters for these bytes. In CP857 and CP850, they are ü, ı, Ş and others. */
-const CONTROL_CHARACTERS = /[\u0080-\u009f\ufffd]/;
+/**
+ * What letters of CP857 and CP850 become in Windows-1254: control characters, and signs within words, such as "A§a‡" for "Ağaç" and
+ * "˜ZM˜R" for "İZMİR".
+ */
+const OTHER_ENCODING = /[\u0080-\u009f]|\p{L}[„”‡†‰˜™§¦]\p{L}|(?<!\S)[˜™]\p{Lu}|\p{L}[‡§¦˜](?!\d)/u;
 
 const GARBLED =
-  'The text has characters that no letter stands for. The file is probably in another encoding than UTF-8 or Windows-1254, such as CP857. Convert such files to UTF-8 before you send them. Stored movements keep their text.';
+  'The text has signs where letters belong. The file is probably in another encoding than UTF-8 or Windows-1254: in CP857 or CP850. Convert such files to UTF-8 before you send them. Stored movements keep their text.';
 
-const hasControlCharacters = ({ name, description }: Entry): boolean =>
-  (name !== null && CONTROL_CHARACTERS.test(name)) ||
-  (description !== null && CONTROL_CHARACTERS.test(description));
+const BROKEN =
+  'The text has bytes that are not of the encoding of the file. Each is stored as �. A stored movement keeps its text.';
+
+const someText = ({ name, description }: Entry, isWrong: (text: string) => boolean): boolean =>
+  (name !== null && isWrong(name)) || (description !== null && isWrong(description));
+
+const isBroken = (entry: Entry): boolean => someText(entry, (text) => text.includes('\ufffd'));
+
+const isOfOtherEncoding = (entry: Entry): boolean => someText(entry, (text) => OTHER_ENCODING.test(text));
 
 type TextName = keyof typeof LIMITS;
 

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Decodes the bytes of a text file. Its encoding is that of its byte order mark or XML declaration; else UTF-8 as long as the bytes
- * are valid, and Windows-1254 from there on. Windows-1254 and ISO-8859-9 (Turkish) and Windows-1252 and ISO-8859-1 (Western
+ * Decodes the bytes of a text file. Its encoding is that of its byte order mark or XML declaration; else UTF-8, or Windows-1254 if too
+ * many bytes are not UTF-8. Windows-1254 and ISO-8859-9 (Turkish) and Windows-1252 and ISO-8859-1 (Western
  * European) are the same but for six letters, which are Turkish in the one and Icelandic in the other.
  */
 
@@ -52,7 +52,8 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
 
 /** Decodes the beginning of a file, to see what it is. */
 export function decodeStart(start: Buffer): string {
-  return createDecoder(detectEncoding(start), FALLBACK).decode(start);
+  const decoder = createDecoder(detectEncoding(start), FALLBACK);
+  return decoder.decode(start) + decoder.end();
 }
 
 interface Decoder {
@@ -99,38 +100,82 @@ const plain = (decoder: InstanceType<typeof TextDecoder>): Decoder => ({
   end: () => decoder.decode(),
 });
 
+/** From the first bytes that are not UTF-8, so many are looked at before the encoding is decided. */
+const DECIDED_BYTES = 256 * 1024;
+
 /**
- * UTF-8 until a byte is not valid, then the fallback. Bytes of a character that is not complete yet are kept. A Buffer decodes whole
- * characters several times as fast as TextDecoder decodes a stream, and gives strings of one byte per character where it can.
+ * UTF-8, or the fallback. Bytes that are not UTF-8 may be a broken place of a file in UTF-8: it is in UTF-8 if as many characters of more
+ * than one byte are valid as bytes are not. Until that is decided, nothing behind them is returned. Bytes of a character that is not
+ * complete yet are kept. A Buffer decodes whole characters several times as fast as TextDecoder decodes a stream, and gives strings of
+ * one byte per character where it can.
  */
 function createUtf8Decoder(fallbackEncoding: string): Decoder {
-  let fallback: Decoder | null = null;
+  let decided: Decoder | null = null;
   let kept: Uint8Array = Buffer.alloc(0);
   let isStart = true;
-  const decodeAll = (bytes: Uint8Array): string => {
-    if (fallback !== null) return fallback.decode(bytes);
-    if (!isUtf8(bytes)) {
-      fallback = plain(new TextDecoder(fallbackEncoding));
-      return fallback.decode(bytes);
-    }
+  let held: Uint8Array[] = [];
+  let heldBytes = 0;
+  const found = { valid: 0, invalid: 0 };
+
+  const decodeValid = (bytes: Uint8Array): string => {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+    found.valid += bytes.length - text.length;
     const isMarked = isStart && text.startsWith(BYTE_ORDER_MARK);
     isStart &&= text === '';
     return isMarked ? text.slice(1) : text;
   };
+  const hold = (bytes: Uint8Array) => {
+    const counts = countUtf8(bytes);
+    found.valid += counts.valid;
+    found.invalid += counts.invalid;
+    held.push(bytes);
+    heldBytes += bytes.length;
+  };
+  const decide = (): string => {
+    const isOfUtf8 = found.valid > 0 && found.valid >= found.invalid;
+    const decoder = plain(new TextDecoder(isOfUtf8 ? 'utf-8' : fallbackEncoding));
+    decided = decoder;
+    const text = held.map((bytes) => decoder.decode(bytes)).join('');
+    held = [];
+    return text;
+  };
   return {
     decode(part) {
+      if (decided !== null) return decided.decode(part);
       const bytes = kept.length === 0 ? part : Buffer.concat([kept, part]);
-      if (fallback !== null) return decodeAll(bytes);
       const whole = bytes.length - incompleteLength(bytes);
       kept = bytes.subarray(whole);
-      return decodeAll(bytes.subarray(0, whole));
+      const characters = bytes.subarray(0, whole);
+      if (held.length === 0 && isUtf8(characters)) return decodeValid(characters);
+      hold(characters);
+      if (heldBytes < DECIDED_BYTES) return '';
+      const text = decide();
+      const rest = kept;
+      kept = Buffer.alloc(0);
+      return text + (decided as Decoder | null)?.decode(rest);
     },
     end() {
-      const rest = kept.length === 0 ? '' : decodeAll(kept);
-      return rest + (fallback?.end() ?? '');
+      if (decided !== null) return decided.end();
+      if (held.length === 0 && kept.length === 0) return '';
+      hold(kept);
+      return decide() + ((decided as Decoder | null)?.end() ?? '');
     },
   };
+}
+
+/** Counts the characters of more than one byte, and the bytes that are part of no character (RFC 3629, section 4). */
+function countUtf8(bytes: Uint8Array): { valid: number; invalid: number } {
+  const counts = { valid: 0, invalid: 0 };
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte < 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1;
+    if (length > 1 && isUtf8(bytes.subarray(at, at + length)) && at + length <= bytes.length) {
+      counts.valid += 1;
+      at += length - 1;
+    } else counts.invalid += 1;
+  }
+  return counts;
 }
 
 /** Bytes at the end that may begin a character of UTF-8 whose other bytes are still to come. */

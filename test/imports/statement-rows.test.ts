@@ -64,7 +64,17 @@ describe('the rows of a statement', () => {
     const rows = await rowsOf(begin(), entry({ description }), entry({ description }), end(124_68n));
     expect(messagesOf(rows)).toEqual([expect.stringContaining('another encoding')]);
     expect(movementsOf(rows)).toHaveLength(2);
-    expect(messagesOf(await rowsOf(begin(), entry({ description: 'Şirket “ödemesi” €' })))).toEqual([]);
+    for (const text of ['MARK A§a‡', '˜ZM˜R'])
+      expect(messagesOf(await rowsOf(begin(), entry({ description: text })))).toEqual([
+        expect.stringContaining('CP857 or CP850'),
+      ]);
+    for (const text of ['Şirket “ödemesi” €', 'BGB § 5, Art.§7', '„Haus“ GmbH™', 'Ağaç İZMİR'])
+      expect(messagesOf(await rowsOf(begin(), entry({ description: text }))), text).toEqual([]);
+    const broken = await rowsOf(begin(), entry({ name: 'M\ufffdller' }), end(112_34n));
+    expect(broken).toContainEqual({
+      line: expect.any(Number),
+      warning: expect.stringContaining('bytes that are not'),
+    });
   });
 
   it('are movements with the balance after each, worked out from the opening balance', async () => {

@@ -23,6 +23,29 @@ async function decoded(
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
 const TURKISH = Buffer.from('C\u00d6DEME \u00dd\u00de', 'latin1');
 
+describe('a broken byte', () => {
+  const broken = (text: string) => {
+    const bytes = Buffer.from(text);
+    return Buffer.concat([bytes.subarray(0, -4), Buffer.from([0xc3]), bytes.subarray(-4)]);
+  };
+
+  it('in a file in UTF-8 is a replacement character, and the file stays in UTF-8', async () => {
+    const file = Buffer.concat([broken('Überweisung an Müller'), Buffer.from(' für Öl')]);
+    for (const sizes of [[], [1], [7]])
+      expect(await decoded(file, { sizes })).toBe('Überweisung an Mü\ufffdller für Öl');
+  });
+
+  it('before any letter that is not ASCII does not decide', async () => {
+    const file = Buffer.concat([Buffer.from([0xff]), Buffer.from('abc '.repeat(20_000)), Buffer.from('Öl')]);
+    expect((await decoded(file, { sizes: [5_000] })).endsWith('abc Öl')).toBe(true);
+  });
+
+  it('is one of many in a file in Windows-1254, which stays in it', async () => {
+    const file = Buffer.concat([TURKISH, Buffer.from('Ö'), TURKISH, Buffer.from('x'.repeat(300_000))]);
+    expect((await decoded(file, { sizes: [1_000] })).slice(0, 20)).toBe('CÖDEME İŞÃ–CÖDEME İŞ');
+  });
+});
+
 describe('the encoding of a file', () => {
   it.each<[string, Buffer, string]>([
     ['UTF-8', Buffer.from(':86:Ödeme İŞ €'), ':86:Ödeme İŞ €'],

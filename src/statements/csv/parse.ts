@@ -60,21 +60,37 @@ export const createCsvParser = (profile: Profile): StatementParser =>
       if (events.length > 0) yield events;
     }
     // The last line, if it has no end.
-    const rest = [...records.read(lines.end()), ...records.end()].map((row) => checkCut(row, before));
-    yield [...table.read(rest), ...table.end()];
+    const rest = [...records.read(lines.end()), ...records.end()].map((row) =>
+      checkCut(row, before, profile.decimalSign),
+    );
+    yield [...table.read(rest), ...warnOfCut(rest.at(-1), before), ...table.end()];
   };
 
 const NUMBER = /^[-+]?[\d.,' ]*\d[.,]?$/;
-const decimalsOf = (cell: string): number => /[.,](\d*)$/.exec(cell)?.[1]?.length ?? 0;
+
+/** Digits behind the decimal sign. The other sign is one of thousands: "-1.234" has none where "-1.234,56" has two. */
+const decimalsOf = (cell: string, decimalSign: string): number => {
+  const at = cell.lastIndexOf(decimalSign);
+  return at === -1 ? 0 : cell.length - at - 1;
+};
 
 /** Refuses a line without an end whose last number has fewer decimals than that of the row before: "-50,2" was "-50,25". */
-function checkCut(row: Row, before: Row | undefined): Row {
+function checkCut(row: Row, before: Row | undefined, decimalSign: string): Row {
   if (!('cells' in row) || before === undefined || !('cells' in before)) return row;
   const [last, same] = [row, before].map(({ cells }) => textOf(cells[row.cells.length - 1]));
   if (last === undefined || same === undefined || !NUMBER.test(last) || !NUMBER.test(same)) return row;
-  if (decimalsOf(last) >= decimalsOf(same)) return row;
+  if (decimalsOf(last, decimalSign) >= decimalsOf(same, decimalSign)) return row;
   const issue = `the file ends within this row, after "${last.slice(0, 40)}": send the whole file`;
   return { line: row.line, issue };
+}
+
+/** Warns of a line without an end whose last cell is empty, where the row before has a number. */
+function warnOfCut(row: Row | undefined, before: Row | undefined): StatementEvent[] {
+  if (row === undefined || before === undefined || !('cells' in row) || !('cells' in before)) return [];
+  const [last, same] = [row, before].map(({ cells }) => textOf(cells[row.cells.length - 1]));
+  if (last !== '' || same === undefined || !NUMBER.test(same)) return [];
+  const message = `the file ends within this row, before its last cell: in the row before that is "${same.slice(0, 40)}". Send the whole file`;
+  return [{ type: 'warning', line: row.line, message }];
 }
 
 /** A byte order mark that was decoded with the text. */

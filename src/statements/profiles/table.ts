@@ -1,5 +1,6 @@
 import type { Balance, StatementEvent } from '../statement.ts';
 import { createAccountReader, createBalanceReader, hasAccountColumn } from './cells.ts';
+import { createDateOrder } from './date-order.ts';
 import { createEntryReader, createStatementWriter } from './entries.ts';
 import { findColumn, foldRow, isHeading, MAX_ROWS_ABOVE } from './headings.ts';
 import type { Profile } from './profile.ts';
@@ -23,7 +24,10 @@ export function createTableReader(
 ): TableReader {
   const writer = createStatementWriter();
   const readBalance = createBalanceReader(profile);
-  const readDate = createDateReader(profile.dateFormats);
+  let readDate = createDateReader(profile.dateFormats);
+  let dates = createDateOrder(profile.dateFormats);
+  /** Rows whose dates cannot be read yet. */
+  let held: Row[] = [];
   const hasBalanceRows = profile.openingBalance !== undefined || profile.closingBalance !== undefined;
   /** The last rows, which may be the trailer. */
   const last: Row[] = [];
@@ -38,6 +42,7 @@ export function createTableReader(
     for (const row of rows) noteBalances(row);
     return {
       readEntry: createEntryReader(profile, heading, needsAllCells),
+      heading,
       readAccount: createAccountReader(profile, rows, heading),
       dateAt: findColumn(profile.columns.date, heading),
     };
@@ -84,6 +89,25 @@ export function createTableReader(
     else writer.entry(reading.entry, reading.warning);
   };
 
+  /** Reads a row, or holds it until the order of the dates is decided. */
+  const admit = (row: Row, open: ReturnType<typeof openTable>) => {
+    if (dates === null) {
+      readRow(row, open);
+      return;
+    }
+    held.push(row);
+    const formats = 'cells' in row ? dates.note(row.line, row.cells[open.dateAt]) : null;
+    if (formats !== null) release(formats, open);
+  };
+
+  const release = (dateFormats: Profile['dateFormats'], open: ReturnType<typeof openTable>) => {
+    dates = null;
+    readDate = createDateReader(dateFormats);
+    open.readEntry = createEntryReader({ ...profile, dateFormats }, open.heading, needsAllCells);
+    for (const row of held) readRow(row, open);
+    held = [];
+  };
+
   const take = (row: Row) => {
     line = row.line;
     if (table === null && profile.skipRows !== undefined && above.length >= profile.skipRows) {
@@ -95,7 +119,7 @@ export function createTableReader(
       return;
     }
     last.push(row);
-    if (last.length > profile.trailerRows) readRow(last.shift() as Row, table);
+    if (last.length > profile.trailerRows) admit(last.shift() as Row, table);
   };
 
   return {
@@ -111,9 +135,11 @@ export function createTableReader(
       }
       if (breakOff !== undefined) {
         // More than the trailer may have been cut off.
-        for (const row of last) readRow(row, table);
+        for (const row of last) admit(row, table);
+        if (dates !== null) release(dates.end(), table);
         writer.warn(line, `the file breaks off after line ${line}: ${breakOff}`);
       } else {
+        if (dates !== null) release(dates.end(), table);
         for (const row of last) if ('cells' in row) noteBalances(row.cells);
       }
       writer.end(line, closing, table.readAccount([]), opening);
