@@ -144,7 +144,8 @@ const haveOtherDates = (one: Statement, other: Statement): boolean =>
   one.kind === 'final' &&
   other.kind === 'final' &&
   (one.format === 'mt940') !== (other.format === 'mt940') &&
-  ![one.format, other.format].some((it) => WINDOWS.includes(it));
+  !isWindow(one) &&
+  !isWindow(other);
 
 function positionsOf({ linked, reversed }: Laid, steps: Steps, walk: number): readonly number[] {
   const positions = linked[walk]?.positions ?? [];
@@ -178,19 +179,21 @@ export const isTheSame = ({ statement }: Laid, { statement: other }: Laid): bool
  */
 export const mayFollow = (one: Laid, other: Laid): boolean =>
   (one.statement.format === other.statement.format && one.statement.to === other.statement.to) ||
-  [one, other].some(({ statement, ends }) => ends.length > 1 || WINDOWS.includes(statement.format));
+  [one, other].some(({ statement, ends }) => ends.length > 1 || isWindow(statement));
 
 /** Files of these formats may begin and end within a day. */
 const WINDOWS: readonly string[] = ['csv', 'xlsx', 'json'];
 
+export const isWindow = ({ format }: Statement): boolean => WINDOWS.includes(format);
+
 /** Whether it is a statement of the bank, and not a file that may begin and end anywhere, or a report. */
-export const isOwner = ({ statement: { kind, format }, linked }: Laid): boolean =>
-  kind === 'final' && linked.length > 0 && !WINDOWS.includes(format);
+export const isOwner = ({ statement, linked }: Laid): boolean =>
+  statement.kind === 'final' && linked.length > 0 && !isWindow(statement);
 
 /** Whether one of two statements of a day begins after the other one has. What a bank has booked so far always begins with the day. */
 export const beginsLater = (one: Laid, other: Laid): boolean =>
   one.statement.format === other.statement.format &&
-  !WINDOWS.includes(one.statement.format) &&
+  !isWindow(one.statement) &&
   one.first === other.first &&
   one.statement.opening !== other.statement.opening;
 

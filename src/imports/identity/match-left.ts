@@ -1,5 +1,5 @@
 import { type BookedMovement, type Books, groupOf } from './books.ts';
-import type { Laid } from './laid.ts';
+import { isWindow, type Laid } from './laid.ts';
 import { type Candidate, type Match, type MatchedBy, matchRows } from './match-rows.ts';
 import type { StatementRow } from './statement.ts';
 
@@ -97,14 +97,22 @@ function keptOf({ balances }: Books, { seen }: BookedMovement, format: string): 
   };
 }
 
-function contentOf(movement: BookedMovement): Pick<Candidate, 'group' | 'references' | 'balances' | 'text'> {
+function contentOf(movement: BookedMovement): Omit<Candidate, 'isLoose' | 'class'> {
   const rows = movement.seen.map(({ laid, position }) => laid.statement.rows[position] as StatementRow);
   return {
     group: groupOf(movement),
     references: [...new Set(rows.flatMap(({ reference }) => reference ?? []))],
+    cutReference: cutReferenceOf(movement),
     balances: [...new Set(rows.flatMap(({ balance }) => balance ?? []))],
     text: movement.text,
   };
+}
+
+/** Only a file of rows ends where it was cut off. A bank's statement has an end. */
+function cutReferenceOf({ seen: [first] }: BookedMovement): string | null {
+  if (first === undefined || !isWindow(first.laid.statement)) return null;
+  const { rows } = first.laid.statement;
+  return first.position === rows.length - 1 ? (rows[first.position]?.reference ?? null) : null;
 }
 
 /** Whether the format says the same texts again: one of the rows has the text of a stored row of the same format. */

@@ -17,6 +17,8 @@ export interface MatchableRow {
 export interface Candidate {
   group: string;
   references: readonly string[];
+  /** The reference of the last row of a file, which may be cut off. */
+  cutReference: string | null;
   balances: readonly bigint[];
   text: string;
   isLoose: boolean;
@@ -81,6 +83,7 @@ export function matchRows(
     (row, candidate) =>
       !COUNTED.test(rows[row]?.reference ?? '') || mayBe(row, classOf(candidate), 'reference'),
   );
+  matchCut();
   matchBy(
     ({ balances }) => balances.map(String),
     ({ balance }) => (balance === null ? null : String(balance)),
@@ -97,6 +100,26 @@ export function matchRows(
   matchByCount(true);
   matchByCount(false);
   return matches;
+
+  /** The whole file's row is the one at which an earlier file was cut off: "R100" was "R10024". */
+  function matchCut(): void {
+    const cut = candidates.flatMap(({ cutReference }, index) =>
+      cutReference === null || isTaken[index] ? [] : [index],
+    );
+    if (!mayAssume || cut.length === 0) return;
+    const left = new Map<string, Queue>();
+    for (const [index, { group, reference }] of rows.entries())
+      if (matches[index] === null && reference !== null) put(left, group, index);
+    for (const candidate of cut) {
+      const { group, cutReference } = candidates[candidate] as Candidate;
+      const row = left
+        .get(group)
+        ?.items.find((it) => matches[it] === null && rows[it]?.reference?.startsWith(cutReference ?? ''));
+      if (row === undefined) continue;
+      isTaken[candidate] = true;
+      matches[row] = { candidate, isAssumed: true };
+    }
+  }
 
   function matchByCount(haveSameText: boolean): void {
     const textOf = ({ text }: { text: string }) => (haveSameText ? text : '');

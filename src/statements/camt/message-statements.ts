@@ -174,7 +174,7 @@ function emitStatement(
   const { line, kind, balances, warnings, fields } = statement;
   const account = readAccount(statement, entryCurrency);
   const identity = {
-    number: fields.statementNumber ?? fields.statementId ?? null,
+    number: fields.statementNumber ?? fields.legalNumber ?? fields.statementId ?? null,
     sequence: fields.statementPage ?? null,
     from: readDate(fields.fromDate ?? ''),
     to: readDate(fields.toDate ?? ''),

@@ -12,6 +12,7 @@ export type Field =
   | 'owner'
   | 'statementId'
   | 'statementNumber'
+  | 'legalNumber'
   | 'statementPage'
   | 'fromDate'
   | 'toDate'
@@ -62,6 +63,7 @@ export const FIRST_ONLY: ReadonlySet<Field> = new Set<Field>([
 export const ACCOUNT: Paths = {
   Id: 'statementId',
   ElctrncSeqNb: 'statementNumber',
+  LglSeqNb: 'legalNumber',
   'StmtPgntn/PgNb': 'statementPage',
   'FrToDt/FrDtTm': 'fromDate',
   'FrToDt/FrDt': 'fromDate',

@@ -46,6 +46,12 @@ export function toClosing(statement: Aggregate): Balance | string | null {
   return { amount, date: parseDate(readValue(statement, 'LEDGERBAL.DTASOF') ?? '') };
 }
 
+/** The days that a BANKTRANLIST is about (OFX 2.2, 11.4.2.2). */
+export const toRange = (list: Aggregate): { from: string | null; to: string | null } => ({
+  from: parseDate(readValue(list, 'DTSTART') ?? ''),
+  to: parseDate(readValue(list, 'DTEND') ?? ''),
+});
+
 /** Maps a STMTTRN, or a STMTTRNP, which is pending, to an entry, or says why it cannot be read. */
 export function toEntry(transaction: Aggregate, inPendingList: boolean): Entry | Issue {
   const isPending = inPendingList || transaction.name === 'STMTTRNP';

@@ -1,7 +1,7 @@
 import { NO_IDENTITY, type StatementEvent } from '../statement.ts';
 import { quote } from '../text.ts';
 import type { Aggregate, AggregateEvent } from './aggregates.ts';
-import { toAccount, toClosing, toEntry } from './map.ts';
+import { toAccount, toClosing, toEntry, toRange } from './map.ts';
 
 const isStatement = ({ name }: Aggregate): boolean => name === 'STMTRS' || name === 'CCSTMTRS';
 const isTransaction = (name: string): boolean => name === 'STMTTRN' || name === 'STMTTRNP';
@@ -10,6 +10,8 @@ const isTransaction = (name: string): boolean => name === 'STMTTRN' || name === 
 export function createStatementReader() {
   let organisation: string | null = null;
   let statement: Aggregate | null = null;
+  /** The list of its transactions, which says what time it is about. */
+  let list: Aggregate | null = null;
   let isBegun = false;
   let statements = 0;
   let hasInvestments = false;
@@ -29,7 +31,7 @@ export function createStatementReader() {
       account,
       kind: 'final',
       opening: null,
-      identity: NO_IDENTITY,
+      identity: list === null ? NO_IDENTITY : { ...NO_IDENTITY, ...toRange(list) },
     });
   };
 
@@ -94,8 +96,10 @@ export function createStatementReader() {
     if (aggregate.name === 'OFX') isInOfx = event.type === 'begin' || !event.complete;
     if (aggregate.name === 'INVSTMTRS') hasInvestments = true;
     if (event.type === 'begin') {
+      if (aggregate.name === 'BANKTRANLIST') list = aggregate;
       if (!isStatement(aggregate)) return;
       statement = aggregate;
+      list = null;
       isBegun = false;
       return;
     }

@@ -234,4 +234,16 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       expect(receive([first, first])).toEqual(['new new', 'same same']);
     },
   ],
+  [
+    'a row at whose reference a file was cut off is taken for the row of the whole file',
+    (receive) => {
+      const csv = { format: 'csv' };
+      expect(
+        receive([
+          { ...csv, rows: 'D15//R10001, D15//R100' },
+          { ...csv, rows: 'D15//R10001, D15//R10024, D15//R10025' },
+        ]),
+      ).toEqual(['new new', 'same assumed new']);
+    },
+  ],
 ];

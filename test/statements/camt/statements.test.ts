@@ -14,6 +14,17 @@ async function ends(content: string) {
   };
 }
 
+describe('the number of a statement', () => {
+  it.each([
+    ['<Id>A</Id><ElctrncSeqNb>7</ElctrncSeqNb><LglSeqNb>70</LglSeqNb>', '7'],
+    ['<Id>A</Id><LglSeqNb>70</LglSeqNb>', '70'],
+    ['<Id>A</Id>', 'A'],
+  ])('is its electronic or legal sequence number, or its id: %s', async (content, number) => {
+    const [found] = ofType(await parse(statement(content)), 'statement');
+    expect(found?.identity.number).toBe(number);
+  });
+});
+
 describe('a message', () => {
   it.each([
     ['camt.053', 'BkToCstmrStmt', 'Stmt', 'final'],

@@ -40,6 +40,19 @@ describe('a statement', () => {
     expect(describeEvents(await read(inStatement('', more)))).toEqual([STATEMENT, ...end]);
   });
 
+  it.each([
+    ['without a transaction', ''],
+    ['with one', '<STMTTRN><DTPOSTED>20260305<TRNAMT>1</STMTTRN>'],
+  ])('is about the days of its list: %s', async (_, transactions) => {
+    const list = `<DTSTART>20260301<DTEND>20260331120000[+3:TRT]${transactions}`;
+    const [statement] = await read(inStatement(list) + inStatement(transactions));
+    expect(statement).toMatchObject({ identity: { from: '2026-03-01', to: '2026-03-31' } });
+    const others = (await read(inStatement(list) + inStatement(transactions))).slice(1);
+    expect(others.find(({ type }) => type === 'statement')).toMatchObject({
+      identity: { from: null, to: null },
+    });
+  });
+
   it('is one of several', async () => {
     const one = inStatement(
       '<STMTTRN><DTPOSTED>20260301<TRNAMT>1</STMTTRN>',
