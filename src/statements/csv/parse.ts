@@ -51,17 +51,18 @@ export const createCsvParser = (profile: Profile): StatementParser =>
     const records = createRecordReader(profile);
     const table = createTableReader(profile, { needsAllCells: true });
     let isFirst = true;
-    let before: Row | undefined;
+    /** The last two rows that have a line end. */
+    let before: Row[] = [];
     for await (const part of text) {
       const rows = records.read(lines.split(isFirst ? withoutMark(part) : part));
-      before = rows.at(-1) ?? before;
+      before = [...before, ...rows.slice(-2)].slice(-2);
       const events = table.read(rows);
       isFirst &&= part === '';
       if (events.length > 0) yield events;
     }
     // The last line, if it has no end.
     const rest = [...records.read(lines.end()), ...records.end()].map((row) =>
-      checkCut(row, before, profile.decimalSign),
+      checkCut(row, before.at(-1), profile.decimalSign),
     );
     yield [...table.read(rest), ...warnOfCut(rest.at(-1), before), ...table.end()];
   };
@@ -84,12 +85,25 @@ function checkCut(row: Row, before: Row | undefined, decimalSign: string): Row {
   return { line: row.line, issue };
 }
 
-/** Warns of a line without an end whose last cell is empty, where the row before has a number. */
-function warnOfCut(row: Row | undefined, before: Row | undefined): StatementEvent[] {
-  if (row === undefined || before === undefined || !('cells' in row) || !('cells' in before)) return [];
-  const [last, same] = [row, before].map(({ cells }) => textOf(cells[row.cells.length - 1]));
-  if (last !== '' || same === undefined || !NUMBER.test(same)) return [];
-  const message = `the file ends within this row, before its last cell: in the row before that is "${same.slice(0, 40)}". Send the whole file`;
+/** Of a reference with digits, so many characters are as many in each row not by chance. */
+const SHORTEST_REFERENCE = 4;
+
+/**
+ * Warns of a line without an end whose last cell may be cut off: it is empty, where the row before has a number, or shorter than the
+ * references of the rows before, which have one length.
+ */
+function warnOfCut(row: Row | undefined, before: readonly Row[]): StatementEvent[] {
+  if (row === undefined || !('cells' in row)) return [];
+  const cellOf = (it: Row | undefined) =>
+    it !== undefined && 'cells' in it ? textOf(it.cells[row.cells.length - 1]) : '';
+  const [last, same, one] = [cellOf(row), cellOf(before.at(-1)), cellOf(before.at(-2))];
+  const isReference = (cell: string) =>
+    cell.length >= SHORTEST_REFERENCE && cell.length === same.length && /\d/.test(cell) && !NUMBER.test(cell);
+  const isCut = NUMBER.test(same)
+    ? last === ''
+    : isReference(same) && isReference(one) && last.length < same.length;
+  if (!isCut) return [];
+  const message = `the file ends within this row or before its last cell: in the row before, that is "${same.slice(0, 40)}". Send the whole file`;
   return [{ type: 'warning', line: row.line, message }];
 }
 
