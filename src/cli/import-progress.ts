@@ -107,6 +107,7 @@ export const ImportAnswer = v.object({
     duplicates: v.number(),
     rejected: v.number(),
     assumed_duplicates: v.number(),
+    assumed_new: v.number(),
     conflicts: v.number(),
     deliveries: v.number(),
     error: v.nullable(v.string()),

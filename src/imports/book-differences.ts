@@ -90,21 +90,34 @@ export async function findDifferences(
   return found;
 }
 
-/** Statements that follow each other have no entry in common. Where two are one movement, another one is missing. */
+/**
+ * Statements that follow each other have no entry in common. Where two are one movement, another one is missing. Two that follow each other
+ * directly may also overlap, where their balances come back: then nothing is proven.
+ */
 async function findMissing(
   sql: Sql,
   accountId: string,
   { from, to, statements }: Period,
 ): Promise<Differences['missing']> {
-  const ofPeriod = new Set(statements.map(({ id }) => id));
+  const places = new Map(statements.map(({ id }, place) => [id, place]));
   const rows = await sql.query<RepeatedRow[]>(REPEATED, [accountId, from, to]);
-  const seen = new Set<string>();
-  return rows.flatMap(({ statement_id, transaction_id, import_id, first_statement_id, dc, amount }) => {
-    if (!ofPeriod.has(statement_id)) return [];
-    const isFirst =
-      !seen.has(transaction_id) && (first_statement_id === null || !ofPeriod.has(first_statement_id));
-    seen.add(transaction_id);
-    return isFirst ? [] : [{ dc, amount, import_id: Number(import_id) }];
+  const byMovement = new Map<string, { row: RepeatedRow; place: number }[]>();
+  for (const row of rows) {
+    const place = places.get(row.statement_id);
+    if (place === undefined) continue;
+    const known = byMovement.get(row.transaction_id) ?? [];
+    byMovement.set(row.transaction_id, [...known, { row, place }]);
+  }
+  return [...byMovement.values()].flatMap((repeated) => {
+    const first = places.get(repeated[0]?.row.first_statement_id ?? '');
+    const before = new Set(first === undefined ? [] : [first]);
+    return repeated
+      .sort((one, other) => one.place - other.place)
+      .flatMap(({ row: { dc, amount, import_id }, place }) => {
+        const isMissing = before.size > 0 && [...before].every((other) => Math.abs(other - place) > 1);
+        before.add(place);
+        return isMissing ? [{ dc, amount, import_id: Number(import_id) }] : [];
+      });
   });
 }
 

@@ -205,8 +205,10 @@ function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolea
       if (path === undefined || !follows(before, it, areNumbered) || leadsTo(paths, before, it)) continue;
       const days = daysBetween(before, it);
       if (days > (nearestNext.get(before) ?? 0)) continue;
-      const weight = path.weight + own - (mayBeIn(before, it) ? ownWeight(before) : 0);
-      const longer = { daysBetween: days, weight, before };
+      // One that may lie within this one is left out of the run.
+      const isWithin = mayBeIn(before, it);
+      const weight = path.weight + own - (isWithin ? ownWeight(before) : 0);
+      const longer = { daysBetween: days, weight, before: isWithin ? path.before : before };
       if (weight > own && isBetter(longer, best)) best = longer;
     }
     return best;
@@ -226,13 +228,18 @@ function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolea
   return run;
 }
 
-/** A statement of a day so far, whose entries cancel out, has the balances with which the whole day begins. */
+/**
+ * A statement of a day so far, whose entries cancel out, has the balances with which the whole day begins. So one of the two may lie within
+ * the other.
+ */
 const mayBeIn = (one: ChainStatement, other: ChainStatement): boolean =>
   one.opening === one.closing &&
   one.to >= other.from &&
-  one.credits <= other.credits &&
-  one.debits <= other.debits &&
+  (sumsAreWithin(one, other) || sumsAreWithin(other, one)) &&
   !haveOwnNumbers(one, other);
+
+const sumsAreWithin = (one: ChainStatement, other: ChainStatement): boolean =>
+  one.credits <= other.credits && one.debits <= other.debits;
 
 /** Statements of one day are a few, so that this is never reached. */
 const MOST_STEPS = 20;

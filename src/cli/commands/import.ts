@@ -125,7 +125,7 @@ async function follow(
 
 function describe(state: ImportState): string {
   const summary = `Import ${state.id} is done: ${describeRows(state)}; ${countOf(state.deliveries, 'delivery', 'deliveries')}.`;
-  const { id, rejected, assumed_duplicates: assumed, conflicts } = state;
+  const { id, rejected, assumed_duplicates: assumed, assumed_new: assumedNew, conflicts } = state;
   return [
     summary,
     ...(rejected === 0 ? [] : [`Why rows were rejected: ledgerbell imports errors ${id}`]),
@@ -133,6 +133,11 @@ function describe(state: ImportState): string {
       ? []
       : [
           `${countOf(assumed, 'row')} without an id: taken for equal movements, see ledgerbell imports duplicates ${id}`,
+        ]),
+    ...(assumedNew === 0
+      ? []
+      : [
+          `${countOf(assumedNew, 'row')} stored, although nothing proves that they are new: see ledgerbell imports duplicates ${id}`,
         ]),
     ...(conflicts === 0 ? [] : ['Conflicts: ledgerbell conflicts list']),
   ].join('\n');

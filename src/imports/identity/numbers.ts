@@ -14,8 +14,8 @@ export function areSeparate(one: Numbered, other: Numbered): boolean {
   if (one.number === null || other.number === null) return false;
   if (one.number === other.number)
     return one.sequence !== null && other.sequence !== null && one.sequence !== other.sequence;
-  const [first, second] = [Number(one.number), Number(other.number)];
-  return Number.isNaN(first - second) || Math.abs(first - second) <= NEAR;
+  // A name that is no number is of a file, and not of a series.
+  return Math.abs(Number(one.number) - Number(other.number)) <= NEAR;
 }
 
 /** Whether two statements begin with the same balance, and one has more: it contains the other one if they have bookings in common. */
