@@ -104,10 +104,14 @@ export function summarisePeriods(periods: readonly Period[]): Completeness {
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
-/** The same statement may have come in another format, where it has another number. */
+/**
+ * The same statement may have come in another format, where it has another number. One of the day so far may have the same balances, and
+ * fewer entries.
+ */
 function withoutRepetitions(statements: readonly ChainStatement[]): ChainStatement[] {
   const seen = new Map<string, ChainStatement[]>();
-  return statements.filter((it) => {
+  const longestFirst = statements.toSorted((one, other) => other.entries - one.entries);
+  return longestFirst.filter((it) => {
     const { from, to, opening, closing } = it;
     const key = `${to} ${opening} ${closing} ${opening === closing ? from : ''}`;
     const before = seen.get(key) ?? [];

@@ -341,6 +341,16 @@ test('what was taken for a known movement is stored and delivered when a stateme
   expect((await get('/v1/transactions?starts=2025-01-01')).transactions).toHaveLength(3);
 });
 
+test('a longer statement of a day with the same balances has all of its entries', async () => {
+  const { send, completeness } = await createClient();
+  await send(mt940({ opening: 1000, rows: 'D10' }));
+  expect(await send(mt940({ opening: 1000, rows: 'D10, D20, C20' }))).toMatchObject({
+    inserted: 2,
+    duplicates: 1,
+  });
+  expect(await completeness()).toMatchObject(RIGHT);
+});
+
 test('a movement that the statements do not have is listed as surplus, and makes the books wrong', async () => {
   const { account, send, completeness } = await createClient();
   await send(json('D15', account, { unique_id: 'own-1' }));
