@@ -113,7 +113,11 @@ describe('what is stored on the days of a file', () => {
     expect(read).toBeLessThan(3 * movements + 50);
     const plan = JSON.stringify(steps);
     const ofMovements = steps.find(({ table }) => table === 't');
-    expect([ofMovements?.type, ofMovements?.key], plan).toEqual(['range', 'transactions_account_date']);
+    // One day is a single key.
+    expect([ofMovements?.type, ofMovements?.key], plan).toEqual([
+      count === 1 && ofMovements?.type === 'ref' ? 'ref' : 'range',
+      'transactions_account_date',
+    ]);
     const ofRepeated = steps.find(({ table }) => table === 'repeated_entries');
     expect(['range', 'ref', 'ALL', undefined], plan).toContain(ofRepeated?.type);
     for (const step of steps) expect(step.Extra ?? '', plan).not.toMatch(/filesort|temporary/);
@@ -121,9 +125,13 @@ describe('what is stored on the days of a file', () => {
 
   it('is noticed with a step into each day, and looked for once', async () => {
     const newest = await newestOf(database);
-    const empty = entriesOf('2031-01-01', ['1.00']).concat(entriesOf('2031-01-02', ['1.00']));
+    const empty = entriesOf('1999-01-01', ['1.00']).concat(entriesOf('1999-01-02', ['1.00']));
+    // MySQL reads its dictionary when a table is opened.
+    await createChunkIdentifier('1')(database, newest, entriesOf('1999-02-01', ['1.00']));
     const identify = createChunkIdentifier('1');
-    expect((await watch((sql) => identify(sql, newest, empty))).read).toBeLessThan(50);
+    const { read, steps } = await watch((sql) => identify(sql, newest, empty));
+    expect(read).toBeLessThan(20);
+    for (const step of steps) expect(step.type, JSON.stringify(steps)).toBe('range');
     expect((await watch((sql) => identify(sql, newest, empty))).steps).toEqual([]);
     const known = entriesOf(daysOf('11', 1)[0]?.date ?? '', ['1.00']);
     await expect(createChunkIdentifier('1')(database, newest, known)).rejects.toThrow(KnownDaysError);
