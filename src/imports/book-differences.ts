@@ -22,7 +22,7 @@ export const SurplusView = v.object({
   transaction_id: v.pipe(IdView, v.description('A movement that none of the statements has.')),
 });
 
-/** What is missing and what is too much in a period. Empty where the stored movements are the bank's. */
+/** Missing entries and surplus movements of a period. Both are empty where the stored movements are the bank's. */
 export interface Differences {
   missing: v.InferOutput<typeof MissingView>[];
   surplus: v.InferOutput<typeof SurplusView>[];

@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { toValidationIssue, type ValidationIssue } from '../platform/validation.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
 import type { KnownAccount } from './find-account.ts';
-import type { StatementEntry } from './identity/entry.ts';
 import { isOfRemovedTime, Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
 import type { EntryStatement, Row } from './rows.ts';
 import { createRunningBalances } from './running-balances.ts';
@@ -128,14 +127,10 @@ function createChunkBuilder({
     if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line, message });
   }
 
-  function addEntry(entry: Omit<StatementEntry, 'index' | 'ordinal'>, isStored: boolean): void {
-    const ordinal = ordinalOf(entry.movement);
-    if (!isStored) chunk.entries.push({ ...entry, index: position - 1, ordinal });
-  }
-
-  /** A row that came without a statement, as an entry. */
+  /** A row that came without a statement, as an entry. Null: it has an id, or its account has no statements. */
   function toEntry(line: number, movement: Movement) {
     const { account_id, amount, balance } = movement;
+    if (accounts?.get(account_id)?.has_statements !== 1 || !isUnidentified(movement)) return null;
     const statement = withoutStatement.get(account_id) ?? {
       kind: 'none',
       format: 'json',
@@ -171,19 +166,16 @@ function createChunkBuilder({
         return;
       }
       const { movement } = checked;
-      if ('movement' in row) {
-        addEntry({ ...row, movement }, isStored);
-      } else {
-        const { line } = row;
-        running.get(movement.account_id)?.add({ line, ...toMinorUnits(movement) });
-        // It may be an entry of a statement.
-        if (accounts?.get(movement.account_id)?.has_statements === 1 && isUnidentified(movement)) {
-          addEntry(toEntry(line, movement), isStored);
-          return;
-        }
-        const uniqueId = uniqueIdOf(movement);
-        if (!isStored) chunk.movements.push({ line, uniqueId, movement });
+      if (!('movement' in row))
+        running.get(movement.account_id)?.add({ line: row.line, ...toMinorUnits(movement) });
+      const entry = 'movement' in row ? { ...row, movement } : toEntry(row.line, movement);
+      if (entry !== null) {
+        const ordinal = ordinalOf(entry.movement);
+        if (!isStored) chunk.entries.push(Object.assign(entry, { index: position - 1, ordinal }));
+        return;
       }
+      const uniqueId = uniqueIdOf(movement);
+      if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
     },
     /** Adds what contradicts the balances beside the rows. The last chunk is never stored before. */
     checkBalances(): void {

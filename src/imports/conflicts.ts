@@ -24,10 +24,7 @@ export interface ConflictingRow extends IdentifiedRow {
  * Decides about a conflicting row. `held`: nobody has decided. `new`: it is to be stored. `known`: it was decided before, and counts
  * as a duplicate of this movement.
  */
-type Decision<Id = string> =
-  | { outcome: 'held' }
-  | { outcome: 'new' }
-  | { outcome: 'known'; transactionId: string | Id };
+type Decision = { outcome: 'held' } | { outcome: 'new' } | { outcome: 'known'; transactionId: string };
 
 /** The rows are locked by their customer's import lock. */
 const ADD = `
@@ -68,43 +65,46 @@ export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): 
       line,
     ]),
   ]);
-  const kept = await sql.query<ConflictVersion[]>(READ, [[...new Set(rows.map(({ stored }) => stored.id))]]);
-  const byVersion = new Map(kept.map((it) => [`${it.transaction_id} ${versionOf(it)}`, it]));
+  const findKept = await readConflicts(sql, [...new Set(rows.map(({ stored }) => stored.id))]);
   const policyOf = await readPolicies(sql, rows);
-  const decide = createConflictDecisions<string>();
-  return rows.map((row) => {
-    const version = `${row.stored.id} ${versionOf(row.movement)}`;
-    return decide({ version, before: row.stored.id, kept: byVersion.get(version), policy: policyOf(row) });
+  const decide = createConflictDecisions();
+  return rows.map((row): Decision => {
+    const { id } = row.stored;
+    const version = versionOf(row.movement);
+    const decision = decide(`${id} ${version}`, findKept(id, version), policyOf(row));
+    return decision.outcome === 'known'
+      ? { outcome: 'known', transactionId: decision.storedId ?? id }
+      : decision;
   });
 }
 
 /** A conflict as it is kept. */
-export interface KeptConflict {
+interface KeptConflict {
   status: string;
   stored_id: string | null;
 }
 
-/** Creates a function that decides conflicts in the order of their rows. `version` names the movement and what the row has instead. */
-export function createConflictDecisions<Id>() {
+/**
+ * Creates a function that decides conflicts in the order of their rows. `version` names the movement and what the row has instead.
+ * `storedId`: the movement that was stored from the row; null: the row counts as the movement that was stored first.
+ */
+export function createConflictDecisions() {
   const isNew = new Set<string>();
-  return (conflict: {
-    version: string;
-    /** The movement that was stored first. */
-    before: Id;
-    kept: KeptConflict | undefined;
-    policy: OnConflict;
-  }): Decision<Id> => {
-    const { version, before, kept, policy } = conflict;
+  return (
+    version: string,
+    kept: KeptConflict | undefined,
+    policy: OnConflict,
+  ): { outcome: 'held' } | { outcome: 'new' } | { outcome: 'known'; storedId: string | null } => {
     if (kept?.status === 'stored' && kept.stored_id !== null)
-      return { outcome: 'known', transactionId: kept.stored_id };
-    if (kept?.status === 'ignored' || isNew.has(version)) return { outcome: 'known', transactionId: before };
+      return { outcome: 'known', storedId: kept.stored_id };
+    if (kept?.status === 'ignored' || isNew.has(version)) return { outcome: 'known', storedId: null };
     if (policy === 'hold') return { outcome: 'held' };
     isNew.add(version);
     return { outcome: 'new' };
   };
 }
 
-/** Reads the kept conflicts of movements, for a dry run. @returns finds them by movement and version. */
+/** Reads the kept conflicts of movements. @returns finds one by its movement and version. */
 export async function readConflicts(
   sql: Sql,
   transactionIds: readonly string[],

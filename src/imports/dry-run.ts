@@ -171,7 +171,7 @@ interface FirstRow {
  */
 function createKnownMovements(sql: Sql, policyOf: (accountId: string) => OnConflict) {
   const first = new Map<string, FirstRow>();
-  const decide = createConflictDecisions<null>();
+  const decide = createConflictDecisions();
   const digest = (text: string) => hash('md5', text, 'base64');
 
   return async (rows: readonly IdentifiedRow[]): Promise<DryRow[]> => {
@@ -191,12 +191,8 @@ function createKnownMovements(sql: Sql, policyOf: (accountId: string) => OnConfl
       }
       const reason = stored === null ? compareRows(row, own, before ?? own) : compareWith(row, stored);
       if (reason !== 'conflict') return { known: { reason, stored }, isInserted: false, isHeld: false };
-      const { outcome } = decide({
-        version: `${key} ${own.version}`,
-        before: null,
-        kept: stored === null ? undefined : findConflict(stored.id, own.version),
-        policy: policyOf(movement.account_id),
-      });
+      const kept = stored === null ? undefined : findConflict(stored.id, own.version);
+      const { outcome } = decide(`${key} ${own.version}`, kept, policyOf(movement.account_id));
       const isInserted = outcome === 'new';
       const isHeld = outcome === 'held';
       return { known: { reason: outcome === 'known' ? 'same' : 'conflict', stored }, isInserted, isHeld };

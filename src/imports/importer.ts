@@ -261,7 +261,7 @@ export function createImporter(options: {
     try {
       for await (const chunk of chunks) file.add(chunk);
     } catch (error) {
-      // What was read is stored, before the import fails.
+      // The rows before are stored, and then the import fails.
       if (!(error instanceof UnreadableFileError)) throw error;
     }
     const identifier = createFileIdentifier({

@@ -1,5 +1,6 @@
 import type { Entry, MinorUnits } from '../statements/statement.ts';
 import { formatAmount } from '../statements/values.ts';
+import { decideDirection } from './identity/walks.ts';
 
 /** Checks the balances that some files and clients have beside each entry: each must be the one before it and the amount of its entry. */
 
@@ -62,13 +63,13 @@ export function createRunningBalances(within: 'statement' | 'import' = 'statemen
       last = { before, after, line };
     },
     end() {
-      // A day that goes out and back can be read in both directions. Then the other days decide.
-      const isEven = wrong.ascending.count === wrong.descending.count;
-      const isAscending = isEven ? days.first <= days.last : wrong.ascending.count < wrong.descending.count;
+      const breaks = { ascending: wrong.ascending.count, descending: wrong.descending.count };
+      const direction = decideDirection(breaks, days, rows);
+      const isAscending = direction !== 'descending';
       const { count, first: step } = isAscending ? wrong.ascending : wrong.descending;
       if (step !== null) return { warnings: [warningOf(step, count, within)], ends: null };
-      const isUnknown = isEven && rows > 1 && days.first === days.last;
-      if (!isComplete || isUnknown || first === null || last === null) return { warnings: [], ends: null };
+      if (!isComplete || direction === 'unknown' || first === null || last === null)
+        return { warnings: [], ends: null };
       return {
         warnings: [],
         ends: isAscending

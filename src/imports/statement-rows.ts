@@ -151,10 +151,13 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
 }
 
 /**
- * What letters of CP857 and CP850 become in Windows-1254: control characters, and signs within words, such as "A§a‡" for "Ağaç" and
+ * Letters of CP857 and CP850 become these in Windows-1254: control characters, and signs within words, such as "A§a‡" for "Ağaç" and
  * "˜ZM˜R" for "İZMİR".
  */
 const OTHER_ENCODING = /[\u0080-\u009f]|\p{L}[„”‡†‰˜™§¦]\p{L}|(?<!\S)[˜™]\p{Lu}|\p{L}[‡§¦˜](?!\d)/u;
+
+/** Nearly all texts have none of these. */
+const SIGN = /[\u0080-\u009f„”‡†‰˜™§¦]/;
 
 const GARBLED =
   'The text has signs where letters belong. The file is probably in another encoding than UTF-8 or Windows-1254: in CP857 or CP850. Convert such files to UTF-8 before you send them. Stored movements keep their text.';
@@ -167,7 +170,8 @@ const someText = ({ name, description }: Entry, isWrong: (text: string) => boole
 
 const isBroken = (entry: Entry): boolean => someText(entry, (text) => text.includes('\ufffd'));
 
-const isOfOtherEncoding = (entry: Entry): boolean => someText(entry, (text) => OTHER_ENCODING.test(text));
+const isOfOtherEncoding = (entry: Entry): boolean =>
+  someText(entry, (text) => SIGN.test(text) && OTHER_ENCODING.test(text));
 
 type TextName = keyof typeof LIMITS;
 

@@ -48,7 +48,7 @@ const NAME_LENGTH = 64;
 const namesOf = ({ number, sequence }: EndedStatement) =>
   [number, sequence].map((name) => name?.slice(0, NAME_LENGTH) ?? null);
 
-/** What a statement says, without its entries. The same statement in another file has the same. */
+/** A hash of a statement's header and sums. The same statement in another file has the same fingerprint. */
 export function fingerprintOf(it: EndedStatement): Buffer {
   const { kind, from, to, opening, closing, difference, entries } = it;
   const balances = [opening, closing, difference === 0n ? null : difference].map(money);

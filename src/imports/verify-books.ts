@@ -25,7 +25,7 @@ export interface AccountReport {
   /** The gaps and contradictions of its statements. */
   periods: ReturnType<typeof viewPeriod>[];
   wrong_sums: WrongSum[];
-  /** What is missing and what is too much in the complete periods. */
+  /** Missing entries and surplus movements of the complete periods. */
   missing: Differences['missing'];
   surplus: Differences['surplus'];
   open_conflicts: number;

@@ -1,4 +1,5 @@
-import { append, type Laid } from './laid.ts';
+import { append } from './append.ts';
+import type { Laid } from './laid.ts';
 import type { StatementRow } from './statement.ts';
 import { balanceBefore, type Walk } from './walks.ts';
 

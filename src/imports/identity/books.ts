@@ -1,6 +1,7 @@
+import { append } from './append.ts';
 import { type BelievedBalances, createBelievedBalances } from './believed-balances.ts';
 import { createJoinedWalks, type JoinedWalks } from './joined-walks.ts';
-import { append, isWalk, type Laid, layOut } from './laid.ts';
+import { isWalk, type Laid, layOut } from './laid.ts';
 import type { Stored, StoredMovement } from './statement.ts';
 
 /** The movements of an account, and the statements that have brought them. Those of the file are added one by one. */

@@ -1,3 +1,4 @@
+import { append } from './append.ts';
 import { haveOtherReferences } from './overlaps.ts';
 import type { StatementRow } from './statement.ts';
 import { balanceBefore } from './walks.ts';
@@ -112,9 +113,7 @@ function pairRows(
     for (const other of otherPositions) {
       const key = keyOf(others[other] as StatementRow);
       if (taken.has(other) || key === null) continue;
-      const list = free.get(key);
-      if (list === undefined) free.set(key, [other]);
-      else list.push(other);
+      append(free, key, other);
     }
     for (const list of free.values()) list.reverse();
     for (const one of positions) {

@@ -17,7 +17,7 @@ export interface StatementEntry {
   ordinal: number;
 }
 
-/** What an entry is: a new movement with its unique id, or one that is known. */
+/** An entry is a new movement, with its unique id, or a known one. */
 export type Identity =
   | {
       uniqueId: string;
@@ -35,7 +35,7 @@ export type Identity =
     };
 
 /**
- * Says what each entry of a chunk is.
+ * Identifies the entries of a chunk.
  * @param sql a transaction that holds the customer's import lock, unless nothing is to be stored.
  * @param newest the id of the customer's newest movement, as the lock says.
  * @throws {KnownDaysError} when the whole file has to be read first.

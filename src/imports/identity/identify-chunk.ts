@@ -68,7 +68,6 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
   }
 
   return async (sql, newest, entries) => {
-    let last = '';
     const keys = new Set<string>();
     let lastEntry: StatementEntry | null = null;
     for (const entry of entries) {
@@ -78,9 +77,8 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
         lastEntry.statement === statement &&
         lastEntry.movement.date_issue === movement.date_issue &&
         lastEntry.movement.account_id === movement.account_id;
-      if (!isSameDay) last = openDay(entry);
+      if (!isSameDay) keys.add(openDay(entry));
       lastEntry = entry;
-      keys.add(last);
     }
     await look(
       sql,

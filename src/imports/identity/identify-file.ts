@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/transaction.ts';
 import { formatAmount } from '../../statements/values.ts';
+import { groupOf } from './books.ts';
 import type { IdentifyEntries, Identity } from './entry.ts';
 import type { AccountEntries, FileStatement } from './file-entries.ts';
 import { identify } from './identify.ts';
@@ -17,9 +18,9 @@ const ADDED = (ranges: number) => `
 
 export interface FileIdentifier {
   identify: IdentifyEntries;
-  /** Decides before the customer is locked. It is looked at again under the lock. */
+  /** Decides before the customer is locked. `identify` decides again if others have stored movements since. */
   prepare(sql: Sql): Promise<void>;
-  /** What was decided, by the number of the row in the file. */
+  /** The last decision, by the number of the row in the file. */
   identities(): ReadonlyMap<number, Identity>;
   /** Warnings about statements whose balances are other ones than before. */
   warnings(): readonly { line: number; message: string }[];
@@ -125,14 +126,15 @@ function toIdentities(
 ): void {
   const numbers = new Map<string, number>();
   const counts = new Map<string, number>();
-  for (const [index, { day, amount }] of movements.entries()) {
-    const group = `${day} ${amount}`;
+  for (const [index, movement] of movements.entries()) {
+    const group = groupOf(movement);
     const count = (counts.get(group) ?? 0) + 1;
     counts.set(group, count);
     numbers.set(group, Math.max(numbers.get(group) ?? 0, count, origins[index]?.number ?? 0));
   }
-  const idOf = ({ day, amount, reference }: StatementRow): string => {
-    const group = `${day} ${amount}`;
+  const idOf = (row: StatementRow): string => {
+    const { day, amount, reference } = row;
+    const group = groupOf(row);
     const number = (numbers.get(group) ?? 0) + 1;
     numbers.set(group, number);
     const dc = amount < 0n ? 'Debit' : 'Credit';

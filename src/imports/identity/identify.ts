@@ -1,7 +1,7 @@
+import { append } from './append.ts';
 import { addMovement, addStatement, type Books, groupOf, openBooks, statementsNear } from './books.ts';
 import { compareDays } from './compare-days.ts';
 import {
-  append,
   areLinked,
   beginsLater,
   createReachable,
@@ -14,6 +14,7 @@ import {
   mayContain,
   mayFollow,
   type Places,
+  pairPlaces,
 } from './laid.ts';
 import { matchLeft } from './match-left.ts';
 import { areNumbersOfDownloads, areSeparate, isLonger } from './numbers.ts';
@@ -92,8 +93,8 @@ interface Laying {
 /** A statement that may have bookings in common with the one that is laid. */
 interface Overlapping {
   other: Laid;
-  /** So many rows have a part of the walk in common. */
-  common: number;
+  /** The part of their walks that they have in common; null: none. */
+  places: Places | null;
   /** They lie on one walk. */
   isPlaced: boolean;
   /** Nothing proves that the common part is not a repetition. */
@@ -174,7 +175,7 @@ function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean):
       if (linked) {
         apart.add(other);
         laying.books.walks.join(laid, other);
-      } else overlapping.push({ other, common: 0, isPlaced: false, isDoubtful: false });
+      } else overlapping.push({ other, places, isPlaced: false, isDoubtful: false });
       continue;
     }
     const separate =
@@ -188,12 +189,11 @@ function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean):
     const isDoubtful =
       isAmbiguous || separate || (places?.isDoubtful ?? false) || (places?.haveOtherReferences ?? false);
     if (isApart) apart.add(other);
-    else
-      overlapping.push({ other, common: places?.pairs.length ?? 0, isPlaced: places !== null, isDoubtful });
+    else overlapping.push({ other, places, isPlaced: places !== null, isDoubtful });
     laying.isApartAssumed ||= isApart;
   }
   // The longest common part is the surest.
-  return overlapping.sort((one, two) => two.common - one.common);
+  return overlapping.sort((one, two) => (two.places?.rows ?? 0) - (one.places?.rows ?? 0));
 }
 
 /** The same statement again. A movement that a statement before or after it has brought is not its own. */
@@ -221,14 +221,16 @@ function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): v
   const waiting: number[] = [];
   const spare = new Map<string, number[]>();
   for (const it of overlapping) {
-    if (!it.isPlaced) continue;
+    if (it.places === null) continue;
     const isFree = (position: number, movement: number) => isConsistent(laying, position, movement);
-    const { pairs } = findPlaces(laid, it.other, isFree) as Places;
+    const pairs = pairPlaces(laid, it.other, it.places, isFree).filter(
+      ([, movement]) => !isApart(laying, movement),
+    );
     // Steps that are all other statements' only look the same.
-    it.isPlaced = pairs.some(([, movement]) => !isApart(laying, movement));
-    for (const [position, movement] of it.isPlaced ? pairs : []) {
+    it.isPlaced = pairs.length > 0;
+    for (const [position, movement] of pairs) {
       const known = laid.movements[position];
-      if (isApart(laying, movement) || known === movement) continue;
+      if (known === movement) continue;
       if (known !== -1) append(spare, groupOf(rows[position] as StatementRow), movement);
       else if (taken.has(movement)) waiting.push(position);
       else takePlaced(position, movement);
@@ -240,12 +242,15 @@ function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): v
   }
 }
 
+const doubtfulOf = (overlapping: readonly Overlapping[]): Set<Laid> =>
+  new Set(overlapping.flatMap(({ other, isDoubtful }) => (isDoubtful ? [other] : [])));
+
 /** Creates a function that says whether one of the statements that have brought a movement may not have it in common with this one. */
 function createDoubtful(
   { books }: Laying,
   overlapping: readonly Overlapping[],
 ): (movement: number) => boolean {
-  const doubtful = new Set(overlapping.flatMap(({ other, isDoubtful }) => (isDoubtful ? [other] : [])));
+  const doubtful = doubtfulOf(overlapping);
   return (movement) =>
     doubtful.size > 0 && (books.movements[movement]?.seen.some((it) => doubtful.has(it.laid)) ?? false);
 }
@@ -257,7 +262,7 @@ function placeByDays(laying: Laying, overlapping: readonly Overlapping[]): void 
   const isDoubtful = createDoubtful(laying, overlapping);
   for (const it of overlapping) {
     const { other } = it;
-    if (leftOf(laying).length === 0) return;
+    if (taken.size === laid.movements.length) return;
     if (it.isPlaced || !isWalk(other)) continue;
     const compared = compareDays(laid, other);
     if (compared === null) continue;
@@ -283,7 +288,7 @@ function addNew(
   const { rows } = laid.statement;
   const left = leftOf(laying);
   const groups = new Set(left.map((position) => groupOf(rows[position] as StatementRow)));
-  const doubtful = new Set(overlapping.flatMap(({ other, isDoubtful }) => (isDoubtful ? [other] : [])));
+  const doubtful = doubtfulOf(overlapping);
   for (const { other, isPlaced, isDoubtful } of overlapping)
     if (isPlaced && !isDoubtful) books.walks.join(laid, other);
   // Of two rows on one walk that were not laid on each other, each is a booking.

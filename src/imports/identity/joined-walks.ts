@@ -1,4 +1,5 @@
-import { append, areLinked, isWalk, type Laid } from './laid.ts';
+import { append } from './append.ts';
+import { areLinked, isWalk, type Laid } from './laid.ts';
 
 /**
  * The statements that are on one walk of balances: one begins with the balance with which the other ends, or both have a booking in

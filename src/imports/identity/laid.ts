@@ -1,3 +1,4 @@
+import { append } from './append.ts';
 import { compareDays } from './compare-days.ts';
 import { compareOverlaps, findOverlaps, indexSteps, type Overlap, type Steps } from './overlaps.ts';
 import type { Statement, StatementRow } from './statement.ts';
@@ -75,42 +76,51 @@ function timeOf(days: Iterable<string>, { from, to }: Statement): { first: strin
   return { first: sorted[0] ?? '', last: sorted.at(-1) ?? '' };
 }
 
-/** How the rows of a statement lie on those of another one. */
+/** How the walks of a statement lie on those of another one. */
 export interface Places {
-  /** A row, and the movement that it is. */
-  pairs: [position: number, movement: number][];
+  /** For each pair of walks, where they overlap, the best place first. */
+  overlaps: readonly (readonly [ReadOverlap, ...ReadOverlap[]])[];
+  /** Rows in common. */
+  rows: number;
   /** The rows may lie in another place as well. */
   isDoubtful: boolean;
   /** The bank's references differ. */
   haveOtherReferences: boolean;
 }
 
-/**
- * Lays the walks of a statement onto those of another one, each pair of them in one place.
- * @param isFree whether a row may be a movement. Of places that are as good, one is taken where all may.
- * @returns null: they do not overlap.
- */
-export function findPlaces(
-  laid: Laid,
-  other: Laid,
-  isFree: (position: number, movement: number) => boolean = () => true,
-): Places | null {
+/** Lays the walks of a statement onto those of another one. @returns null: they do not overlap. */
+export function findPlaces(laid: Laid, other: Laid): Places | null {
   if (laid.linked.length === 0 || other.linked.length === 0) return null;
   const byWalks = new Map<string, ReadOverlap[]>();
   for (const it of overlapsOf(laid, other)) append(byWalks, `${it.one.walk} ${it.other.walk}`, it);
   if (byWalks.size === 0) return null;
-  const places: Places = { pairs: [], isDoubtful: false, haveOtherReferences: false };
-  for (const overlaps of byWalks.values()) {
-    const [best] = overlaps as [ReadOverlap];
-    const pairs = overlaps
+  const overlaps = [...byWalks.values()] as [ReadOverlap, ...ReadOverlap[]][];
+  return {
+    overlaps,
+    rows: overlaps.reduce((sum, [{ length }]) => sum + length, 0),
+    isDoubtful: overlaps.some(({ length }) => length > 1),
+    haveOtherReferences: overlaps.some(([{ otherReferences }]) => otherReferences > 0),
+  };
+}
+
+/**
+ * Pairs rows with the movements that they lie on, each pair of walks in one place.
+ * @param isFree whether a row may be a movement. Of places that are as good, one is taken where all may.
+ */
+export function pairPlaces(
+  laid: Laid,
+  other: Laid,
+  { overlaps }: Places,
+  isFree: (position: number, movement: number) => boolean,
+): [position: number, movement: number][] {
+  return overlaps.flatMap((ofWalks) => {
+    const [best] = ofWalks;
+    const found = ofWalks
       .filter((it) => compareOverlaps(it, best) === 0)
       .map((it) => pairsOf(laid, other, it))
-      .find((found) => found.every(([position, movement]) => isFree(position, movement)));
-    for (const pair of pairs ?? pairsOf(laid, other, best)) places.pairs.push(pair);
-    places.isDoubtful ||= overlaps.length > 1;
-    places.haveOtherReferences ||= best.otherReferences > 0;
-  }
-  return places;
+      .find((pairs) => pairs.every(([position, movement]) => isFree(position, movement)));
+    return found ?? pairsOf(laid, other, best);
+  });
 }
 
 /** An overlap, and the orders in which the statements were read. */
@@ -234,11 +244,4 @@ export function createReachable(near: Iterable<Laid>, laid: Laid): (other: Laid)
     back,
   );
   return ({ ends }) => ends.some(({ opening, closing }) => after.has(opening) || before.has(closing));
-}
-
-/** Adds a value to the list of a key. */
-export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }

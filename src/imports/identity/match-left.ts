@@ -3,7 +3,7 @@ import { isWindow, type Laid } from './laid.ts';
 import { type Candidate, type Match, type MatchedBy, matchRows } from './match-rows.ts';
 import type { StatementRow } from './statement.ts';
 
-/** What keeps a row from being a movement of the same day and amount. */
+/** A stored movement has these. Each can keep a row of the same day and amount from being that movement. */
 interface Kept {
   /** A row of the same format has named it with a reference. */
   reference: boolean;

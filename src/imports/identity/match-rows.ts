@@ -31,7 +31,7 @@ export interface Match {
   isAssumed: boolean;
 }
 
-/** What a row and a candidate have in common, beside their day and amount. */
+/** A row and a candidate have this in common, beside their day and amount. */
 export type MatchedBy = 'reference' | 'balance' | 'text' | 'count';
 
 /** References that a file counts from 1 are no ids. */

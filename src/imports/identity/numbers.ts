@@ -1,6 +1,6 @@
 import type { Statement } from './statement.ts';
 
-/** What the numbers of statements say. Some banks number statements, some say the same number always, some count downloads. */
+/** Interprets the numbers of statements. Some banks number statements, some send a constant number, and some count downloads. */
 
 /** Statements of one day and series have numbers that are near each other. A month's statement beside those of days has another series. */
 const NEAR = 10;

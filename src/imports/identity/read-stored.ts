@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { parseHundredths } from '../../statements/values.ts';
+import type { StatementRow as StoredHeader } from '../find-statements.ts';
 import type { Movement } from '../movement.ts';
+import { append } from './append.ts';
 import type { Stored, StoredMovement, StoredStatement } from './statement.ts';
 import { parseStatementId } from './statement-id.ts';
 
@@ -13,7 +15,7 @@ export interface Days {
   to: string;
 }
 
-/** What is stored, with what makes ids and finds the own rows of an import. */
+/** The stored movements and statements, with the numbers in their unique ids, and the imports and rows that they came from. */
 export interface ReadBooks extends Stored {
   /** For each movement. */
   origins: readonly { importId: string; position: number | null; number: number }[];
@@ -62,20 +64,19 @@ interface RepeatedRow {
   reference: string | null;
 }
 
-interface HeaderRow {
-  id: string;
-  import_id: string;
-  format: string;
-  kind: 'final' | 'interim';
-  number: string | null;
-  sequence: string | null;
-  from_date: string | null;
-  to_date: string | null;
-  opening_balance: string | null;
-  closing_balance: string | null;
-  difference: string | null;
-  fingerprint: Buffer;
-}
+type HeaderRow = Pick<
+  StoredHeader,
+  | 'id'
+  | 'import_id'
+  | 'kind'
+  | 'number'
+  | 'sequence'
+  | 'from_date'
+  | 'to_date'
+  | 'opening_balance'
+  | 'closing_balance'
+  | 'difference'
+> & { format: string; fingerprint: Buffer };
 
 const money = (text: string | null): bigint | null => (text === null ? null : parseHundredths(text));
 
@@ -115,20 +116,35 @@ export async function readBooks(
   for (const ids of inParts([...statementIds]))
     for (const row of await sql.query<HeaderRow[]>(STATEMENTS, [ids])) headers.push(row);
   const [account] = await sql.query<{ statement_numbers: string }[]>(ACCOUNT, [accountId]);
+  const ids = movements.map((row) => parseStatementId(row.unique_id));
+  const stored = movements.map(
+    (row): StoredMovement => ({
+      id: row.id,
+      day: row.date_issue,
+      amount: signedAmount(row),
+      text: textOf(row),
+    }),
+  );
+  const lines = movements.map((row, movement): Line => {
+    const { day, amount, text } = stored[movement] as StoredMovement;
+    const reference = ids[movement]?.reference ?? null;
+    return {
+      position: row.position ?? 0,
+      movement,
+      day,
+      amount,
+      balance: money(row.balance),
+      reference,
+      text,
+    };
+  });
   return {
-    movements: movements.map(
-      (row): StoredMovement => ({
-        id: row.id,
-        day: row.date_issue,
-        amount: signedAmount(row),
-        text: textOf(row),
-      }),
-    ),
-    statements: toStatements(movements, repeated, headers, importId),
-    origins: movements.map((row) => ({
+    movements: stored,
+    statements: toStatements(movements, lines, repeated, headers, importId),
+    origins: movements.map((row, movement) => ({
       importId: row.import_id,
       position: row.position,
-      number: parseStatementId(row.unique_id).number,
+      number: ids[movement]?.number ?? 0,
     })),
     useNumbers: account?.statement_numbers !== 'ignore',
   };
@@ -143,50 +159,38 @@ type Line = StoredStatement['rows'][number] & { position: number; movement: numb
 /** Rows without a statement make one of kind `none`. */
 function toStatements(
   movements: readonly MovementRow[],
+  lines: readonly Line[],
   repeated: readonly RepeatedRow[],
   headers: readonly HeaderRow[],
   importId: string,
 ): StoredStatement[] {
-  const lines = new Map<string | null, Line[]>();
-  const indexes = new Map<string, number>();
-  const add = (id: string | null, line: Line) => {
-    const list = lines.get(id);
-    if (list === undefined) lines.set(id, [line]);
-    else list.push(line);
-  };
+  const byStatement = new Map<string | null, Line[]>();
+  const byMovement = new Map<string, Line>();
   const own = new Set<string | null>();
   for (const [movement, row] of movements.entries()) {
-    indexes.set(row.id, movement);
+    const line = lines[movement] as Line;
+    byMovement.set(row.id, line);
     if (row.import_id === importId && row.statement_id !== null) own.add(row.statement_id);
-    add(row.statement_id, {
-      position: row.position ?? 0,
-      movement,
-      day: row.date_issue,
-      amount: signedAmount(row),
-      balance: money(row.balance),
-      reference: parseStatementId(row.unique_id).reference,
-      text: textOf(row),
-    });
+    append(byStatement, row.statement_id, line);
   }
-  for (const row of repeated) {
-    const movement = indexes.get(row.transaction_id);
-    const original = movement === undefined ? undefined : movements[movement];
-    if (movement === undefined || original === undefined) continue;
-    const { reference, position } = row;
-    const [day, balance] = [row.date_issue, money(row.balance)];
+  for (const { statement_id, transaction_id, position, date_issue, balance, reference } of repeated) {
+    const original = byMovement.get(transaction_id);
+    if (original === undefined) continue;
+    const { movement, amount } = original;
     // The text of a repeated entry is not kept.
-    add(row.statement_id, {
+    const line = {
       position,
       movement,
-      day,
-      amount: signedAmount(original),
-      balance,
+      day: date_issue,
+      amount,
+      balance: money(balance),
       reference,
       text: '',
-    });
+    };
+    append(byStatement, statement_id, line);
   }
   const headerOf = new Map(headers.map((it) => [it.id, it]));
-  return [...lines]
+  return [...byStatement]
     .filter(([id]) => !own.has(id) || headerOf.has(id ?? ''))
     .map(([id, ofStatement]) => {
       const header = headerOf.get(id ?? '');

@@ -1,4 +1,4 @@
-/** What the decision sees of statements and their rows. Everything is of one account. */
+/** Statements and rows as the decision needs them. All are of one account. */
 
 /** A row of a statement. */
 export interface StatementRow {
@@ -45,7 +45,7 @@ export interface StoredStatement extends Statement {
   id: string | null;
   /** The movement of each row, as an index into the movements. */
   movements: readonly number[];
-  /** What the whole statement says, so that the same one is recognised; null: not a statement. */
+  /** A hash of the statement's header, by which the same statement is recognised; null: rows without a statement. */
   fingerprint: string | null;
 }
 
@@ -56,14 +56,14 @@ export interface ReceivedStatement extends Statement {
   stored?: ReadonlyMap<number, number>;
 }
 
-/** What is stored about the days of a file. */
+/** The stored movements and statements of a file's days. */
 export interface Stored {
   movements: readonly StoredMovement[];
   statements: readonly StoredStatement[];
 }
 
 /**
- * What a row is. `movement` is an index into the stored movements, which the new ones of the file follow.
+ * The decision about a row. `movement` is an index into the stored movements, which the new ones of the file follow.
  *
  * - `new`: a movement that is not stored. `isAssumed`: nothing proves that it is not a known one. `replaces`: the movement that this row
  *   of the same statement was taken for before.

@@ -55,13 +55,25 @@ export function findWalks({
 export type Direction = 'ascending' | 'descending' | 'unknown';
 
 /**
- * Finds the direction in which fewer balances contradict each other. If both are as good, the days decide, or the opening balance. A day
- * that goes out and back can be read both ways.
+ * Decides in which direction rows are listed: the one in which fewer balances contradict each other. If both are as good, the days decide.
+ * A day that goes out and back can be read both ways.
+ * @param breaks how many balances contradict the one before them, in each direction.
+ * @param days of the first and the last row.
  */
-export function findDirection(
-  rows: readonly Pick<StatementRow, 'day' | 'amount' | 'balance'>[],
-  opening: bigint | null,
+export function decideDirection(
+  breaks: Record<'ascending' | 'descending', number>,
+  days: { first: string; last: string },
+  rows: number,
 ): Direction {
+  if (breaks.ascending !== breaks.descending)
+    return breaks.ascending < breaks.descending ? 'ascending' : 'descending';
+  if (rows < 2) return 'ascending';
+  if (days.first !== days.last) return days.first < days.last ? 'ascending' : 'descending';
+  return breaks.ascending === 0 ? 'unknown' : 'ascending';
+}
+
+/** The opening balance of a statement decides too. */
+function findDirection(rows: readonly StatementRow[], opening: bigint | null): Direction {
   const breaks = { ascending: 0, descending: 0 };
   for (let at = 1; at < rows.length; at += 1) {
     const [one, other] = [rows[at - 1] as StatementRow, rows[at] as StatementRow];
@@ -69,11 +81,8 @@ export function findDirection(
     if (one.balance !== balanceBefore(other)) breaks.ascending += 1;
     if (other.balance !== balanceBefore(one)) breaks.descending += 1;
   }
-  if (breaks.ascending !== breaks.descending)
-    return breaks.ascending < breaks.descending ? 'ascending' : 'descending';
-  const [first, last] = [rows[0] as StatementRow | undefined, rows.at(-1) as StatementRow | undefined];
-  if (first === undefined || last === undefined || rows.length === 1) return 'ascending';
-  if (first.day !== last.day) return first.day < last.day ? 'ascending' : 'descending';
-  if (opening !== null) return 'ascending';
-  return breaks.ascending === 0 && first.balance !== null ? 'unknown' : 'ascending';
+  const days = { first: rows[0]?.day ?? '', last: rows.at(-1)?.day ?? '' };
+  const direction = decideDirection(breaks, days, rows.length);
+  const isKnown = opening !== null || rows[0]?.balance == null;
+  return direction === 'unknown' && isKnown ? 'ascending' : direction;
 }

@@ -56,7 +56,15 @@ const BREAKS: [name: string, file: string, rule: string, instead: string][] = [
 
 const RULE = 'src/imports/identity';
 const FILES = [
-  ...['believed-balances.ts', 'books.ts', 'compare-days.ts', 'identify.ts', 'joined-walks.ts', 'laid.ts'],
+  ...[
+    'append.ts',
+    'believed-balances.ts',
+    'books.ts',
+    'compare-days.ts',
+    'identify.ts',
+    'joined-walks.ts',
+    'laid.ts',
+  ],
   ...['match-left.ts', 'match-rows.ts', 'numbers.ts', 'overlaps.ts', 'statement.ts', 'walks.ts'],
 ];
 
