@@ -129,7 +129,7 @@ export async function runDry(
     mayAssume: unidentified === 'known',
   });
   await identifier.prepare(sql);
-  await addEntries(sql, result, identifier.identities(), listed);
+  await addEntries(sql, { result, policyOf }, identifier.identities(), listed);
   return result;
 }
 
@@ -230,11 +230,26 @@ function addChunk(result: DryRun, chunk: Chunk, rows: readonly DryRow[]): void {
 /** Counts the entries, and lists the first rows. */
 async function addEntries(
   sql: Sql,
-  result: DryRun,
+  { result, policyOf }: { result: DryRun; policyOf: (accountId: string) => OnConflict },
   identities: ReadonlyMap<number, Identity>,
   listed: readonly { row: DryRun['rows'][number]; entry: number | null }[],
 ): Promise<void> {
+  const decide = createConflictDecisions();
+  const conflicts = [...identities.values()].flatMap((it) => ('conflict' in it ? [it.conflict] : []));
+  const findConflict = await readConflicts(
+    sql,
+    conflicts.map((it) => it.transactionId),
+  );
   for (const identity of identities.values()) {
+    if ('conflict' in identity) {
+      const { transactionId, version, accountId } = identity.conflict;
+      const kept = findConflict(transactionId, version);
+      const { outcome } = decide(`${transactionId} ${version}`, kept, policyOf(accountId));
+      if (outcome === 'new') result.inserted += 1;
+      if (outcome === 'known') result.duplicates += 1;
+      else result.conflicts += 1;
+      continue;
+    }
     if ('uniqueId' in identity) {
       result.inserted += 1;
       if (identity.isAssumed) result.assumedNew += 1;
@@ -247,16 +262,17 @@ async function addEntries(
   const identityOf = (entry: number | null) => (entry === null ? undefined : identities.get(entry));
   const storedIds = listed.flatMap(({ entry }) => {
     const identity = identityOf(entry);
-    return identity !== undefined && 'known' in identity && 'transactionId' in identity.known
-      ? [identity.known.transactionId]
-      : [];
+    if (identity === undefined || 'uniqueId' in identity) return [];
+    const known = 'conflict' in identity ? identity.conflict : identity.known;
+    return 'transactionId' in known ? [known.transactionId] : [];
   });
   const stored = await readStoredById(sql, storedIds);
   for (const { row, entry } of listed) {
     const identity = identityOf(entry);
     if (identity === undefined || 'uniqueId' in identity) result.rows.push(row);
     else {
-      const { known, reason } = identity;
+      const known = 'conflict' in identity ? identity.conflict : identity.known;
+      const reason = 'conflict' in identity ? 'conflict' : identity.reason;
       const movement = 'transactionId' in known ? (stored.get(known.transactionId) ?? null) : null;
       result.rows.push({ ...row, known: { reason, stored: movement } });
     }

@@ -31,6 +31,8 @@ export const StatementView = v.object({
   ),
   opening_balance: Money,
   closing_balance: Money,
+  opening_balance_date: v.pipe(Day, v.description('Of the opening balance; null: the file does not say.')),
+  closing_balance_date: v.pipe(Day, v.description('Of the closing balance; null: the file does not say.')),
   currency: v.string(),
   difference: v.pipe(
     Money,
@@ -54,13 +56,16 @@ export interface StatementRow {
   to_date: string | null;
   opening_balance: string | null;
   closing_balance: string | null;
+  opening_balance_date: string | null;
+  closing_balance_date: string | null;
   difference: string | null;
   entries: number;
   received_at: Date;
 }
 
 const COLUMNS = `
-  id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance, closing_balance, difference, entries, received_at`;
+  id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance, closing_balance, opening_balance_date, closing_balance_date, difference,
+  entries, received_at`;
 /** Index: statements_page. */
 const PAGE = `
   SELECT ${COLUMNS} FROM statements FORCE INDEX (statements_page) WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?`;
@@ -80,6 +85,8 @@ export const viewStatement = (row: StatementRow, currency: string): v.InferOutpu
   to: row.to_date,
   opening_balance: row.opening_balance,
   closing_balance: row.closing_balance,
+  opening_balance_date: row.opening_balance_date,
+  closing_balance_date: row.closing_balance_date,
   currency,
   difference: row.difference,
   entries: row.entries,

@@ -50,6 +50,9 @@ export interface EndedStatement extends StatementIdentity {
   kind: EntryStatement['kind'];
   opening: MinorUnits | null;
   closing: MinorUnits | null;
+  /** Of its balances, YYYY-MM-DD; null: the file does not say. */
+  openingDate: string | null;
+  closingDate: string | null;
   difference: MinorUnits | null;
   /** The sums of its entries. */
   credits: MinorUnits;

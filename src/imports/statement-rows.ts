@@ -24,6 +24,8 @@ interface OpenStatement {
   identity: StatementIdentity;
   /** Shared by its entries, so that they can refer to their statement. */
   shared: EntryStatement;
+  /** Of the opening balance. */
+  openingDate: string | null;
   /** The balances that stand beside the entries. */
   running: RunningBalances;
   /** The first and the last day of its entries. */
@@ -93,6 +95,7 @@ async function openStatement(
     account: found,
     identity,
     shared: { kind, format, opening: balance, closing: null },
+    openingDate: opening?.date ?? null,
     running: createRunningBalances(),
     from: null,
     to: null,
@@ -209,6 +212,8 @@ function endStatement(
           to,
           accountId: account.id,
           ...shared,
+          openingDate: statement.openingDate,
+          closingDate: closing?.date ?? null,
           difference,
           credits,
           debits,

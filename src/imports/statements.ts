@@ -8,7 +8,7 @@ import type { EndedStatement, EntryStatement } from './rows.ts';
 /** Leaves out an account that has just been deleted. Index: statements_same. */
 const ADD = `
   INSERT IGNORE INTO statements (id, customer_id, account_id, import_id, line, format, kind, number, sequence, from_date, to_date,
-    opening_balance, closing_balance, difference, credits, debits, entries, fingerprint) VALUES ?`;
+    opening_balance, closing_balance, difference, opening_balance_date, closing_balance_date, credits, debits, entries, fingerprint) VALUES ?`;
 
 /** Index: statements_same. */
 const STORED = 'SELECT id, account_id, fingerprint FROM statements WHERE (account_id, fingerprint) IN (?)';
@@ -125,6 +125,8 @@ async function addStatements(
       from,
       to,
       ...balances,
+      it.openingDate,
+      it.closingDate,
       ...sums,
       entries,
       fingerprintOf(it),

@@ -152,6 +152,7 @@ async function storeMovements(
   const identities = await identify(sql, lock.newest, entries);
   const added: AddedEntry[] = [];
   const assumed: AddedEntry[] = [];
+  const conflicting: AddedEntry[] = [];
   const replaced: StoredChunk['replaced'][number][] = [];
   const found: { entry: StatementEntry; identity: Extract<Identity, { known: unknown }> }[] = [];
   for (const [position, entry] of entries.entries()) {
@@ -159,6 +160,10 @@ async function storeMovements(
     if (identity === undefined) throw new Error('an entry was not identified');
     if ('known' in identity) {
       found.push({ entry, identity });
+      continue;
+    }
+    if ('conflict' in identity) {
+      conflicting.push({ ...entry, uniqueId: identity.conflict.uniqueId });
       continue;
     }
     const { uniqueId, isAssumed, replaces } = identity;
@@ -172,7 +177,7 @@ async function storeMovements(
       found.map(({ entry }) => entry.movement),
       [],
     );
-  const batch = { customerId, importId, movements: [...movements, ...added] };
+  const batch = { customerId, importId, movements: [...movements, ...added, ...conflicting] };
   const stored = await storeBatches(sql, matcher, locks, [batch], { areKnown });
 
   // Movements of this file have an id only now.

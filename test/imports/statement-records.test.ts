@@ -50,6 +50,8 @@ describe('the statements of files', () => {
         to: '2026-03-02',
         opening_balance: '100.00',
         closing_balance: '130.00',
+        opening_balance_date: '2026-03-02',
+        closing_balance_date: '2026-03-02',
         currency: 'TRY',
         difference: null,
         entries: 2,

@@ -17,7 +17,7 @@ export interface StatementEntry {
   ordinal: number;
 }
 
-/** An entry is a new movement, with its unique id, or a known one. */
+/** An entry is a new movement, with its unique id, or a known one, or has another amount than the movement that it is. */
 export type Identity =
   | {
       uniqueId: string;
@@ -32,7 +32,8 @@ export type Identity =
       reason: 'same' | 'changed' | 'assumed';
       /** The same statement has brought the same movement before. */
       isRepeated: boolean;
-    };
+    }
+  | { conflict: { transactionId: string; uniqueId: string; accountId: string; version: string } };
 
 /**
  * Identifies the entries of a chunk.

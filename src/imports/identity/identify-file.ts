@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/transaction.ts';
 import { formatAmount } from '../../statements/values.ts';
+import { versionOf } from '../known-movements.ts';
 import { groupOf } from './books.ts';
 import type { IdentifyEntries, Identity } from './entry.ts';
 import type { AccountEntries, FileStatement } from './file-entries.ts';
@@ -54,7 +55,7 @@ export function createFileIdentifier({
       const own = ownMovements(books, importId);
       const received = statements.map((it): ReceivedStatement => ({ ...it, stored: storedRows(it, own) }));
       const { decisions, shifts } = identify(books, received, { mayAssume, useNumbers: books.useNumbers });
-      toIdentities(books, statements, decisions, decided.identities);
+      toIdentities(accountId, books, statements, decisions, decided.identities);
       decided.warnings.push(
         ...shifts.map(({ statement, shift }) => ({
           line: statements[statement]?.line ?? 0,
@@ -117,8 +118,14 @@ function storedRows({ indexes }: FileStatement, own: ReadonlyMap<number, number>
   return rows;
 }
 
+const unsigned = (amount: bigint) => ({
+  dc: amount < 0n ? ('Debit' as const) : ('Credit' as const),
+  amount: formatAmount(amount < 0n ? -amount : amount),
+});
+
 /** Gives new movements their unique ids, and known ones those of their movements. */
 function toIdentities(
+  accountId: string,
   { movements, statements, origins }: ReadBooks,
   received: readonly FileStatement[],
   decisions: readonly (readonly Decision[])[],
@@ -137,9 +144,7 @@ function toIdentities(
     const group = groupOf(row);
     const number = (numbers.get(group) ?? 0) + 1;
     numbers.set(group, number);
-    const dc = amount < 0n ? 'Debit' : 'Credit';
-    const text = formatAmount(amount < 0n ? -amount : amount);
-    return formatStatementId({ date_issue: day, dc, amount: text }, { number, reference });
+    return formatStatementId({ ...unsigned(amount), date_issue: day }, { number, reference });
   };
   const same = new Map(statements.map((it) => [it.fingerprint, it]));
   const uniqueIds = new Map<number, string>();
@@ -160,6 +165,14 @@ function toIdentities(
         continue;
       }
       const stored = movements[movement];
+      if (decision.outcome === 'conflict') {
+        const { day, amount } = rows[position] as StatementRow;
+        const version = versionOf({ ...unsigned(amount), date_issue: day });
+        const uniqueId = origins[movement]?.uniqueId ?? '';
+        const conflict = { transactionId: stored?.id ?? '', uniqueId, accountId, version };
+        identities.set(indexes[position] as number, { conflict });
+        continue;
+      }
       const known =
         stored === undefined ? { uniqueId: uniqueIds.get(movement) ?? '' } : { transactionId: stored.id };
       identities.set(indexes[position] as number, {

@@ -9,6 +9,7 @@ import {
   isOwner,
   isTheSame,
   isWalk,
+  isWindow,
   type Laid,
   layOut,
   mayContain,
@@ -16,9 +17,9 @@ import {
   type Places,
   pairPlaces,
 } from './laid.ts';
-import { matchLeft } from './match-left.ts';
+import { findCutAmounts, matchLeft } from './match-left.ts';
 import { areNumbersOfDownloads, areSeparate, isLonger } from './numbers.ts';
-import type { Decision, ReceivedStatement, StatementRow, Stored } from './statement.ts';
+import type { Decision, KnownReason, ReceivedStatement, StatementRow, Stored } from './statement.ts';
 
 /**
  * Decides which rows of a file are movements that are stored already. A statement is laid onto the stored ones as a whole: by its
@@ -61,8 +62,9 @@ export function identify(
     placeByDays(laying, overlapping);
     const left = leftOf(laying);
     const isFree = (movement: number) => !laying.taken.has(movement) && !isApart(laying, movement);
-    for (const { position, movement, isAssumed } of matchLeft(books, laying.laid, left, isFree, mayAssume))
-      take(laying, position, movement, isAssumed ? 'assumed' : 'same');
+    for (const { position, movement, reason } of matchLeft(books, laying.laid, left, isFree, mayAssume))
+      take(laying, position, movement, reason);
+    takeCutAmounts(laying, isFree);
     addNew(laying, overlapping, isFree);
     addStatement(books, laying.laid);
     if (laying.shift !== 0n) shifts.push({ statement: index, shift: laying.shift });
@@ -125,7 +127,7 @@ function take(
   { laid, taken, decisions }: Laying,
   position: number,
   movement: number,
-  reason: 'same' | 'changed' | 'assumed',
+  reason: KnownReason,
 ): void {
   laid.movements[position] = movement;
   taken.add(movement);
@@ -275,6 +277,19 @@ function placeByDays(laying: Laying, overlapping: readonly Overlapping[]): void 
       if (!compared.isExplained) laying.shift = compared.shift;
     }
     for (const day of compared.contradictions) laying.contradicting.add(day);
+  }
+}
+
+/** Earlier files were cut off within the amounts of these rows. */
+function takeCutAmounts(laying: Laying, isFree: (movement: number) => boolean): void {
+  const { books, laid, near, taken, decisions } = laying;
+  const left = leftOf(laying);
+  if (!isWindow(laid.statement) || left.length === 0) return;
+  for (const { position, movement } of findCutAmounts(books, laid, { left, near }, isFree)) {
+    if (taken.has(movement)) continue;
+    taken.add(movement);
+    laid.movements[position] = movement;
+    decisions[position] = { outcome: 'conflict', movement };
   }
 }
 

@@ -1,7 +1,8 @@
+import { append } from './append.ts';
 import { type BookedMovement, type Books, groupOf } from './books.ts';
 import { isWindow, type Laid } from './laid.ts';
-import { type Candidate, type Match, type MatchedBy, matchRows } from './match-rows.ts';
-import type { StatementRow } from './statement.ts';
+import { type Candidate, type MatchedBy, matchRows } from './match-rows.ts';
+import type { KnownReason, StatementRow } from './statement.ts';
 
 /** A stored movement has these. Each can keep a row of the same day and amount from being that movement. */
 interface Kept {
@@ -9,22 +10,25 @@ interface Kept {
   reference: boolean;
   /** Its balance is believed. */
   balance: boolean;
+  /** Its balance links with those of its statement. */
+  linked: boolean;
   /** It came without a statement. */
   loose: boolean;
-  /** A row of the same format, without a reference. */
+  /** A row of the same format, without a reference. It was not the last one of its file, which may be cut off. */
   text: boolean;
 }
 
 /**
  * Matches the rows of a statement that no balance has placed, by what they say, and then by count. Not matched by count are
  *
- * - two rows whose balances are both believed;
+ * - two rows whose balances are both believed, and are other ones or both linked;
  * - two rows of one format with other references, unless the bank has given new references to the whole day;
  * - two rows of one format without references and with other texts, if the format says the same texts again;
  * - two rows that came without a statement: all that they say is their identity.
  *
  * @param left the positions of these rows.
  * @param isFree whether a movement may be one of them.
+ * A row that is the last one of another file is `changed` if it says more than that file, which was cut off.
  * @returns for each of them, its movement.
  */
 export function matchLeft(
@@ -33,14 +37,14 @@ export function matchLeft(
   left: readonly number[],
   isFree: (movement: number) => boolean,
   mayAssume: boolean,
-): { position: number; movement: number; isAssumed: boolean }[] {
+): { position: number; movement: number; reason: KnownReason }[] {
   const { rows, kind, format } = laid.statement;
   const groups = new Set(left.map((position) => groupOf(rows[position] as StatementRow)));
-  // Two believed balances leave only a reference to match by.
+  // Two linked balances leave only a reference to match by.
   const haveReference = left.some((position) => rows[position]?.reference != null);
-  const areBelieved = left.every((position) => books.balances.isBelieved(laid, position));
+  const areLinked = left.every((position) => isLinked(laid, position));
   const mayMatch = (movement: number) =>
-    isFree(movement) && (haveReference || !areBelieved || !isBelieved(books, movement));
+    isFree(movement) && (haveReference || !areLinked || !books.movements[movement]?.seen.some(isSeenLinked));
   const free = [...groups].flatMap((group) => (books.byGroup.get(group) ?? []).filter(mayMatch));
   if (free.length === 0) return [];
   free.sort((one, other) => one - other);
@@ -51,7 +55,8 @@ export function matchLeft(
     const it = keptOf(books, movement, format);
     const name = JSON.stringify(it);
     kept.set(name, it);
-    return { ...contentOf(movement), isLoose: it.loose, class: name };
+    const mayBeCut = cutRowOf(movement, format) !== null;
+    return { ...contentOf(movement), mayBeCut, isLoose: it.loose, class: name };
   });
   const isRenumbered = createRenumbered(books, laid, isFree);
   const areTextsKept = kind !== 'none' && keepsTexts(books, laid);
@@ -59,7 +64,8 @@ export function matchLeft(
     const position = left[index] as number;
     const { reference, day } = rows[position] as StatementRow;
     const it = kept.get(name) as Kept;
-    if (it.balance && books.balances.isBelieved(laid, position)) return false;
+    if (it.balance && books.balances.isBelieved(laid, position))
+      return by === 'balance' && !(it.linked && isLinked(laid, position));
     if (kind === 'none') return !it.loose;
     if (by === 'reference') return true;
     if (reference !== null && it.reference) return isRenumbered(day);
@@ -69,50 +75,85 @@ export function matchLeft(
     const row = rows[position] as StatementRow;
     return { ...row, group: groupOf(row), isLoose: kind === 'none' };
   });
-  const toPair = (match: Match | null, index: number) =>
-    match === null
-      ? []
-      : [
-          {
-            position: left[index] as number,
-            movement: free[match.candidate] as number,
-            isAssumed: match.isAssumed,
-          },
-        ];
-  return matchRows(matchable, candidates, mayBe, mayAssume).flatMap(toPair);
+  return matchRows(matchable, candidates, mayBe, mayAssume).flatMap((match, index) => {
+    if (match === null) return [];
+    const position = left[index] as number;
+    const row = rows[position] as StatementRow;
+    const movement = free[match.candidate] as number;
+    const cut = cutRowOf(books.movements[movement] as BookedMovement, format);
+    const isWhole = cut !== null && saysMore(row, cut) && (row.reference !== null || areTextsKept);
+    return [{ position, movement, reason: isWhole ? 'changed' : match.isAssumed ? 'assumed' : 'same' }];
+  });
 }
 
-/** Whether a row that is this movement has a balance that is believed. */
-const isBelieved = ({ movements, balances }: Books, movement: number): boolean =>
-  movements[movement]?.seen.some(({ laid, position }) => balances.isBelieved(laid, position)) ?? false;
+/** The row that has brought a movement, if it is the last one of a file of this format. A bank's statement has an end. */
+function cutRowOf({ seen: [first] }: BookedMovement, format: string): StatementRow | null {
+  if (first === undefined || !isWindow(first.laid.statement)) return null;
+  const { rows, format: itsFormat } = first.laid.statement;
+  return itsFormat === format && first.position === rows.length - 1 ? (rows[first.position] ?? null) : null;
+}
 
-function keptOf({ balances }: Books, { seen }: BookedMovement, format: string): Kept {
+const saysMore = (row: StatementRow, cut: StatementRow): boolean =>
+  row.text !== cut.text || row.reference !== cut.reference || row.balance !== cut.balance;
+
+/**
+ * Finds the rows at whose amounts earlier files were cut off: `-12` was `-125`. Only whole amounts with no balance behind them can be.
+ * @param near the statements of the same days.
+ * @param isFree whether a movement may be one of the rows.
+ */
+export function findCutAmounts(
+  { movements }: Books,
+  { statement: { rows, format } }: Laid,
+  { left, near }: { left: readonly number[]; near: ReadonlySet<Laid> },
+  isFree: (movement: number) => boolean,
+): { position: number; movement: number }[] {
+  const keyOf = ({ day, reference, text }: StatementRow) => `${day} ${reference} ${text}`;
+  const cuts = new Map<string, { amount: bigint; movement: number }[]>();
+  for (const { movements: ofFile } of near) {
+    const movement = ofFile.at(-1) ?? -1;
+    const cut = movements[movement] === undefined ? null : cutRowOf(movements[movement], format);
+    if (cut?.balance === null && isFree(movement)) append(cuts, keyOf(cut), { amount: cut.amount, movement });
+  }
+  if (cuts.size === 0) return [];
+  return left.flatMap((position) => {
+    const row = rows[position] as StatementRow;
+    const found = cuts.get(keyOf(row))?.find(({ amount }) => isCutFrom(amount, row.amount));
+    return found === undefined ? [] : [{ position, movement: found.movement }];
+  });
+}
+
+/** Whether the digits of an amount begin with those of the other one, a whole amount. */
+const isCutFrom = (cut: bigint, amount: bigint): boolean =>
+  cut % 100n === 0n && cut !== amount && String(amount).startsWith(String(cut / 100n));
+
+/** Walks of linked balances were laid onto each other before. */
+const isLinked = ({ statement, walkOf }: Laid, position: number): boolean =>
+  statement.kind !== 'none' && walkOf.get(position)?.isLinked === true;
+
+const isSeenLinked = ({ laid, position }: BookedMovement['seen'][number]): boolean =>
+  isLinked(laid, position);
+
+function keptOf({ balances }: Books, movement: BookedMovement, format: string): Kept {
+  const { seen } = movement;
   const ofFormat = seen.filter(({ laid }) => laid.statement.format === format);
   const reference = ofFormat.some(({ laid, position }) => laid.statement.rows[position]?.reference != null);
   return {
     reference,
     balance: seen.some(({ laid, position }) => balances.isBelieved(laid, position)),
+    linked: seen.some(isSeenLinked),
     loose: seen.length === 0 || seen.some(({ laid }) => laid.statement.kind === 'none'),
-    text: ofFormat.length > 0 && !reference,
+    text: ofFormat.length > 0 && !reference && cutRowOf(movement, format) === null,
   };
 }
 
-function contentOf(movement: BookedMovement): Omit<Candidate, 'isLoose' | 'class'> {
+function contentOf(movement: BookedMovement): Omit<Candidate, 'mayBeCut' | 'isLoose' | 'class'> {
   const rows = movement.seen.map(({ laid, position }) => laid.statement.rows[position] as StatementRow);
   return {
     group: groupOf(movement),
     references: [...new Set(rows.flatMap(({ reference }) => reference ?? []))],
-    cutReference: cutReferenceOf(movement),
     balances: [...new Set(rows.flatMap(({ balance }) => balance ?? []))],
     text: movement.text,
   };
-}
-
-/** Only a file of rows ends where it was cut off. A bank's statement has an end. */
-function cutReferenceOf({ seen: [first] }: BookedMovement): string | null {
-  if (first === undefined || !isWindow(first.laid.statement)) return null;
-  const { rows } = first.laid.statement;
-  return first.position === rows.length - 1 ? (rows[first.position]?.reference ?? null) : null;
 }
 
 /** Whether the format says the same texts again: one of the rows has the text of a stored row of the same format. */

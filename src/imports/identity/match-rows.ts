@@ -17,8 +17,8 @@ export interface MatchableRow {
 export interface Candidate {
   group: string;
   references: readonly string[];
-  /** The reference of the last row of a file, which may be cut off. */
-  cutReference: string | null;
+  /** The last row of a file of the same format, which may be cut off. */
+  mayBeCut: boolean;
   balances: readonly bigint[];
   text: string;
   isLoose: boolean;
@@ -103,18 +103,15 @@ export function matchRows(
 
   /** The whole file's row is the one at which an earlier file was cut off: "R100" was "R10024". */
   function matchCut(): void {
-    const cut = candidates.flatMap(({ cutReference }, index) =>
-      cutReference === null || isTaken[index] ? [] : [index],
-    );
+    const cut = candidates.flatMap(({ mayBeCut }, index) => (mayBeCut && !isTaken[index] ? [index] : []));
     if (!mayAssume || cut.length === 0) return;
     const left = new Map<string, Queue>();
     for (const [index, { group, reference }] of rows.entries())
       if (matches[index] === null && reference !== null) put(left, group, index);
     for (const candidate of cut) {
-      const { group, cutReference } = candidates[candidate] as Candidate;
-      const row = left
-        .get(group)
-        ?.items.find((it) => matches[it] === null && rows[it]?.reference?.startsWith(cutReference ?? ''));
+      const { group, references } = candidates[candidate] as Candidate;
+      const isWhole = (row: number) => references.some((it) => rows[row]?.reference?.startsWith(it));
+      const row = left.get(group)?.items.find((it) => matches[it] === null && isWhole(it));
       if (row === undefined) continue;
       isTaken[candidate] = true;
       matches[row] = { candidate, isAssumed: true };

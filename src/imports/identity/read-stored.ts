@@ -15,10 +15,10 @@ export interface Days {
   to: string;
 }
 
-/** The stored movements and statements, with the numbers in their unique ids, and the imports and rows that they came from. */
+/** The stored movements and statements, with their unique ids, and the imports and rows that they came from. */
 export interface ReadBooks extends Stored {
   /** For each movement. */
-  origins: readonly { importId: string; position: number | null; number: number }[];
+  origins: readonly { importId: string; position: number | null; uniqueId: string; number: number }[];
   /** Whether the account's statement numbers may be believed. */
   useNumbers: boolean;
 }
@@ -144,6 +144,7 @@ export async function readBooks(
     origins: movements.map((row, movement) => ({
       importId: row.import_id,
       position: row.position,
+      uniqueId: row.unique_id,
       number: ids[movement]?.number ?? 0,
     })),
     useNumbers: account?.statement_numbers !== 'ignore',

@@ -62,14 +62,18 @@ export interface Stored {
   statements: readonly StoredStatement[];
 }
 
+export type KnownReason = 'same' | 'changed' | 'assumed';
+
 /**
  * The decision about a row. `movement` is an index into the stored movements, which the new ones of the file follow.
  *
  * - `new`: a movement that is not stored. `isAssumed`: nothing proves that it is not a known one. `replaces`: the movement that this row
  *   of the same statement was taken for before.
  * - `known`: a stored movement, or one that an earlier row of the file brings.
+ * - `conflict`: a stored movement with another amount, at which an earlier file was cut off.
  */
 export type Decision = { movement: number } & (
   | { outcome: 'new'; isAssumed: boolean; replaces?: number }
-  | { outcome: 'known'; reason: 'same' | 'changed' | 'assumed' }
+  | { outcome: 'known'; reason: KnownReason }
+  | { outcome: 'conflict' }
 );

@@ -44,7 +44,7 @@ export function sendAll(
 }
 
 const isAssumption = (it: Decision): boolean =>
-  it.outcome === 'new' ? it.isAssumed : it.reason === 'assumed';
+  it.outcome === 'new' ? it.isAssumed : it.outcome === 'known' && it.reason === 'assumed';
 
 function countBy(keys: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();

@@ -113,5 +113,13 @@ export function createBooks(options: IdentifyOptions = {}, decide: typeof identi
 export const told = (decisions: readonly Decision[][]): string =>
   decisions
     .flat()
-    .map((it) => (it.outcome === 'new' ? (it.isAssumed ? 'new?' : 'new') : it.reason))
+    .map((it) =>
+      it.outcome === 'new'
+        ? it.isAssumed
+          ? 'new?'
+          : 'new'
+        : it.outcome === 'known'
+          ? it.reason
+          : it.outcome,
+    )
     .join(' ');

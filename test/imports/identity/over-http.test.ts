@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 import { balanceAfter, type Entry, renderCamt } from '../../durability/load/statements.ts';
 import { useService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -6,7 +9,28 @@ import { rowsOf } from './books.ts';
 
 /** The traps with real files, as a client sends them. Rows are written as in traps.test.ts. */
 
-const service = useService({ roles: ['api', 'importer'] });
+/** Banks whose rows end with the amount, or with the balance. A file may be cut off within it. */
+const PROFILES_DIR = mkdtempSync(join(tmpdir(), 'identity-profiles-'));
+for (const [name, columns] of [
+  ['amount-last', { date: 'Datum', description: 'Text', amount: 'Betrag' }],
+  ['balance-last', { date: 'Tag', description: 'Zweck', amount: 'Umsatz', balance: 'Saldo' }],
+] as const)
+  writeFileSync(
+    join(PROFILES_DIR, `${name}.json`),
+    JSON.stringify({
+      ...{
+        bank: 'Banka',
+        source: 'this test',
+        delimiter: ';',
+        decimalSign: ',',
+        dateFormats: ['DD.MM.YYYY'],
+      },
+      ...{ heading: Object.values(columns), columns },
+    }),
+  );
+afterAll(() => rmSync(PROFILES_DIR, { recursive: true }));
+
+const service = useService({ roles: ['api', 'importer'], config: { profilesDir: PROFILES_DIR } });
 
 const IBAN = 'TR330006100519786457841326';
 
@@ -99,7 +123,7 @@ async function createClient(settings: object = {}) {
       body: file,
       type: file.startsWith('{') ? 'application/json' : 'application/octet-stream',
     });
-  const withAccount = (file: string) => (file.startsWith('Tarih') ? `account_id=${account}` : '');
+  const withAccount = (file: string) => (/^(Tarih|Datum|Tag)/.test(file) ? `account_id=${account}` : '');
   return {
     account,
     customerId: String(customer.id),
@@ -361,4 +385,34 @@ test('a movement that the statements do not have is listed as surplus, and makes
     status: 'contradictory',
     periods: [{ missing: [], surplus }],
   });
+});
+
+test('an amount, a text or a balance at which a file was cut off is that of the whole file, and no second movement', async () => {
+  const whole = 'Datum;Text;Betrag\n01.03.2026;Metro;-20\n01.03.2026;Market;-125\n01.03.2026;Bakery;-7\n';
+  const first = await createClient();
+  await first.send(whole.slice(0, whole.indexOf('5\n')));
+  expect(await first.movements()).toEqual(['D12', 'D20']);
+  expect(await first.dryRun(whole)).toMatchObject({ inserted: 1, duplicates: 1, conflicts: 1 });
+  const ended = await first.send(whole);
+  expect(countsOf(ended)).toMatchObject({ inserted: 1, duplicates: 1, conflicts: 1, assumed_new: 0 });
+  const { conflicts } = await first.get('/v1/conflicts');
+  expect(conflicts).toMatchObject([
+    { status: 'open', received: { amount: '125.00', description: 'Market' } },
+  ]);
+  expect(conflicts[0].stored).toMatchObject({ amount: '12.00', description: 'Market' });
+  expect(countsOf(await first.send(whole))).toMatchObject({ inserted: 0, conflicts: 1 });
+
+  const rows = 'Tag;Zweck;Umsatz;Saldo\n01.03.2026;Metro;-15,00;985,00\n01.03.2026;Market;-20,00;965,00\n';
+  const second = await createClient();
+  const missing = await second.send(rows.slice(0, rows.lastIndexOf('965,00')));
+  expect(missing).toMatchObject({ inserted: 2, warnings: 1 });
+  expect(countsOf(await second.send(rows))).toMatchObject({ inserted: 0, duplicates: 2, changed: 1 });
+  expect(await second.movements()).toEqual(['D15', 'D20']);
+
+  // Half a balance cannot be whole.
+  const third = await createClient();
+  const refused = await third.send(rows.slice(0, rows.lastIndexOf('5,00\n')));
+  expect(refused).toMatchObject({ inserted: 1, rejected: 1 });
+  expect(countsOf(await third.send(rows))).toMatchObject({ inserted: 1, duplicates: 1, assumed_new: 0 });
+  expect(await third.movements()).toEqual(['D15', 'D20']);
 });

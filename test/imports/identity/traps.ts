@@ -243,7 +243,36 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
           { ...csv, rows: 'D15//R10001, D15//R100' },
           { ...csv, rows: 'D15//R10001, D15//R10024, D15//R10025' },
         ]),
-      ).toEqual(['new new', 'same assumed new']);
+      ).toEqual(['new new', 'same changed new']);
+    },
+  ],
+  [
+    'a row at whose text, balance or amount a file was cut off is taken for the row of the whole file',
+    (receive) => {
+      const csv = { format: 'csv' };
+      const whole = { ...csv, rows: 'D15 Metro, D20 Market, D20 Bakery' };
+      expect(receive([{ ...csv, rows: 'D15 Metro, D20 Mark' }, whole])).toEqual([
+        'new new',
+        'assumed changed new',
+      ]);
+      const alone = { ...csv, isPrinted: true, rows: 'D15=985 Metro, D20=965 Market' };
+      const noBalance = { ...csv, isPrinted: true, rows: 'D15=985 Metro, D20 Market' };
+      expect(receive([noBalance, alone])).toEqual(['new new', 'same changed']);
+      const printed = { ...csv, rows: 'D15=985//A1, D20=965//A2' };
+      expect(receive([{ ...csv, rows: 'D15=985//A1, D20//A2' }, printed])).toEqual([
+        'new new',
+        'same changed',
+      ]);
+      expect(receive([{ ...csv, rows: 'D15=985//A1, D20=9//A2' }, printed])).toEqual([
+        'new new',
+        'same changed',
+      ]);
+      expect(
+        receive([
+          { ...csv, rows: 'D15//A1, D12//A2' },
+          { ...csv, rows: 'D15//A1, D125//A2, D12//A3' },
+        ]),
+      ).toEqual(['new new', 'same conflict new']);
     },
   ],
 ];

@@ -156,6 +156,8 @@ export const MOVEMENT_TABLES = [
     to_date DATE NULL,
     opening_balance DECIMAL(20,2) NULL,
     closing_balance DECIMAL(20,2) NULL,
+    opening_balance_date DATE NULL,
+    closing_balance_date DATE NULL,
     difference DECIMAL(20,2) NULL,
     credits DECIMAL(20,2) NOT NULL,
     debits DECIMAL(20,2) NOT NULL,
