@@ -1,96 +1,271 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { BenchEntry } from '../../bench/statement-entries.ts';
+import {
+  type FileAccount,
+  type FileDay,
+  renderDays,
+  renderWorkbookOf,
+  type TextFormat,
+} from '../../bench/statement-files.ts';
 import { readCompleteness } from '../../src/imports/find-statements.ts';
-import { balanceAfter, type Entry, renderCamt, renderMt940 } from '../durability/load/statements.ts';
-import { ACCOUNT_IBAN } from '../support/day-statement.ts';
+import { formatAmount } from '../../src/statements/values.ts';
+import { createAccount, importDone } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
-import { createStatementCustomer } from './statement-files.ts';
 
 /**
- * Generates banks: days with equal payments, references of several kinds, statements that are cut, doubled, lost, and in any order, and
- * reports of days that are not over. What is stored must be exactly what the bank has booked; or the import, or the chain of
- * statements, says what is missing.
+ * Generates banks: two accounts in two currencies, days with equal payments, references of several kinds, numbers that begin again with
+ * the year, statements in all formats and in pages, that are cut, doubled, lost, and in any order, beside reports of days that are not
+ * over. What is stored must be exactly what the bank has booked, or an import, or the chain of statements, says what may differ.
  */
 
-const HISTORIES = Number(process.env.HISTORIES ?? 100);
-const SEED = 20_261_231;
+const HISTORIES = Number(process.env.HISTORIES ?? 50);
+const SEED = Number(process.env.SEED ?? 20_261_231);
 
-const service = useService({ roles: ['api'] });
+/** Two banks beside the one of the built-in profile: the newest row first, and whole amounts at the end of rows without a balance. */
+const PROFILES = {
+  newest: {
+    ...{ decimalSign: '.', dateFormats: ['MM/DD/YYYY'] },
+    columns: { date: 'Posted', description: 'Memo', debit: 'Paid', credit: 'Received', balance: 'Left' },
+  },
+  whole: {
+    ...{ decimalSign: ',', dateFormats: ['DD.MM.YYYY'] },
+    columns: { date: 'Tag', description: 'Zweck', amount: 'Betrag' },
+  },
+};
+const profilesDir = mkdtempSync(join(tmpdir(), 'bank-profiles-'));
+for (const [name, { columns, ...rest }] of Object.entries(PROFILES))
+  writeFileSync(
+    join(profilesDir, `${name}.json`),
+    JSON.stringify({
+      ...{ bank: name, source: 'this test', delimiter: ';', heading: Object.values(columns), columns },
+      ...rest,
+    }),
+  );
+afterAll(() => rmSync(profilesDir, { recursive: true }));
 
-interface File {
-  isFinal: boolean;
-  opening: number;
-  entries: Entry[];
-}
+const service = useService({ roles: ['api', 'importer'], config: { profilesDir } });
 
+const ACCOUNTS: FileAccount[] = [
+  { iban: 'TR330006100519786457841326', currency: 'TRY' },
+  { iban: 'DE89370400440532013000', currency: 'EUR' },
+];
+const OPENING = 1_000_000n;
 const dayOf = (day: number) => new Date(Date.UTC(2025, 11, 30) + day * 86_400_000).toISOString().slice(0, 10);
 
-const FORMATS = ['mt940', 'camt'] as const;
-
-/** Renders a file as MT940 or CAMT; a report of the day so far is CAMT. */
-function render(
-  { isFinal, opening, entries }: File,
-  number: number,
-  format: (typeof FORMATS)[number],
-): string {
-  const date = entries[0]?.date ?? '';
-  const statement = { number: `S${number}`, iban: ACCOUNT_IBAN, opening, openedOn: date, entries };
-  return isFinal && format === 'mt940' ? renderMt940(statement) : renderCamt(statement, isFinal);
-}
+/** Their statements have both balances, so that they make a chain. */
+const CHAINED = ['mt940', 'mt940', 'camt', 'bai2'] as const;
+const FORMATS = [...CHAINED, 'ofx', 'csv', 'newest', 'whole', 'xlsx'] as const;
+type Format = (typeof FORMATS)[number] | 'mt942' | 'camt.052' | 'json';
 
 /** How a bank names its entries: each by a name of its own, not at all, or from 1 in each day. */
 const REFERENCES = ['own', 'none', 'by day'] as const;
 
-const history = fc.record({
+const account = fc.record({
   references: fc.constantFrom(...REFERENCES),
+  isChained: fc.boolean(),
   days: fc.array(
     fc.record({
-      amounts: fc.array(fc.constantFrom(-4_500, -4_500, 1_000, 2_000), { minLength: 1, maxLength: 5 }),
-      /** Where the day is cut into two statements; 0: it is not. */
-      cut: fc.nat(4),
-      /** So many of its first entries come in a report before; 0: there is none. */
-      reported: fc.nat(4),
+      amounts: fc.array(fc.constantFrom(-4_500n, -4_500n, 1_000n, 2_000n), { minLength: 1, maxLength: 4 }),
+      format: fc.nat(),
+      /** Where the day is cut into two statements, or into the pages of one; 0: it is not. */
+      part: fc.nat(3),
+      arePages: fc.boolean(),
       fate: fc.constantFrom('once', 'once', 'once', 'twice', 'lost'),
     }),
     { minLength: 1, maxLength: 5 },
   ),
-  formats: fc.array(fc.constantFrom(...FORMATS), { minLength: 7, maxLength: 7 }),
+  others: fc.array(
+    fc.record({
+      kind: fc.constantFrom('days', 'report', 'json', 'cut', 'cut'),
+      format: fc.nat(),
+      at: fc.nat(),
+      length: fc.nat(3),
+    }),
+    { maxLength: 4 },
+  ),
+});
+
+type AccountHistory = typeof account extends fc.Arbitrary<infer T> ? T : never;
+
+const history = fc.record({
+  accounts: fc.tuple(account, account),
   order: fc.array(fc.nat(), { minLength: 30, maxLength: 30 }),
 });
 
-type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
+type Booking = BenchEntry & { index: number };
 
-/** The files of a bank in the order in which they come, and what it has booked. */
-function filesOf({ references, days, order }: History) {
-  const files: File[] = [];
-  const booked: Entry[][] = [];
-  let opening = 1_000_000;
-  let count = 0;
-  for (const [day, { amounts, cut, reported, fate }] of days.entries()) {
-    const entries = amounts.map((amount, index): Entry => {
-      count += 1;
-      const reference = { own: `R${count}`, none: '', 'by day': `${index + 1}` }[references];
-      const dc = amount < 0 ? 'Debit' : 'Credit';
-      return { date: dayOf(day), dc, amount: Math.abs(amount), reference, description: 'POS' };
-    });
-    booked.push(entries);
-    if (reported > 0) files.push({ isFinal: false, opening, entries: entries.slice(0, reported) });
-    for (const part of [entries.slice(0, cut), entries.slice(cut)]) {
-      if (part.length === 0) continue;
-      const file: File = { isFinal: true, opening, entries: part };
-      opening = balanceAfter(opening, part);
-      if (fate !== 'lost') files.push(file);
-      if (fate === 'twice') files.push(file);
-    }
-  }
-  const ordered = files
-    .map((file, index) => [order[index % order.length] ?? 0, file] as const)
-    .toSorted(([one], [other]) => one - other)
-    .map(([, file]) => file);
-  return { files: ordered, booked };
+interface File {
+  account: number;
+  format: Format;
+  content: string | Uint8Array;
+  isCut: boolean;
+  /** What it brings, unless it is cut. */
+  bookings: readonly Booking[];
 }
 
-const keyOf = ({ date, dc, amount }: Entry) => `${date} ${dc} ${(amount / 100).toFixed(2)}`;
+function bookingsOf({ references, days }: AccountHistory): Booking[][] {
+  let balance = OPENING;
+  let count = 0;
+  return days.map(({ amounts }, day) =>
+    amounts.map((amount, index): Booking => {
+      balance += amount;
+      count += 1;
+      return {
+        index: count,
+        date: dayOf(day),
+        isCredit: amount > 0n,
+        amount: formatAmount(amount < 0n ? -amount : amount),
+        balance: formatAmount(balance),
+        reference: { own: `R${1_000 + count}`, none: '', 'by day': `${index + 1}` }[references],
+        text: `POS ${count % 3}`,
+        name: 'ADA',
+        iban: 'TR960006200000000000000001',
+      };
+    }),
+  );
+}
+
+const signed = ({ isCredit, amount }: BenchEntry) => `${isCredit ? '' : '-'}${amount}`;
+
+function renderTable(format: 'newest' | 'whole', entries: readonly BenchEntry[]): string {
+  const rows =
+    format === 'newest'
+      ? entries.toReversed().map(({ date, text, isCredit, amount, balance }) => {
+          const [year, month, day] = date.split('-');
+          return [
+            `${month}/${day}/${year}`,
+            text,
+            isCredit ? '' : amount,
+            isCredit ? amount : '',
+            balance,
+          ].join(';');
+        })
+      : entries.map((it) =>
+          [it.date.split('-').reverse().join('.'), it.text, signed(it).slice(0, -3)].join(';'),
+        );
+  return `${Object.values(PROFILES[format].columns).join(';')}\n${rows.join('\n')}\n`;
+}
+
+const renderJson = (entries: readonly BenchEntry[], accountId: string): string =>
+  JSON.stringify({
+    transactions: entries.map(({ date, isCredit, amount, balance, text }) => ({
+      account_id: accountId,
+      dc: isCredit ? 'Credit' : 'Debit',
+      amount,
+      balance,
+      description: text,
+      date_issue: date,
+    })),
+  });
+
+function render(format: Format, days: readonly FileDay[], to: FileAccount, accountId: string) {
+  const entries = days.flatMap((day) => day.entries);
+  switch (format) {
+    case 'json':
+      return renderJson(entries, accountId);
+    case 'newest':
+    case 'whole':
+      return renderTable(format, entries);
+    case 'xlsx':
+      return renderWorkbookOf(days, to);
+    default:
+      return renderDays(format satisfies TextFormat | 'mt942' | 'camt.052', days, to);
+  }
+}
+
+/** The files of an account, and what its bank has booked. */
+function filesOf(it: AccountHistory, index: number, accountId: string) {
+  const booked = bookingsOf(it);
+  const account = ACCOUNTS[index] as FileAccount;
+  const formats = it.isChained ? CHAINED : FORMATS;
+  const formatOf = (number: number): Format => formats[number % formats.length] ?? 'mt940';
+  const all = booked.flat();
+  const before = (entry: Booking | undefined) =>
+    all[(entry?.index ?? 1) - 2]?.balance ?? formatAmount(OPENING);
+  const toDay = (entries: readonly Booking[], fields: Partial<FileDay> = {}): FileDay => ({
+    date: entries[0]?.date ?? '',
+    opening: before(entries[0]),
+    entries: [...entries],
+    ...fields,
+  });
+  const file = (format: Format, days: readonly FileDay[]): File => ({
+    account: index,
+    format,
+    content: render(format, days, account, accountId),
+    isCut: false,
+    bookings: days.flatMap((day) => day.entries as Booking[]),
+  });
+  const files: File[] = [];
+  let number = 300;
+  let year = '2025';
+  for (const [day, { format, part, arePages, fate }] of it.days.entries()) {
+    const entries = booked[day] ?? [];
+    const parts = [entries.slice(0, part), entries.slice(part)].filter((rows) => rows.length > 0);
+    const nextNumber = () => {
+      const itsYear = dayOf(day).slice(0, 4);
+      number = itsYear === year ? number + 1 : 1;
+      year = itsYear;
+      return `${number}`;
+    };
+    const ofDay =
+      arePages && formatOf(format) === 'mt940' && parts.length === 2
+        ? [
+            file(
+              'mt940',
+              ((own) =>
+                parts.map((rows, page) =>
+                  toDay(rows, { number: own, page: page + 1, isLastPage: page === 1 }),
+                ))(nextNumber()),
+            ),
+          ]
+        : parts.map((rows) => file(formatOf(format), [toDay(rows, { number: nextNumber() })]));
+    if (fate !== 'lost') files.push(...ofDay);
+    if (fate === 'twice') files.push(...ofDay);
+  }
+  for (const { kind, format, at, length } of it.others) {
+    const first = at % booked.length;
+    const days = booked.slice(first, first + 1 + length);
+    const start = at % all.length;
+    switch (kind) {
+      case 'days':
+        // Statements that have no days of their own are of the whole file.
+        files.push(
+          file(
+            formatOf(format),
+            days.map((rows) => toDay(rows)),
+          ),
+        );
+        break;
+      case 'report':
+        files.push(
+          file(format % 2 === 0 ? 'mt942' : 'camt.052', [toDay(days[0]?.slice(0, 1 + length) ?? [])]),
+        );
+        break;
+      case 'json':
+        files.push(file('json', [toDay(all.slice(start, start + 1 + length))]));
+        break;
+      case 'cut': {
+        const whole = file(
+          formatOf(format),
+          days.map((rows) => toDay(rows)),
+        );
+        if (typeof whole.content !== 'string') break;
+        // The last cell of a table, or up to a third of another file.
+        const most = whole.format === 'whole' || whole.format === 'newest' ? 12 : whole.content.length / 3;
+        const end = whole.content.length - 2 - (at % Math.ceil(most));
+        files.push({ ...whole, content: whole.content.slice(0, end), isCut: true, bookings: [] }, whole);
+      }
+    }
+  }
+  return { files, booked };
+}
+
+const keyOf = (it: { date: string; isCredit: boolean; amount: string }) =>
+  `${it.date} ${it.isCredit ? 'Credit' : 'Debit'} ${it.amount}`;
 
 function countBy(keys: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
@@ -98,48 +273,135 @@ function countBy(keys: readonly string[]): Map<string, number> {
   return counts;
 }
 
-async function check(it: History): Promise<void> {
-  const { files, booked } = filesOf(it);
-  const customer = await createStatementCustomer(service);
-  let assumed = 0;
-  for (const [number, file] of files.entries()) {
-    const format = it.formats[number % it.formats.length] ?? 'mt940';
-    assumed += (await customer.importFile(render(file, number, format))).assumed_duplicates;
+async function createCustomer() {
+  const { api_key: key } = await service.customer();
+  const get = async (path: string) => (await service.call('GET', path, { key })).body;
+  const ids: string[] = [];
+  for (const it of ACCOUNTS) ids.push((await createAccount(service, key, it)).id);
+  return {
+    ids,
+    get,
+    async send({ account: index, format, content }: File) {
+      const isTable = ['newest', 'whole', 'csv', 'xlsx'].includes(format);
+      const { status, body } = await service.call(
+        'POST',
+        `/v1/imports${isTable ? `?account_id=${ids[index]}` : ''}`,
+        {
+          key,
+          body: content as string,
+          type: format === 'json' ? 'application/json' : 'application/octet-stream',
+        },
+      );
+      // A file that is cut within its heading has no format.
+      if (status !== 202) return { isRefused: true, body, duplicates: [] };
+      const ended = await importDone(service, key, body.import.id);
+      const isReported = ended.status === 'failed' || ended.rejected + ended.warnings > 0;
+      const { duplicates } = await get(`/v1/imports/${ended.id}/duplicates`);
+      return {
+        isRefused: isReported,
+        body: ended,
+        duplicates: duplicates as { reason: string; transaction_id: number }[],
+      };
+    },
+  };
+}
+
+/** Days and amounts, and those of them about which nothing is promised. */
+let groups = 0;
+let uncertain = 0;
+
+interface Listed {
+  id: number;
+  date_issue: string;
+  dc: string;
+  amount: string;
+}
+
+async function check({ accounts, order }: { accounts: AccountHistory[]; order: number[] }): Promise<void> {
+  const customer = await createCustomer();
+  const banks = accounts.map((it, index) => filesOf(it, index, customer.ids[index] ?? ''));
+  const files = banks
+    .flatMap((bank) => bank.files)
+    .map((file, index) => [order[index % order.length] ?? 0, file] as const)
+    .toSorted(([one], [other]) => one - other)
+    .map(([, file]) => file);
+  /** Movements with an assumption, and those with a conflict. */
+  const assumed = new Set<number>();
+  const conflicting = new Set<number>();
+  /** Cut files that say so, by account. */
+  const reported = [0, 0];
+  for (const file of files) {
+    const { isRefused, body, duplicates } = await customer.send(file);
+    if (!file.isCut) expect(body, file.format).toMatchObject({ status: 'done', rejected: 0 });
+    if (file.isCut && isRefused) reported[file.account] = (reported[file.account] ?? 0) + 1;
+    for (const { reason, transaction_id } of duplicates) {
+      if (reason.startsWith('assumed')) assumed.add(transaction_id);
+      if (reason === 'conflict') conflicting.add(transaction_id);
+    }
   }
-  const { body } = await service.call('GET', '/v1/transactions?starts=2025-01-01', { key: customer.key });
-  const movements: { date_issue: string; dc: string; amount: string }[] = body.transactions;
-  const stored = countBy(movements.map(({ date_issue, dc, amount }) => `${date_issue} ${dc} ${amount}`));
-  const bank = countBy(booked.flat().map(keyOf));
-  // Nothing is stored that the bank has not booked, and nothing twice.
-  for (const [key, count] of stored) expect(count, key).toBeLessThanOrEqual(bank.get(key) ?? 0);
+  for (const [index, { booked }] of banks.entries()) {
+    const id = customer.ids[index] ?? '';
+    const { transactions } = await customer.get(`/v1/accounts/${id}/transactions?starts=2025-01-01`);
+    const listed: Listed[] = transactions;
+    const listedKey = ({ date_issue, dc, amount }: Listed) => `${date_issue} ${dc} ${amount}`;
+    const stored = countBy(listed.map(listedKey));
+    const bank = countBy(booked.flat().map(keyOf));
+    const came = countBy(
+      [
+        ...new Map(
+          files
+            .filter((it) => it.account === index)
+            .flatMap((it) => it.bookings.map((one) => [one.index, keyOf(one)])),
+        ).values(),
+      ].map(String),
+    );
+    const isUncertain = (key: string) =>
+      listed.some(
+        (it) =>
+          (assumed.has(it.id) && listedKey(it) === key) ||
+          (conflicting.has(it.id) && key.startsWith(it.date_issue)),
+      );
+    const of = (counts: Map<string, number>, key: string) => counts.get(key) ?? 0;
+    const keys = [...new Set([...stored.keys(), ...bank.keys()])];
+    groups += keys.length;
+    uncertain += keys.filter(isUncertain).length;
+    const wrong = keys.filter(
+      (key) => (of(stored, key) > of(bank, key) || of(stored, key) < of(came, key)) && !isUncertain(key),
+    );
+    // A row at which a file was cut off may be another one, if the import says so.
+    expect(wrong.length, wrong.join(', ')).toBeLessThanOrEqual(reported[index] ?? 0);
+    await checkChain(accounts[index] as AccountHistory, booked, id);
+  }
+}
 
-  const hasCome = (day: number) => it.days[day]?.fate !== 'lost';
-  const came = countBy(booked.flatMap((entries, day) => (hasCome(day) ? entries.map(keyOf) : [])));
-  // What has come is stored, or the import has said that it took it for something else.
-  const dropped = [...came].reduce(
-    (sum, [key, count]) => sum + Math.max(0, count - (stored.get(key) ?? 0)),
-    0,
-  );
-  expect(dropped).toBeLessThanOrEqual(assumed);
-
-  const { periods } = await readCompleteness(service.runtime.database, customer.accountId);
+/** The gaps in the chain of statements are what was lost. */
+async function checkChain(
+  { isChained, days, others }: AccountHistory,
+  booked: readonly Booking[][],
+  accountId: string,
+): Promise<void> {
+  const { periods } = await readCompleteness(service.runtime.database, accountId);
+  if (!isChained || others.some(({ kind }) => kind !== 'report')) return;
   expect(periods.filter(({ status }) => status === 'contradiction')).toEqual([]);
-  const days = it.days.map((_, day) => day).filter(hasCome);
+  const hasCome = (day: number) => days[day]?.fate !== 'lost';
+  const came = days.map((_, day) => day).filter(hasCome);
   const missing = booked.filter(
-    (_, day) => day > (days[0] ?? 0) && day < (days.at(-1) ?? 0) && !hasCome(day),
+    (_, day) => day > (came[0] ?? 0) && day < (came.at(-1) ?? 0) && !hasCome(day),
   );
   const gaps = periods.filter(({ status }) => status === 'gap');
   expect(gaps.reduce((sum, { difference }) => sum + Number(difference), 0)).toBe(
-    balanceAfter(0, missing.flat()),
+    missing.flat().reduce((sum, it) => sum + Math.round(100 * Number(signed(it))), 0),
   );
 }
 
 describe('the files of a bank', () => {
   it(
-    `give what it has booked, or say what is missing, in ${HISTORIES} histories`,
+    `give what it has booked, or say what may differ, in ${HISTORIES} histories`,
     async () => {
       await fc.assert(fc.asyncProperty(history, check), { numRuns: HISTORIES, seed: SEED });
+      // Most is certain, so that the histories prove something.
+      expect(uncertain / groups).toBeLessThan(0.4);
     },
-    HISTORIES * 2_000,
+    HISTORIES * 4_000,
   );
 });
