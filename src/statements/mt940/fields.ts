@@ -26,6 +26,8 @@ export interface Field {
   lines: string[];
   /** True if it was too long and lost its rest. */
   cut: boolean;
+  /** The file ends within its last line, or behind it without a line end. */
+  isUnended?: boolean;
 }
 
 /** Puts the lines of a file together to fields. A line that begins with no known tag belongs to the field before. */
@@ -70,8 +72,9 @@ export function createFieldReader() {
     read: (part: string): Field[] => readLines(lineReader.read(part)),
     /** @returns the fields that the end of the file completes */
     end: (): Field[] => {
-      const fields = readLines(lineReader.end());
-      return field === null ? fields : [...fields, field];
+      const last = lineReader.end();
+      const fields = readLines(last);
+      return field === null ? fields : [...fields, last.length > 0 ? { ...field, isUnended: true } : field];
     },
   };
 }

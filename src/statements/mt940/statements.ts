@@ -35,6 +35,8 @@ interface Statement {
   line: number;
   opening: Balance | null;
   currency: string | null;
+  /** The opening balance has two decimals. */
+  hasCents: boolean;
   /** Whether the event has been yielded. */
   hasBegun: boolean;
   closing: Balance | null;
@@ -65,7 +67,10 @@ export function createStatementReader() {
   const warn = (text: string, at = line) => events.push({ type: 'warning', line: at, message: text });
 
   const open = (): Statement => {
-    statement ??= { line, opening: null, currency: null, hasBegun: false, closing: null, isClosed: false };
+    statement ??= {
+      ...{ line, opening: null, currency: null, hasCents: false },
+      ...{ hasBegun: false, closing: null, isClosed: false },
+    };
     return statement;
   };
   const begin = (): Statement => {
@@ -118,6 +123,7 @@ export function createStatementReader() {
     const into = open();
     const { balance, currency, warning } = readBalance(field.lines[0] ?? '', `:${field.tag}:`);
     into.opening = balance;
+    into.hasCents = CENTS.test(field.lines[0] ?? '');
     into.currency = currency ?? into.currency;
     if (warning) warn(warning);
   };
@@ -128,8 +134,10 @@ export function createStatementReader() {
     if (!into.hasBegun) into.currency ??= currency;
     begin();
     into.isClosed = true;
-    into.closing = balance;
-    if (warning) warn(warning);
+    const isBrokenOff = field.isUnended === true && into.hasCents && !CENTS.test(field.lines[0] ?? '');
+    into.closing = isBrokenOff ? null : balance;
+    if (isBrokenOff) warn(`the file ends within :${field.tag}:, which is not used: send the whole file`);
+    else if (warning) warn(warning);
     if (currency !== null && into.currency !== null && currency !== into.currency)
       warn(
         `:${field.tag}: is in ${currency}, and the statement in ${into.currency}: one currency is allowed`,
@@ -222,6 +230,7 @@ export function createStatementReader() {
 }
 
 const BROKE_OFF = 'the statement ends without a closing balance (:62F: or :62M:): it may have broken off';
+const CENTS = /[.,]\d\d\s*(?:-.*)?$/;
 const TOO_LONG = 'the entry is too long: some of its text was dropped';
 
 const newMessage = (kind: Kind): Message => ({

@@ -228,3 +228,16 @@ describe('MT942', () => {
     expect(statements.map(({ kind }) => kind)).toEqual(['final', 'interim', 'final']);
   });
 });
+
+it('a closing balance at which the file is cut off is not used', async () => {
+  const file =
+    ':20:X\r\n:25:1\r\n:60F:C261130EUR1,00\r\n:61:2611301130C1,98NTRFNONREF\r\n:62F:C261130EUR2,98';
+  for (const missing of [1, 2, 3]) {
+    const { ends, warnings } = await read(file.slice(0, -missing));
+    expect(ends[0]?.closing).toBeNull();
+    expect(warnings).toMatchObject([{ message: expect.stringContaining('the file ends within :62F:') }]);
+  }
+  expect((await read(file)).ends[0]?.closing).toMatchObject({ amount: 298n });
+  const whole = file.replaceAll(',98', ',').replaceAll(',00', ',');
+  expect((await read(whole)).ends[0]?.closing).toMatchObject({ amount: 200n });
+});
