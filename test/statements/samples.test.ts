@@ -1,50 +1,126 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { loadProfiles } from '../../src/imports/load-profiles.ts';
 import { readStatementFile } from '../../src/imports/read-file.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
+import { detectProfile } from '../../src/statements/csv/parse.ts';
+import { decodeStart } from '../../src/statements/decode.ts';
+import { createStatementFormats, type StatementFormat } from '../../src/statements/formats.ts';
 import { START_BYTES } from '../../src/statements/read-files.ts';
 import type { StatementEvent } from '../../src/statements/statement.ts';
 import { UnreadableFileError } from '../../src/statements/unreadable.ts';
 import { formatAmount } from '../../src/statements/values.ts';
-import { balanceDifferences } from './statement-events.ts';
+import { balanceDifferences, countOf, writeOut } from './statement-events.ts';
 
-/** Public statement files, where they are at hand. They are read as an import reads them, with an account for each statement. */
-const SAMPLES = new URL('../../../shared/samples/', import.meta.url).pathname;
-const FOLDERS = {
-  'MT940 and MT942': ['mt940'],
-  CAMT: ['camt-genkgo', 'camt-goldmaster'],
-  OFX: ['ofx'],
-  CSV: ['csv'],
-} as const;
+const OWN = new URL('../samples/', import.meta.url).pathname;
+/** Public statement files, where they are at hand. */
+const PUBLIC = new URL('../../../shared/samples/', import.meta.url).pathname;
 
-const formats = createStatementFormats(loadProfiles(undefined));
+const PROFILES = loadProfiles(undefined);
+const formats = createStatementFormats(PROFILES);
 
-const isStatement = (path: string) => !/(LICENSE|README[^/]*|\.json|\.conf)$/.test(path);
+const isStatement = (name: string) => !/(LICENSE|README[^/]*|\.json|\.conf)$/.test(name);
 
-const filesIn = (folder: string): string[] =>
-  readdirSync(join(SAMPLES, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name));
+/** The statement files in a folder and in the folders within it. */
+const namesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && isStatement(entry.name))
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+    .sort();
 
 async function* bytesOf(path: string) {
-  yield readFileSync(path);
+  const bytes = readFileSync(path);
+  for (let at = 0; at < bytes.length; at += 1000) yield bytes.subarray(at, at + 1000);
 }
 
-async function read(path: string) {
+const startOf = (path: string) => readFileSync(path).subarray(0, START_BYTES);
+
+/** Reads a file of a format. Without one, the start of the file decides. */
+async function read(path: string, format = formats.detect(startOf(path))): Promise<StatementEvent[]> {
+  const events: StatementEvent[] = [];
+  if (format === null) return [];
+  for await (const some of formats.parse({ start: startOf(path), bytes: bytesOf(path) }, format, null))
+    events.push(...some);
+  return events;
+}
+
+const profileOf = (path: string) => detectProfile(decodeStart(startOf(path)), PROFILES)?.name ?? null;
+
+/** By file, the events that are written out in events.txt. */
+const OWN_EVENTS = readFileSync(join(OWN, 'events.txt'), 'utf8')
+  .trim()
+  .split('\n\n')
+  .slice(1)
+  .map((block) => block.split('\n'))
+  .map(([name = '', ...events]) => ({ name, events }));
+
+describe('the own samples', () => {
+  it.each(OWN_EVENTS)('$name is read as it is written out', async ({ name, events: expected }) => {
+    const path = join(OWN, name);
+    const [folder, file] = name.split('/');
+    const events = await read(path);
+    expect(events.map(writeOut)).toEqual(expected);
+    expect(balanceDifferences(events).filter((difference) => difference !== 0n)).toEqual([]);
+    expect(formats.detect(startOf(path))).toBe(name.endsWith('.942') ? 'mt942' : folder);
+    if (folder === 'csv') expect(`${profileOf(path)}.csv`).toBe(file);
+  });
+
+  it('are all written out', () => {
+    const names = namesIn(OWN).filter((name) => name.includes('/'));
+    expect(OWN_EVENTS.map(({ name }) => name).toSorted()).toEqual(names);
+  });
+});
+
+/** The folder of a format, with the name of that format in docs/formats.md. */
+const FOLDERS: Record<string, { format: StatementFormat; title: string }> = {
+  mt940: { format: 'mt940', title: 'MT940 and MT942' },
+  'camt-genkgo': { format: 'camt', title: 'CAMT' },
+  'camt-goldmaster': { format: 'camt', title: 'CAMT' },
+  ofx: { format: 'ofx', title: 'OFX' },
+  csv: { format: 'csv', title: 'CSV' },
+};
+
+/** By file, the figures that are in public.txt. */
+const PUBLIC_FIGURES = readFileSync(join(OWN, 'public.txt'), 'utf8')
+  .split('\n')
+  .map((line) => line.replace(/ *#.*/, '').split(' '))
+  .filter(([name]) => name !== '')
+  .map(([name = '', ...figures]) => ({ name, figures }));
+
+describe.each(Object.entries(FOLDERS))('the public samples in %s', (folder, { format }) => {
+  const isAbsent = !existsSync(join(PUBLIC, folder));
+  const files = PUBLIC_FIGURES.filter(({ name }) => name.startsWith(`${folder}/`));
+
+  it.skipIf(isAbsent).each(files)('$name has the expected figures', async ({ name, figures }) => {
+    const path = join(PUBLIC, name);
+    const events = await read(path, format);
+    const found = formats.detect(startOf(path));
+    const recognised = (found === 'csv' ? profileOf(path) : found) ?? 'unrecognised';
+    const differences = balanceDifferences(events);
+    expect([
+      ...(recognised === format ? [] : [recognised]),
+      ...(['statement', 'entry', 'issue', 'warning'] as const).map((type) => `${countOf(events, type)}`),
+      `${differences.length}`,
+      ...differences.filter((difference) => difference !== 0n).map(formatAmount),
+    ]).toEqual(figures);
+  });
+
+  it.skipIf(isAbsent)('are all in public.txt', () => {
+    const names = namesIn(join(PUBLIC, folder)).map((name) => `${folder}/${name}`);
+    expect(files.map(({ name }) => name).toSorted()).toEqual(names);
+  });
+});
+
+/** Reads a file as an import reads it, with an account for each statement. */
+async function readAsImport(path: string) {
   const counts = { files: 1, statements: 0, rows: 0, rejected: 0, warnings: 0, refused: 0 };
   const differences: string[] = [];
+  const findAccount = async ({ currency }: { currency: string | null }) => ({
+    id: '1',
+    currency: currency ?? 'EUR',
+  });
   try {
-    const options = {
-      formats,
-      format: 'auto',
-      profile: null,
-      findAccount: async ({ currency }: { currency: string | null }) => ({
-        id: '1',
-        currency: currency ?? 'EUR',
-      }),
-    } as const;
+    const options = { formats, format: 'auto', profile: null, findAccount } as const;
     for await (const rows of readStatementFile(bytesOf(path), options)) {
       for (const row of rows) {
         if ('begun' in row) counts.statements += 1;
@@ -64,56 +140,47 @@ async function read(path: string) {
 
 /** For each statement of a file that has both balances: closing − opening − credits + debits. It is summed up here once more. */
 async function sumUp(path: string): Promise<string[]> {
-  const start = readFileSync(path).subarray(0, START_BYTES);
-  const format = formats.detect(start);
-  if (format === null) return [];
-  const differences: string[] = [];
   try {
-    const events: StatementEvent[] = [];
-    for await (const some of formats.parse({ start, bytes: bytesOf(path) }, format, null))
-      events.push(...some);
-    differences.push(...balanceDifferences(events).map((difference) => formatAmount(-difference)));
+    return balanceDifferences(await read(path)).map((difference) => formatAmount(-difference));
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
+    return [];
   }
-  return differences;
 }
 
-const page = () => readFileSync(new URL('../../docs/formats.md', import.meta.url), 'utf8').split('\n');
-
-it.runIf(existsSync(SAMPLES))('the public files are read as docs/formats.md says', async () => {
-  const table: Record<string, Awaited<ReturnType<typeof read>>['counts']> = {};
-  for (const [name, folders] of Object.entries(FOLDERS)) {
-    const total = { files: 0, statements: 0, rows: 0, rejected: 0, warnings: 0, refused: 0 };
-    for (const path of folders.flatMap(filesIn).filter(isStatement)) {
-      const { counts } = await read(path);
-      for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += counts[key];
-    }
-    table[name] = total;
-  }
-  const lines = Object.entries(table).map(
-    ([name, { files, statements, rows, rejected, warnings, refused }]) =>
-      `| ${[name, files, statements, rows, rejected, warnings, refused].join(' | ')} |`,
-  );
-  expect(page()).toEqual(expect.arrayContaining(lines));
-});
-
-it.runIf(existsSync(SAMPLES))(
-  'each public statement adds up, or its import warns of the difference, as docs/formats.md says',
+it.runIf(existsSync(PUBLIC))(
+  'the public files are read as docs/formats.md says, and their imports warn of each statement that does not add up',
   async () => {
-    const lines: string[] = [];
-    for (const [name, folders] of Object.entries(FOLDERS)) {
-      const counts = { 'with both': 0, 'that add up': 0, 'with a warning': 0 };
-      for (const path of folders.flatMap(filesIn).filter(isStatement)) {
-        const sums = await sumUp(path);
-        const different = sums.filter((difference) => difference !== '0.00');
-        expect((await read(path)).differences, path).toEqual(different);
-        counts['with both'] += sums.length;
-        counts['that add up'] += sums.length - different.length;
-        counts['with a warning'] += different.length;
+    const rows = new Map<string, Awaited<ReturnType<typeof readAsImport>>['counts']>();
+    const sums = new Map<string, { both: number; equal: number; different: number }>();
+    for (const [folder, { title }] of Object.entries(FOLDERS)) {
+      const row = rows.get(title) ?? {
+        files: 0,
+        statements: 0,
+        rows: 0,
+        rejected: 0,
+        warnings: 0,
+        refused: 0,
+      };
+      const sum = sums.get(title) ?? { both: 0, equal: 0, different: 0 };
+      for (const name of namesIn(join(PUBLIC, folder))) {
+        const path = join(PUBLIC, folder, name);
+        const { counts, differences } = await readAsImport(path);
+        for (const key of Object.keys(row) as (keyof typeof row)[]) row[key] += counts[key];
+        const all = await sumUp(path);
+        const different = all.filter((difference) => difference !== '0.00');
+        expect(differences, path).toEqual(different);
+        sum.both += all.length;
+        sum.equal += all.length - different.length;
+        sum.different += different.length;
       }
-      lines.push(`| ${[name, ...Object.values(counts)].join(' | ')} |`);
+      rows.set(title, row);
+      sums.set(title, sum);
     }
-    expect(page()).toEqual(expect.arrayContaining(lines));
+    const page = readFileSync(new URL('../../docs/formats.md', import.meta.url), 'utf8').split('\n');
+    const lines = [...rows, ...sums].map(
+      ([title, counts]) => `| ${[title, ...Object.values(counts)].join(' | ')} |`,
+    );
+    expect(page).toEqual(expect.arrayContaining(lines));
   },
 );

@@ -1,7 +1,7 @@
 import type { Entry, StatementEvent, StatementParser } from '../../src/statements/statement.ts';
 import { formatAmount } from '../../src/statements/values.ts';
 
-/** Parses a text that comes in parts of these sizes, in turn; without sizes, as a whole. */
+/** Parses a text that comes in parts of these sizes, in turn; without sizes, as a whole. A part can be empty. */
 export async function readEvents(
   parse: StatementParser,
   text: string,
@@ -10,7 +10,7 @@ export async function readEvents(
   async function* parts() {
     let at = 0;
     for (let i = 0; at < text.length; i += 1) {
-      const size = Math.max(1, sizes[i % Math.max(1, sizes.length)] ?? text.length);
+      const size = sizes.some((it) => it > 0) ? (sizes[i % sizes.length] ?? 0) : text.length;
       yield text.slice(at, at + size);
       at += size;
     }
@@ -40,6 +40,28 @@ export const describeEvents = (events: readonly StatementEvent[]): string[] =>
 
 export function describeEntry({ status, date, dc, amount }: Entry): string {
   return `${status === 'pending' ? 'pending ' : ''}${date} ${dc === 'Debit' ? '-' : '+'}${formatAmount(amount)}`;
+}
+
+/** An event on one line, with the line of the file at which it begins. What an entry does not have is left out. */
+export function writeOut(event: StatementEvent): string {
+  if (event.type === 'entry') {
+    const { balance, currency, code, name, description, opponentIban, opponentId, reference } = event.entry;
+    const fields = { balance: balance && formatAmount(balance), currency, code, name };
+    const more = { iban: opponentIban, id: opponentId, reference, text: description };
+    const written = Object.entries({ ...fields, ...more }).filter(([, value]) => value !== null);
+    return [
+      `${event.entry.line} ${describeEntry(event.entry)}`,
+      ...written.map(([key, value]) => `${key} ${value}`),
+    ].join(' | ');
+  }
+  if (event.type === 'statement') {
+    const { line, kind, account, opening } = event;
+    const { iban, number, currency } = account;
+    return `${line} ${kind} statement | iban ${iban} | number ${number} | currency ${currency} | opening ${opening && formatAmount(opening.amount)}`;
+  }
+  if (event.type === 'issue') return `${event.line} issue ${event.path}`;
+  if (event.type === 'warning') return `${event.line} warning`;
+  return `${event.line} ${describeEvents([event])}`;
 }
 
 /** For each statement that has both balances: how far opening + credits − debits is from closing. */

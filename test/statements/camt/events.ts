@@ -1,27 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseCamt } from '../../../src/statements/camt/parse.ts';
-import type { Entry, StatementEvent } from '../../../src/statements/statement.ts';
+import type { StatementEvent } from '../../../src/statements/statement.ts';
+import { entriesOf, readEvents } from '../statement-events.ts';
 
-async function* cut(text: string, lengths: readonly number[]): AsyncGenerator<string> {
-  let start = 0;
-  for (const length of lengths) {
-    if (start >= text.length) return;
-    yield text.slice(start, start + length);
-    start += length;
-  }
-  yield text.slice(start);
-}
+/** Parses a text that arrives in parts of these lengths, in turn. */
+export const parse = (text: string, lengths: readonly number[] = []): Promise<StatementEvent[]> =>
+  readEvents(parseCamt, text, lengths);
 
-/** Parses a text that arrives in parts of these lengths. */
-export async function parse(text: string, lengths: readonly number[] = []): Promise<StatementEvent[]> {
-  const events: StatementEvent[] = [];
-  for await (const some of parseCamt(cut(text, lengths))) events.push(...some);
-  return events;
-}
-
-export function entries(events: readonly StatementEvent[]): Entry[] {
-  return events.flatMap((event) => (event.type === 'entry' ? [event.entry] : []));
-}
+export { entriesOf as entries };
 
 export function ofType<T extends StatementEvent['type']>(events: readonly StatementEvent[], type: T) {
   return events.filter((event): event is Extract<StatementEvent, { type: T }> => event.type === type);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { detectProfile, looksLikeCsv } from '../../../src/statements/csv/parse.ts';
+import { detectProfile } from '../../../src/statements/csv/parse.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 
 const HEADING = 'Date;Amount;Text;Balance\n';
@@ -22,18 +22,6 @@ describe('detection', () => {
 
   it('is undecided between two with the same headings', () => {
     expect(detectProfile(HEADING, [narrow, { ...narrow, name: 'twin' }])).toBeNull();
-  });
-
-  it.each([
-    ['another delimiter', 'Date,Amount,Text,Balance\n'],
-    ['a heading that is cut off', 'Date;Amount;Te'],
-    ['MT940', ':20:STARTUMS\n:25:10010010/1111111111\n:28C:1/1\n'],
-    ['XML', '<?xml version="1.0"?><Document><Date/></Document>'],
-    ['JSON', '{"Date":1,"Amount":2,"Text":"","Balance":3}'],
-    ['BAI2', '01,122099999,123456789,040621,0200,1,65,,2/\n'],
-    ['nothing', ''],
-  ])('%s is not taken for it', (_, start) => {
-    expect(looksLikeCsv(start, [narrow, wide])).toBe(false);
   });
 
   it('works before the encoding is known', () => {

@@ -12,18 +12,12 @@ export interface Contents {
   ends: EventOf<'end'>[];
 }
 
-async function* cut(text: string, lengths: readonly number[]): AsyncGenerator<string> {
-  let start = 0;
-  for (const length of lengths) {
-    yield text.slice(start, start + length);
-    start += length;
-  }
-  if (start < text.length) yield text.slice(start);
-}
-
-/** Parses a text that comes in parts of these lengths, and then the rest. */
-export const read = (text: string, lengths: readonly number[] = []): Promise<Contents> =>
-  readParts(cut(text, lengths));
+export const read = (text: string): Promise<Contents> =>
+  readParts(
+    (async function* () {
+      yield text;
+    })(),
+  );
 
 export async function readParts(parts: AsyncIterable<string>): Promise<Contents> {
   const events: StatementEvent[] = [];
@@ -60,24 +54,4 @@ export async function readOne(...lines: string[]): Promise<Entry> {
   if (entry === undefined || entries.length > 1 || issues.length > 0 || warnings.length > 0)
     throw new Error(`expected one entry and nothing wrong: ${JSON.stringify({ issues, warnings })}`);
   return entry;
-}
-
-/** The counts that tables compare. `off` counts the statements whose two balances differ by another sum than their entries'. */
-export function count({ events, statements, entries, issues, warnings }: Contents) {
-  let off = 0;
-  let expected: bigint | null = null;
-  for (const event of events) {
-    if (event.type === 'statement') expected = event.opening?.amount ?? null;
-    if (event.type === 'entry' && expected !== null)
-      expected += event.entry.dc === 'Credit' ? event.entry.amount : -event.entry.amount;
-    if (event.type === 'end' && expected !== null && event.closing && event.closing.amount !== expected)
-      off += 1;
-  }
-  return {
-    statements: statements.length,
-    entries: entries.length,
-    issues: issues.length,
-    warnings: warnings.length,
-    off,
-  };
 }

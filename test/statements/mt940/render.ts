@@ -1,44 +1,19 @@
 import fc from 'fast-check';
-
-/** A random movement, and how its entry is written. */
-export interface Movement {
-  cents: bigint;
-  mark: 'C' | 'D' | 'RC' | 'RD';
-  currencyLetter: string;
-  /** Days since 2000-01-01. */
-  valueDay: number;
-  /** The booking date minus the value date in days; null: no entry date. */
-  bookedAfter: number | null;
-  own: string | null;
-  bank: string | null;
-  style: 'free text' | 'sub-fields' | 'SEPA' | 'slash tags';
-  separator: string;
-  description: string;
-  name: string;
-  iban: string;
-  /** How the amount is written. */
-  writtenAs: 'two digits' | 'shortest' | 'zeros before';
-  losesBlanks: boolean;
-}
-
-export interface File {
-  statements: Movement[][];
-  lineEnd: string;
-  envelope: boolean;
-  interim: boolean;
-  cuts: number[];
-}
+import type { Rendered } from '../rendered.ts';
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ğİöß,.'];
 const word = fc.string({ unit: fc.constantFrom(...LETTERS), minLength: 1, maxLength: 12 });
 const words = (maxLength: number) => fc.array(word, { minLength: 1, maxLength }).map((all) => all.join(' '));
 const reference = fc.option(fc.stringMatching(/^[A-Z][0-9]{1,15}$/));
 
-export const movement: fc.Arbitrary<Movement> = fc.record({
+/** A random movement, and how its entry is written. */
+const movement = fc.record({
   cents: fc.oneof(fc.bigInt(0n, 10n ** 7n), fc.bigInt(0n, 10n ** 17n)),
   mark: fc.constantFrom('C', 'D', 'RC', 'RD'),
   currencyLetter: fc.constantFrom('', 'R', 'D', 'Y', 'N', 'C'),
+  /** Days since 2000-01-01. */
   valueDay: fc.integer({ min: 366, max: 28_000 }),
+  /** The booking date minus the value date in days; null: no entry date. */
   bookedAfter: fc.option(fc.integer({ min: -100, max: 100 })),
   own: reference,
   bank: reference,
@@ -47,22 +22,24 @@ export const movement: fc.Arbitrary<Movement> = fc.record({
   description: words(15),
   name: words(6).map((text) => text.slice(0, 54).trim()),
   iban: fc.constantFrom('DE02120300000000202051', 'TR330006100519786457841326', 'NL91ABNA0417164300'),
+  /** How the amount is written. */
   writtenAs: fc.constantFrom('two digits', 'shortest', 'zeros before'),
   losesBlanks: fc.boolean(),
 });
 
-export const file: fc.Arbitrary<File> = fc.record({
+type Movement = typeof movement extends fc.Arbitrary<infer T> ? T : never;
+
+const file = fc.record({
   statements: fc.array(fc.array(movement, { maxLength: 8 }), { minLength: 1, maxLength: 4 }),
   lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
   envelope: fc.boolean(),
-  interim: fc.boolean(),
-  cuts: fc.array(fc.integer({ min: 0, max: 80 }), { maxLength: 40 }),
 });
 
-export const isoDate = (day: number): string =>
-  new Date(Date.UTC(2000, 0, 1 + day)).toISOString().slice(0, 10);
+type File = typeof file extends fc.Arbitrary<infer T> ? T : never;
 
-export const signed = ({ mark, cents }: Movement): bigint => (mark === 'C' || mark === 'RD' ? cents : -cents);
+const isoDate = (day: number): string => new Date(Date.UTC(2000, 0, 1 + day)).toISOString().slice(0, 10);
+
+const signed = ({ mark, cents }: Movement): bigint => (mark === 'C' || mark === 'RD' ? cents : -cents);
 
 function renderAmount({ cents, writtenAs }: Pick<Movement, 'cents' | 'writtenAs'>): string {
   const text = `${cents / 100n},${(cents % 100n).toString().padStart(2, '0')}`;
@@ -103,7 +80,7 @@ function renderText(movement: Movement): string[] {
   return losesBlanks ? lines.map((line) => line.trimEnd()) : lines;
 }
 
-export function renderEntry(movement: Movement): string[] {
+function renderEntry(movement: Movement): string[] {
   const { valueDay, bookedAfter, mark, currencyLetter, own, bank } = movement;
   const value = isoDate(valueDay).replaceAll('-', '').slice(2);
   const booked =
@@ -122,7 +99,7 @@ export function renderEntry(movement: Movement): string[] {
 }
 
 /** The text of a file, with balances that fit. */
-export function render({ statements, lineEnd, envelope, interim }: File): string {
+function render({ statements, lineEnd, envelope }: File, interim: boolean): string {
   const lines = statements.flatMap((movements, index) => {
     const total = movements.reduce((sum, movement) => sum + signed(movement), 1000n);
     const head = [':20:REFERENCE', `:25:12345678/${index}`, ':28C:1/1'];
@@ -134,3 +111,31 @@ export function render({ statements, lineEnd, envelope, interim }: File): string
   });
   return `${lines.join(lineEnd)}${lineEnd}`;
 }
+
+function expectedEntry(movement: Movement) {
+  const { valueDay, bookedAfter, style, description, name, iban, own, bank, mark, cents } = movement;
+  const hasCounterparty = style !== 'free text';
+  return {
+    status: 'booked' as const,
+    date: isoDate(valueDay + (bookedAfter ?? 0)),
+    dc: mark === 'C' || mark === 'RD' ? ('Credit' as const) : ('Debit' as const),
+    amount: cents,
+    code: 'NTRF',
+    reference: bank ?? own,
+    description,
+    name: hasCounterparty ? name : null,
+    opponentIban: hasCounterparty ? iban : null,
+    opponentId: null,
+  };
+}
+
+/** Files in MT940 or, if `interim`, in MT942, whose statements have no balances. */
+export const renderedMt940 = (interim: boolean): fc.Arbitrary<Rendered> =>
+  file.map((content) => ({
+    text: render(content, interim),
+    entries: content.statements.flat().map(expectedEntry),
+    statements: content.statements.map((all, index) => ({
+      number: `${index}`,
+      closing: interim ? null : all.reduce((sum, each) => sum + signed(each), 1000n),
+    })),
+  }));

@@ -15,3 +15,8 @@ export const withFields = (fields: string): string =>
 
 /** The description of the statement. */
 export const STATEMENT = 'statement 17-4 TRY';
+
+/** The header of OFX 1. */
+export const ofxHeader = (encoding: string, charset: string): string =>
+  `OFXHEADER:100\r\nDATA:OFXSGML\r\nVERSION:102\r\nSECURITY:NONE\r\nENCODING:${encoding}\r\nCHARSET:${charset}\r\n` +
+  'COMPRESSION:NONE\r\nOLDFILEUID:NONE\r\nNEWFILEUID:NONE\r\n\r\n<OFX>';

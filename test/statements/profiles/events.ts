@@ -1,5 +1,6 @@
 import type { Entry, StatementEvent } from '../../../src/statements/statement.ts';
 import { formatAmount } from '../../../src/statements/values.ts';
+import { entriesOf } from '../statement-events.ts';
 
 /** Yields `text` in parts of these sizes, over and over. */
 export async function* inParts(text: string, sizes: readonly number[] = [4096]): AsyncGenerator<string> {
@@ -16,12 +17,7 @@ export async function collect(events: AsyncIterable<StatementEvent[]>): Promise<
   return all;
 }
 
-export const entriesOf = (events: readonly StatementEvent[]): Entry[] =>
-  events.flatMap((event) => (event.type === 'entry' ? [event.entry] : []));
-
-/** The counts that a summary of a file shows. */
-export const count = (events: readonly StatementEvent[], type: StatementEvent['type']): number =>
-  events.filter((event) => event.type === type).length;
+export { entriesOf };
 
 /** An entry on one line, without what it does not have. */
 export const show = ({ date, dc, amount, balance, ...entry }: Entry): string =>

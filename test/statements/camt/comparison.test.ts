@@ -1,3 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { entries, parse, readFiles } from './events.ts';
+
+const FOLDER = new URL('../../../../shared/samples/camt-genkgo/', import.meta.url);
+const files = readFiles(FOLDER);
+const comparisons = readFiles(FOLDER, '.json');
+
+describe.skipIf(comparisons.size === 0)('another library and this one agree on a public CAMT file', () => {
+  it.each([...comparisons.keys()])(
+    '%s has the same dates, amounts, directions and counterparties',
+    async (name) => {
+      const events = await parse(files.get(name.replace('.json', '.xml')) ?? '');
+      // That library lists the entries of the last statement only.
+      const last = events.slice(events.findLastIndex(({ type }) => type === 'statement'));
+      const read = entries(last).map(({ date, amount, currency, dc, name, opponentIban }) => {
+        return { date, amount, currency, dc, name, opponentIban };
+      });
+      expect(read).toEqual(readComparison(comparisons.get(name) ?? ''));
+    },
+  );
+});
+
 /** The parts that are compared of what genkgo/camt reads out of a file. */
 
 interface Party {
@@ -21,7 +43,7 @@ interface ComparedEntry {
 }
 
 /** The fields of an entry that both sides know. */
-export interface Compared {
+interface Compared {
   date: string;
   amount: bigint;
   currency: string | null;
@@ -31,7 +53,7 @@ export interface Compared {
 }
 
 /** The entries that have a date, in the order of the file. */
-export function readComparison(json: string): Compared[] {
+function readComparison(json: string): Compared[] {
   const { getEntries } = JSON.parse(json) as { getEntries: ComparedEntry[] };
   return getEntries.flatMap((entry) => {
     const date = (entry.getBookingDate ?? entry.getValueDate)?.[0].slice(0, 10);

@@ -1,0 +1,201 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type fc from 'fast-check';
+import { expect } from 'vitest';
+import { loadProfiles } from '../../src/imports/load-profiles.ts';
+import { parseBai2 } from '../../src/statements/bai2/parse.ts';
+import { parseCamt } from '../../src/statements/camt/parse.ts';
+import { createCsvParser } from '../../src/statements/csv/parse.ts';
+import type { StatementFormat } from '../../src/statements/formats.ts';
+import { parseMt940 } from '../../src/statements/mt940/parse.ts';
+import { parseOfx } from '../../src/statements/ofx/parse.ts';
+import type { StatementEvent, StatementParser } from '../../src/statements/statement.ts';
+import { renderedBai2 } from './bai2/render.ts';
+import { renderedCamt } from './camt/render.ts';
+import { renderedCsv } from './csv/render.ts';
+import { renderedMt940 } from './mt940/render.ts';
+import { renderedOfx } from './ofx/render.ts';
+import { testProfile } from './profiles/profile.fixture.ts';
+import type { File, Rendered } from './rendered.ts';
+import { countOf, entriesOf } from './statement-events.ts';
+
+/** What the tests of all formats need to know of each format. */
+interface FormatRow {
+  name: StatementFormat;
+  parse: StatementParser;
+  /** Own samples. */
+  samples: readonly File[];
+  /** Files that were made of random movements. */
+  rendered: fc.Arbitrary<Rendered>;
+  /** What the syntax of the format is made of. Damaged files and random texts have more of it. */
+  marks: readonly string[];
+  /** The beginning of a file, cut where a parser waits for different things to come. */
+  beginnings: readonly string[];
+  /** Which one of several errors is found first depends on how the text is split. */
+  errorDependsOnSplit?: true;
+  /** Checks what is special in the events of any text. */
+  checkAny?(text: string, events: readonly StatementEvent[]): void;
+  /** Checks what is special in the events of a damaged file. */
+  checkDamaged?(text: string, events: readonly StatementEvent[]): void;
+  /** The last entry of a file that is cut off can have a shorter text. */
+  cutsText?: true;
+  /** Checks that the events of a file say that it was cut off. Absent if a part of such a file can be a whole file. */
+  checkCut?(text: string, events: readonly StatementEvent[], whole: readonly StatementEvent[]): void;
+  /** Pieces that are repeated behind each of these beginnings, and how many events of these types they give. */
+  endless?: {
+    beginnings: readonly string[];
+    pieces: readonly string[];
+    counts: Partial<Record<StatementEvent['type'], number>>;
+  };
+}
+
+function samplesIn(folder: string, ends: RegExp): { name: string; text: string }[] {
+  const path = new URL(`../samples/${folder}/`, import.meta.url);
+  const names = readdirSync(path).filter((name) => ends.test(name));
+  return names.map((name) => ({ name, text: readFileSync(new URL(name, path), 'utf8') }));
+}
+
+const reported = (events: readonly StatementEvent[]) => countOf(events, 'issue') + countOf(events, 'warning');
+
+/** Reads :61: in another way: the number after C or D, in hundredths; null if it is not a plain one. */
+function amountAt(lines: readonly string[], line: number): bigint | null {
+  const text = `${lines[line - 1]}${lines[line] ?? ''}`;
+  const [, units, fraction = ''] =
+    /61:\d{6,10} *[RE]?[CD][A-Z]? *(\d*)(?:[,.](\d*))? *[A-Z]/.exec(text) ?? [];
+  if (units === undefined || /[1-9]/.test(fraction.slice(2))) return null;
+  return BigInt(`${units}${fraction.slice(0, 2).padEnd(2, '0')}`);
+}
+
+/** A line that begins an entry. An envelope can stand before its :61:, unless the line begins with a hyphen. */
+const ENTRY_LINE = /^(?!-)(?:[^\w\s:]{1,3}4:|[^\w\s:]{0,3}1:[A-Z]\d\d[A-Z0-9]{8}(?:(?!4::).)*4:)?:61:/;
+
+const MT940 = {
+  parse: parseMt940,
+  cutsText: true,
+  marks: [
+    ...[':20:', ':25:', ':60F:', ':61:', ':62F:', ':86:', ':34F:', ':NS:', ':', '-', '-\n', '{1:', '{4:'],
+    ...['261131', '1131', 'C', 'RD', '12,34', 'NTRF', 'NONREF', '//', '166?20', '/REMI/', 'SVWZ+'],
+    ...['\n', '\r', ' ', ',', '.', '\0'],
+  ],
+  /** An issue belongs to a statement. */
+  checkAny(_, events) {
+    let isOpen = false;
+    for (const { type } of events) {
+      if (type === 'issue') expect(isOpen).toBe(true);
+      isOpen = type === 'statement' || (isOpen && type !== 'end');
+    }
+  },
+  /** Each :61: gives an entry or an issue, and no other amount than the one that stands there. */
+  checkDamaged(text, events) {
+    const lines = text.split(/\r\n|[\r\n]/);
+    const begun = lines.filter((line) => ENTRY_LINE.test(line)).length;
+    // A tag that was cut in two behind its first colon is read too.
+    const cutInTwo = lines.filter((line, at) => line.startsWith('61:') && lines[at - 1] === ':').length;
+    const found = countOf(events, 'entry') + countOf(events, 'issue');
+    expect(found).toBeGreaterThanOrEqual(begun);
+    expect(found).toBeLessThanOrEqual(begun + cutInTwo);
+    for (const { line, amount } of entriesOf(events)) expect(amount).toBe(amountAt(lines, line));
+  },
+} satisfies Partial<FormatRow>;
+
+const BAI2_TRANSACTION = '01,A,B,260302,0600,1,,,2/\n02,A,B,1,260301,,,2/\n03,17,,,,,/\n16,195,1';
+
+export const FORMATS: readonly FormatRow[] = [
+  {
+    ...MT940,
+    name: 'mt940',
+    samples: samplesIn('mt940', /\.(?:sta|940)$/),
+    rendered: renderedMt940(false),
+    beginnings: [
+      ':20:A\n',
+      ':20:A\n:25:1/2\n:28C:1\n:60F:C260101EUR1,\n',
+      ':20:A\n:25:1/2\n:61:2601010101D1,NMSC',
+      ':20:A\n:25:1/2\n:61:2601010101D1,NMSCX\n:86:?20',
+    ],
+    checkCut(_, events, whole) {
+      expect(countOf(events, 'issue')).toBeLessThanOrEqual(1 + countOf(whole, 'issue'));
+      const isComplete = events.every((event) => event.type !== 'end' || event.closing !== null);
+      if (!isComplete || countOf(whole, 'warning') === 0)
+        expect(countOf(events, 'warning') > 0).toBe(!isComplete);
+    },
+  },
+  {
+    ...MT940,
+    name: 'mt942',
+    samples: samplesIn('mt940', /\.942$/),
+    rendered: renderedMt940(true),
+    beginnings: [':20:A\n:34F:EUR0,\n', ':20:A\n:13D:2601011200+0100\n:61:2601010101D1,N'],
+  },
+  {
+    name: 'camt',
+    parse: parseCamt,
+    samples: samplesIn('camt', /\.xml$/),
+    rendered: renderedCamt,
+    errorDependsOnSplit: true,
+    marks: [...'<>/="\'&;x0 !?-\u0000'],
+    beginnings: [
+      '<Document><BkToCstmrStmt>',
+      '<Document><BkToCstmrStmt><Stmt><Ntry><NtryDtls><TxDtls><RmtInf><Ustrd>',
+      '<Document a="',
+    ],
+    checkCut: (_, events) => expect(countOf(events, 'issue')).toBeGreaterThan(0),
+  },
+  {
+    name: 'ofx',
+    parse: parseOfx,
+    samples: samplesIn('ofx', /\.[oq]fx$/),
+    rendered: renderedOfx,
+    marks: [...'<>/&;#!?[]-0x9, \n\r\0ğ'],
+    beginnings: [
+      'OFXHEADER:100\n\n<OFX>',
+      '<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><BANKTRANLIST><STMTTRN><MEMO>',
+    ],
+    checkCut: (_, events) => expect(reported(events)).toBeGreaterThan(0),
+    endless: {
+      beginnings: ['<OFX><STMTRS><STMTTRN><TRNAMT>'],
+      pieces: ['<A', '<', '<!--', '<![CDATA[', '&', ' ', '\n', '<STMTTRN><PAYEE>', '</STMTTRN>', '1'],
+      counts: { entry: 0 },
+    },
+  },
+  {
+    name: 'csv',
+    parse: createCsvParser(testProfile()),
+    samples: samplesIn('csv', /\.csv$/).map(({ name, text }) => {
+      const profile = loadProfiles(undefined).find((it) => `${it.name}.csv` === name);
+      if (profile === undefined) throw new Error(`There is no profile for ${name}.`);
+      return { text, parse: createCsvParser(profile) };
+    }),
+    rendered: renderedCsv,
+    marks: [...'1,;"\n\r. x-\u0000\'\t|'],
+    beginnings: ['Date;Amount\n', 'Date;Amount\n"', '"', 'Date;Amount;Text;Balance\n01.02.2026;1,00;a;\n'],
+    // A change within a date, an amount or a text can give another valid one. What is certain: nothing is thrown, each
+    // event is of a row of the file, and there are no more of them than rows.
+    checkDamaged: (text, events) =>
+      expect(countOf(events, 'entry') + countOf(events, 'issue')).toBeLessThanOrEqual(
+        text.split(/\r\n|[\r\n]/).length,
+      ),
+  },
+  {
+    name: 'bai2',
+    parse: parseBai2,
+    samples: samplesIn('bai2', /\.bai$/),
+    rendered: renderedBai2,
+    cutsText: true,
+    marks: [...'01688493,/-+SVDZ \n\r\0ğ'],
+    beginnings: [
+      '01,',
+      '01,A,B,260101,1200,1,80,1,2/\n02,A,B,1,260101,,EUR,2/\n03,1,EUR,010,1,,/\n',
+      '88',
+      '16,495,1,,,,TEXT',
+      '16,495,1,D,',
+    ],
+    /** A file that has its last record is complete. */
+    checkCut(text, events) {
+      if (!/(?:^|\/) ?99/m.test(text)) expect(reported(events)).toBeGreaterThan(0);
+    },
+    endless: {
+      beginnings: [BAI2_TRANSACTION, `${BAI2_TRANSACTION},,,,`],
+      pieces: ['1', ',', '/', ' ', '/ ', '\n', '88,', '/88,', '/16,195', '16,195,1,D,9999,', 'x,', '\r'],
+      counts: { end: 1 },
+    },
+  },
+];
