@@ -61,8 +61,9 @@ export function createRowReader(
         }
         case 'entry':
           readEntry(event.entry, statement, rows);
-          if (isBroken(event.entry)) rows.push({ line: event.entry.line, warning: BROKEN });
-          else if (!isGarbled && isOfOtherEncoding(event.entry)) {
+          if (!someText(event.entry, SIGN)) break;
+          if (someText(event.entry, BROKEN_BYTE)) rows.push({ line: event.entry.line, warning: BROKEN });
+          else if (!isGarbled && someText(event.entry, OTHER_ENCODING)) {
             isGarbled = true;
             rows.push({ line: event.entry.line, warning: GARBLED });
           }
@@ -159,8 +160,10 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
  */
 const OTHER_ENCODING = /[\u0080-\u009f]|\p{L}[„”‡†‰˜™§¦]\p{L}|(?<!\S)[˜™]\p{Lu}|\p{L}[‡§¦˜](?!\d)/u;
 
+const BROKEN_BYTE = /\ufffd/;
+
 /** Nearly all texts have none of these. */
-const SIGN = /[\u0080-\u009f„”‡†‰˜™§¦]/;
+const SIGN = /[\u0080-\u009f„”‡†‰˜™§¦\ufffd]/;
 
 const GARBLED =
   'The text has signs where letters belong. The file is probably in another encoding than UTF-8 or Windows-1254: in CP857 or CP850. Convert such files to UTF-8 before you send them. Stored movements keep their text.';
@@ -168,13 +171,8 @@ const GARBLED =
 const BROKEN =
   'The text has bytes that are not of the encoding of the file. Each is stored as �. A stored movement keeps its text.';
 
-const someText = ({ name, description }: Entry, isWrong: (text: string) => boolean): boolean =>
-  (name !== null && isWrong(name)) || (description !== null && isWrong(description));
-
-const isBroken = (entry: Entry): boolean => someText(entry, (text) => text.includes('\ufffd'));
-
-const isOfOtherEncoding = (entry: Entry): boolean =>
-  someText(entry, (text) => SIGN.test(text) && OTHER_ENCODING.test(text));
+const someText = ({ name, description }: Entry, pattern: RegExp): boolean =>
+  (name !== null && pattern.test(name)) || (description !== null && pattern.test(description));
 
 type TextName = keyof typeof LIMITS;
 

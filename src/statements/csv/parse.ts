@@ -51,18 +51,19 @@ export const createCsvParser = (profile: Profile): StatementParser =>
     const records = createRecordReader(profile);
     const table = createTableReader(profile, { needsAllCells: true });
     let isFirst = true;
-    /** The last two rows that have a line end. */
-    let before: Row[] = [];
+    /** The last two rows that have a line end, the last one first. */
+    let before: (Row | undefined)[] = [];
     for await (const part of text) {
       const rows = records.read(lines.split(isFirst ? withoutMark(part) : part));
-      before = [...before, ...rows.slice(-2)].slice(-2);
+      // Not with slice or a spread, which make all of the parsing slower by a tenth.
+      if (rows.length > 0) before = [rows.at(-1), rows.at(-2) ?? before[0]];
       const events = table.read(rows);
       isFirst &&= part === '';
       if (events.length > 0) yield events;
     }
     // The last line, if it has no end.
     const rest = [...records.read(lines.end()), ...records.end()].map((row) =>
-      checkCut(row, before.at(-1), profile.decimalSign),
+      checkCut(row, before[0], profile.decimalSign),
     );
     yield [...table.read(rest), ...warnOfCut(rest.at(-1), before), ...table.end()];
   };
@@ -92,11 +93,11 @@ const SHORTEST_REFERENCE = 4;
  * Warns of a line without an end whose last cell may be cut off: it is empty, where the row before has a number, or shorter than the
  * references of the rows before, which have one length.
  */
-function warnOfCut(row: Row | undefined, before: readonly Row[]): StatementEvent[] {
+function warnOfCut(row: Row | undefined, before: readonly (Row | undefined)[]): StatementEvent[] {
   if (row === undefined || !('cells' in row)) return [];
   const cellOf = (it: Row | undefined) =>
     it !== undefined && 'cells' in it ? textOf(it.cells[row.cells.length - 1]) : '';
-  const [last, same, one] = [cellOf(row), cellOf(before.at(-1)), cellOf(before.at(-2))];
+  const [last, same, one] = [cellOf(row), cellOf(before[0]), cellOf(before[1])];
   const isReference = (cell: string) =>
     cell.length >= SHORTEST_REFERENCE && cell.length === same.length && /\d/.test(cell) && !NUMBER.test(cell);
   const isCut = NUMBER.test(same)
