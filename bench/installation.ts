@@ -9,6 +9,8 @@ import { type Process, startProcess } from './processes.ts';
 import { type Servers, startServers } from './servers.ts';
 
 export interface InstallationOptions {
+  /** How many api processes, without the importer. */
+  apis?: number;
   /** How many delivery processes. */
   deliveries?: number;
   /** RATE_LIMIT: requests per second and API key; 0: any number. Default: the service's own. */
@@ -19,8 +21,11 @@ export interface InstallationOptions {
 
 /** The service as in production: a process for each role, on servers with production durability. */
 export interface Installation {
+  /** Of the first process with the role api. */
   url: string;
-  /** The operators' listener of the process with the role api. */
+  /** Of all of them. */
+  urls: readonly string[];
+  /** The operators' listener of the first process with the role api. */
   opsUrl: string;
   databaseUrl: string;
   /** The database server's name and version: 'MariaDB 10.11.14'. */
@@ -37,7 +42,7 @@ export interface Installation {
     type?: string,
   ): Promise<Record<string, unknown>>;
   /**
-   * The process id of each part: 'api', 'importer', 'delivery 1' and so on, 'maintenance', 'redis', 'mysql'; without the
+   * The process id of each part: 'api 1' and so on, 'importer', 'delivery 1' and so on, 'maintenance', 'redis', 'mysql'; without the
    * servers that do not run on this machine.
    */
   pids: Record<string, number>;
@@ -46,6 +51,7 @@ export interface Installation {
 
 /** Starts everything in a fresh directory, or a fresh database of the given server; `end` leaves nothing behind. */
 export async function startInstallation({
+  apis = 1,
   deliveries = 1,
   rateLimit,
   databaseUrl: givenUrl,
@@ -76,29 +82,40 @@ export async function startInstallation({
   const [version] = await runtime.database.query<{ version: string }[]>('SELECT VERSION() AS version');
   const receiver = startProcess('./receiver.js');
   const receiverUrl = `http://127.0.0.1:${(await receiver.receive<{ port: number }>()).port}`;
-  const deliveryRoles = Array.from({ length: deliveries }, (_, i) => `delivery ${i + 1}`);
-  let said = '';
-  const onOutput = (text: string) => {
-    said += text;
-  };
-  const roles = ['api', 'importer', ...deliveryRoles, 'maintenance'].map((name) => ({
+  const numbered = (role: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${role} ${i + 1}`);
+  const said = new Map<string, string>();
+  const roles = [
+    ...numbered('api', apis),
+    'importer',
+    ...numbered('delivery', deliveries),
+    'maintenance',
+  ].map((name) => ({
     name,
     process: startProcess('../src/main.js', {
       env,
       args: ['--roles', name.split(' ')[0] ?? ''],
-      ...(name === 'api' ? { onOutput } : {}),
+      ...(name.startsWith('api')
+        ? { onOutput: (text: string) => void said.set(name, (said.get(name) ?? '') + text) }
+        : {}),
     }),
   }));
   const pids = {
     ...Object.fromEntries(roles.map(({ name, process }) => [name, process.child.pid ?? 0])),
     ...(await serverPids(servers, givenUrl)),
   };
-  const url = await announced(() => /API\s+(http:\S+)\/v1/.exec(said)?.[1]);
-  const opsUrl = await announced(() => /Console\s+(http:\S+)\/ops/.exec(said)?.[1]);
-  await answering(`${url}/readyz`);
+  const urls: string[] = [];
+  for (const name of numbered('api', apis)) {
+    const url = await announced(() => /API\s+(http:\S+)\/v1/.exec(said.get(name) ?? '')?.[1]);
+    await answering(`${url}/readyz`);
+    urls.push(url);
+  }
+  const [url = ''] = urls;
+  const opsUrl = await announced(() => /Console\s+(http:\S+)\/ops/.exec(said.get('api 1') ?? '')?.[1]);
 
   return {
     url,
+    urls,
     opsUrl,
     databaseUrl: env.DATABASE_URL,
     server: nameServer(version?.version ?? ''),

@@ -12,6 +12,7 @@ import { maintenance } from './figures/maintenance.ts';
 import { memory } from './figures/memory.ts';
 import { hanging, neighbours } from './figures/neighbours.ts';
 import { outage } from './figures/outage.ts';
+import { processes } from './figures/processes.ts';
 import { retention } from './figures/retention.ts';
 import { scaleOut } from './figures/scale-out.ts';
 import { singleMovements } from './figures/single-movements.ts';
@@ -27,6 +28,7 @@ const FIGURES: Record<string, Figure> = {
   formats,
   deliveries,
   'single-movements': singleMovements,
+  processes,
   neighbours,
   hanging,
   backlog,

@@ -8,7 +8,8 @@ import { makeMovements } from './movements.ts';
  * the first request. The parent sends Orders, any number of times. Each time it gets Sent when all requests are answered.
  */
 export interface Orders {
-  origin: string;
+  /** The requests go to these in turn. */
+  origins: readonly string[];
   connections: number;
   /** The movements are for these accounts in turn. The baseline needs no key. */
   accounts: readonly { accountId: string; key?: string | undefined }[];
@@ -25,21 +26,24 @@ export interface Sent {
 }
 
 process.on('message', async (orders: Orders) => {
-  const { origin, connections } = orders;
+  const { origins, connections } = orders;
   const requests = prepare(orders);
-  const pool = new Pool(origin, { connections });
+  const pools = origins.map(
+    (origin) => new Pool(origin, { connections: Math.ceil(connections / origins.length) }),
+  );
   const waits: number[] = [];
   let next = 0;
   const startedAt = monotonic();
-  const sendNext = async () => {
+  const sendNext = async (_: unknown, connection: number) => {
+    const pool = pools[connection % pools.length] as Pool;
     for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
       const sentAt = monotonic();
       await post(pool, request);
       waits.push(monotonic() - sentAt);
     }
   };
-  await Promise.all(Array.from({ length: connections }, sendNext));
-  await pool.close();
+  await Promise.all(Array.from({ length: connections }).map(sendNext));
+  await Promise.all(pools.map((pool) => pool.close()));
   process.send?.({ startedAt, waits } satisfies Sent);
 });
 

@@ -7,7 +7,7 @@ import { emptyTables } from '../movement-tables.ts';
 import { renderFile, STATEMENT_IBAN, TEXT_FORMATS, type TextFormat } from '../statement-files.ts';
 import { forgetPeak, memoryOf } from '../usage.ts';
 
-const ROLES = ['api', 'importer'];
+const ROLES = ['api 1', 'importer'];
 const PER_DAY = 1_000;
 const MB = 1_000_000;
 

@@ -6,7 +6,7 @@ import { addAccount, markDeliveries, subscribe, untilDelivered, untilDone } from
 import { makeMovements, toNdjson } from '../movements.ts';
 import { forgetPeak, memoryOf } from '../usage.ts';
 
-const ROLES = ['api', 'importer', 'delivery 1', 'maintenance'];
+const ROLES = ['api 1', 'importer', 'delivery 1', 'maintenance'];
 const BLOCK = 1_000;
 
 /** Without a unique_id, the content of every tenth movement is equal to that of the one before. */

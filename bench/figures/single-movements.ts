@@ -18,15 +18,18 @@ const RELAY_PATH = '/relay';
 const BASELINE = 'a BullMQ job per movement that is only posted';
 
 /** Customers, each with an account, a webhook and an API key of its own. */
-interface Group {
+export interface Group {
   subscribers: Subscriber[];
   movements: number;
 }
 
 interface Context {
   installation: Installation;
-  relay: { url: string; secret: string };
   client: Process;
+}
+
+interface RelayContext extends Context {
+  relay: { url: string; secret: string };
 }
 
 /**
@@ -65,7 +68,7 @@ export const singleMovements: Figure = {
   },
 };
 
-async function round(context: Context, group: Group): Promise<Round> {
+async function round(context: RelayContext, group: Group): Promise<Round> {
   const service = await measureService(context, group);
   const relay = await measureRelay(context, group);
   const { length } = group.subscribers;
@@ -94,14 +97,15 @@ interface Taken {
   waits: number[];
 }
 
-async function measureService(context: Context, { subscribers, movements }: Group): Promise<Taken> {
+/** Sends single movements to all api processes of an installation, and waits until each is delivered and counted. */
+export async function measureService(context: Context, { subscribers, movements }: Group): Promise<Taken> {
   const { installation } = context;
   const { runtime } = installation;
   const webhookIds = subscribers.map(({ webhookId }) => webhookId);
   const before = await countStored(runtime, webhookIds);
   const taken = await measure(context, {
     secrets: Object.fromEntries(subscribers.map(({ path, secret }) => [path, secret])),
-    orders: { origin: installation.url, accounts: subscribers, movements },
+    orders: { origins: installation.urls, accounts: subscribers, movements },
   });
   // Wait until the last result is committed: it is part of what a movement costs, and must not overlap the baseline.
   while ((await countStored(runtime, webhookIds)).delivered - before.delivered < movements) await pause(5);
@@ -115,18 +119,18 @@ async function measureService(context: Context, { subscribers, movements }: Grou
   return taken;
 }
 
-function measureRelay({ relay, ...context }: Context, { subscribers, movements }: Group): Promise<Taken> {
-  return measure(
-    { relay, ...context },
-    {
-      secrets: { [RELAY_PATH]: relay.secret },
-      orders: {
-        origin: relay.url,
-        accounts: subscribers.map(({ accountId }) => ({ accountId })),
-        movements,
-      },
+function measureRelay(
+  { relay, ...context }: RelayContext,
+  { subscribers, movements }: Group,
+): Promise<Taken> {
+  return measure(context, {
+    secrets: { [RELAY_PATH]: relay.secret },
+    orders: {
+      origins: [relay.url],
+      accounts: subscribers.map(({ accountId }) => ({ accountId })),
+      movements,
     },
-  );
+  });
 }
 
 /** @throws when a movement is refused, is not received exactly once, or has a wrong signature. */
@@ -135,10 +139,10 @@ async function measure(
   { secrets, orders }: { secrets: Record<string, string>; orders: Omit<Orders, 'connections' | 'run'> },
 ): Promise<Taken> {
   installation.receiver.send({ secrets, reset: true });
-  const { origin, movements, accounts } = orders;
+  const { origins, movements, accounts } = orders;
   const sent = client.receive<Sent>();
   client.send({
-    origin,
+    origins,
     movements,
     accounts: accounts.map(({ accountId, key }) => ({ accountId, key })),
     connections: CONNECTIONS,
