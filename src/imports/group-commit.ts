@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
-import { type BatcherOptions, createBatcher } from '../platform/batcher.ts';
+import { type BatcherOptions, createLateBatcher, type TakeItems } from '../platform/batcher.ts';
 import { isConnectionError, isRetryableLockError } from '../platform/database/errors.ts';
 import { type Sql, tryTransaction, type WriteResult } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
@@ -48,13 +49,22 @@ const ADD_IMPORTS = `
 /** MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). */
 const ID_STEP = 'SELECT @@auto_increment_increment AS step';
 
+/** Until it has been committed, no other process stores a group for all customers. */
+const TAKE_TURN = 'SELECT id FROM group_commits WHERE id = 1 FOR UPDATE';
+const TURN = 'turn';
+
+/** Milliseconds for which nobody waits again for what was locked for longer than a lock is waited for. */
+const LOCKED_FOR = 10_000;
+const MAX_LOCKED = 10_000;
+
 /** For an import some of whose movements were known. */
 const CORRECT_IMPORT = `
   UPDATE imports SET inserted = ?, duplicates = ?, changed = ?, assumed_duplicates = ?, conflicts = ?, deliveries = ? WHERE id = ?`;
 
 /**
- * Stores imports that arrive at the same time in one transaction, for all customers. A customer whose lock is held elsewhere, for
- * example by the importer with a large file, is left out: its imports wait in a group of their own.
+ * Stores imports that arrive at the same time in one transaction, for all customers. The groups of all processes take turns: otherwise,
+ * each would leave out the customers of the others. A customer whose lock is held elsewhere, for example by the importer with a large
+ * file, is left out: its imports wait in a group of their own.
  */
 export function createGroupCommit(options: {
   database: DataSource;
@@ -66,6 +76,8 @@ export function createGroupCommit(options: {
   const { database, wake, log, metrics } = options;
   const matcher = createMatcher();
   const waiting = new Map<string, number>();
+  /** Customers, and the turn, for which a lock was waited for in vain. */
+  const locked = new LRUCache<string, true>({ max: MAX_LOCKED, ttl: LOCKED_FOR });
   let step: Promise<number> | null = null;
 
   const readStep = () => {
@@ -82,19 +94,41 @@ export function createGroupCommit(options: {
     metrics?.ended('json', 'done', all.length);
   }
 
-  /** @returns one result per upload, in order. null: the customer is locked elsewhere, or the upload has to be checked again. */
+  /** A process that has been stopped within its turn must not stop the others. */
+  async function takeTurn(sql: Sql): Promise<void> {
+    if (locked.has(TURN)) return;
+    try {
+      await sql.query(TAKE_TURN);
+    } catch (err) {
+      if (!isRetryableLockError(err)) throw err;
+      locked.set(TURN, true);
+      log.warn(
+        { err },
+        'another process has not ended its group commit: group commits do not take turns for 10 s',
+      );
+    }
+  }
+
+  /**
+   * @param take the uploads, once it is the process's turn.
+   * @param isShared for all customers, without those that are locked elsewhere.
+   * @returns one result per upload, in order. null: the customer is locked elsewhere, or the upload has to be checked again.
+   */
   async function store(
-    uploads: readonly GroupUpload[],
-    { skipLocked }: { skipLocked: boolean },
+    take: TakeItems<GroupUpload>,
+    { isShared }: { isShared: boolean },
   ): Promise<(GroupImport | null)[]> {
     const idStep = await readStep();
+    let uploads: readonly GroupUpload[] = [];
     const { imports, webhookIds } = await tryTransaction(database, async (sql) => {
+      if (isShared) await takeTurn(sql);
+      uploads = take();
       const customerIds = [...new Set(uploads.map(({ customerId }) => customerId))];
-      const locks = await lockCustomers(sql, customerIds, { skipLocked });
-      const locked = uploads.filter(
+      const locks = await lockCustomers(sql, customerIds, { skipLocked: isShared });
+      const current = uploads.filter(
         ({ customerId, removals }) => locks.get(customerId)?.removals === removals,
       );
-      return storeLocked(sql, locks, locked, idStep);
+      return storeLocked(sql, locks, current, idStep);
     });
     count(imports.values());
     // Not awaited: the movements are committed, and are delivered even if the wake-up is lost.
@@ -141,30 +175,37 @@ export function createGroupCommit(options: {
     maxItems: MAX_IMPORTS,
     maxWeight: MAX_MOVEMENTS,
     weigh: ({ movements }: GroupUpload) => movements.length,
-    // After a lock timeout, each import that is retried alone could wait as long again. Most halves are stored without waiting.
-    afterFailure: (error: unknown) => {
-      if (isConnectionError(error)) return 'fail';
-      return isRetryableLockError(error) ? 'halves' : 'alone';
-    },
+    // MySQL refuses one of them. A lock is waited for only once.
+    afterFailure: (error: unknown) =>
+      isConnectionError(error) || isRetryableLockError(error) ? 'fail' : 'alone',
   };
-  const storeShared = createBatcher(
-    (uploads: readonly GroupUpload[]) => store(uploads, { skipLocked: true }),
+  const storeShared = createLateBatcher(
+    (take: TakeItems<GroupUpload>) => store(take, { isShared: true }),
     limits,
   );
-  /** For customers whose lock is held elsewhere. Each batcher exists while an upload waits for it. */
+  /** For customers whose rows are locked elsewhere. Each batcher exists while an upload waits for it. */
   const customerBatchers = new Map<string, (upload: GroupUpload) => Promise<GroupImport | null>>();
 
   async function storeByCustomer(upload: GroupUpload): Promise<GroupImport | null> {
     const { customerId } = upload;
     const batcher =
       customerBatchers.get(customerId) ??
-      createBatcher((uploads: readonly GroupUpload[]) => store(uploads, { skipLocked: false }), limits);
+      createLateBatcher((take: TakeItems<GroupUpload>) => store(take, { isShared: false }), limits);
     customerBatchers.set(customerId, batcher);
     try {
       return await batcher(upload);
+    } catch (err) {
+      if (isRetryableLockError(err)) locked.set(customerId, true);
+      throw err;
     } finally {
       if ((waiting.get(customerId) ?? 0) <= weightOf(upload)) customerBatchers.delete(customerId);
     }
+  }
+
+  /** A row of one customer is locked: each customer of the group waits for its own rows. */
+  function afterLock(error: unknown): null {
+    if (isRetryableLockError(error)) return null;
+    throw error;
   }
 
   async function storeWithinLimit(upload: GroupUpload): Promise<GroupImport | null> {
@@ -174,7 +215,7 @@ export function createGroupCommit(options: {
     if (before + weight > MAX_WAITING) return null;
     waiting.set(customerId, before + weight);
     try {
-      const stored = customerBatchers.has(customerId) ? null : await storeShared(upload);
+      const stored = locked.has(customerId) ? null : await storeShared(upload).catch(afterLock);
       return stored ?? (await storeByCustomer(upload));
     } finally {
       const left = (waiting.get(customerId) ?? 0) - weight;

@@ -14,8 +14,11 @@ export interface BatcherOptions<Item> {
   maxItems?: number;
   maxWeight?: number;
   weigh?: (item: Item) => number;
-  afterFailure?: (error: unknown) => 'fail' | 'alone' | 'halves';
+  afterFailure?: (error: unknown) => 'fail' | 'alone';
 }
+
+/** Takes the items of a group: those that are waiting now. It may be called once. */
+export type TakeItems<Item> = () => readonly Item[];
 
 /**
  * Combines many calls into few calls of `work`, like npm's dataloader. Calls made at the same time form a group, and so do calls
@@ -25,11 +28,20 @@ export interface BatcherOptions<Item> {
  * @param options.maxItems largest number of items in a group.
  * @param options.maxWeight largest total weight of a group. An item that weighs more forms a group of its own.
  * @param options.afterFailure what becomes of a group that failed with this error, so that a bad item does not fail the others:
- * `alone`: its items are retried one by one. `halves`: the group is retried once, and then each half of it, down to a single item.
- * Default, and for a single item: `fail`.
+ * `alone`: its items are retried one by one. Default, and for a single item: `fail`.
  */
-export function createBatcher<Item, Result>(
+export const createBatcher = <Item, Result>(
   work: (items: readonly Item[]) => Promise<Result[]>,
+  options: BatcherOptions<Item> = {},
+): ((item: Item) => Promise<Result>) => createLateBatcher((take) => work(take()), options);
+
+/**
+ * As createBatcher, for work that has to wait before it can begin, such as for a lock. Calls made while it waits still belong to its
+ * group.
+ * @param work must call `take` once it can begin.
+ */
+export function createLateBatcher<Item, Result>(
+  work: (take: TakeItems<Item>) => Promise<Result[]>,
   {
     workers = 1,
     maxItems = 100,
@@ -52,28 +64,28 @@ export function createBatcher<Item, Result>(
     return waiting.splice(0, count);
   }
 
-  async function workOn(group: readonly Waiting<Item, Result>[], isRepeated = false): Promise<void> {
+  async function workOn(take: () => Waiting<Item, Result>[]): Promise<void> {
+    let group: Waiting<Item, Result>[] | null = null;
     try {
-      const results = await work(group.map(({ item }) => item));
-      for (const [i, { resolve }] of group.entries()) {
+      const results = await work(() => {
+        group = take();
+        return group.map(({ item }) => item);
+      });
+      // TypeScript does not see that `work` has called it.
+      for (const [i, { resolve }] of ((group ?? []) as Waiting<Item, Result>[]).entries()) {
         if (i > 0 && i % RESULTS_PER_PASS === 0) await nextPass();
         resolve(results[i] as Result);
       }
     } catch (error) {
-      const next = group.length > 1 ? afterFailure(error) : 'fail';
-      if (next === 'alone') return void (await Promise.all(group.map((one) => workOn([one]))));
-      if (next === 'halves') {
-        if (!isRepeated) return workOn(group, true);
-        const half = Math.ceil(group.length / 2);
-        await workOn(group.slice(0, half), true);
-        return workOn(group.slice(half), true);
-      }
-      for (const { reject } of group) reject(error);
+      const failed = group ?? take();
+      if (failed.length > 1 && afterFailure(error) === 'alone')
+        return void (await Promise.all(failed.map((one) => workOn(() => [one]))));
+      for (const { reject } of failed) reject(error);
     }
   }
 
   async function workOnAll(): Promise<void> {
-    while (waiting.length > 0) await workOn(takeGroup());
+    while (waiting.length > 0) await workOn(takeGroup);
     working -= 1;
   }
 

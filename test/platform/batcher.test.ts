@@ -99,14 +99,6 @@ it('a batcher tries item by item what failed together, where it may', async () =
   expect(outcomes).toEqual([10, 'refused', 30]);
 });
 
-it('a batcher tries a group once more, and then halves of it, where it may', async () => {
-  const { tried, work } = refusingWork();
-  const ask = createBatcher(work, { afterFailure: () => 'halves' });
-  const settled = await Promise.allSettled([1, 2, 3, 4, 5].map(ask));
-  expect(tried).toEqual([[1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [1, 2, 3], [1, 2], [1], [2], [3], [4, 5]]);
-  expect(settled.map(({ status }) => status === 'fulfilled')).toEqual([true, false, true, true, true]);
-});
-
 it('a batcher fails as a whole where MySQL is unreachable, and where nothing is tried alone', async () => {
   for (const [options, last] of [
     [{ afterFailure: (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone') }, 9],

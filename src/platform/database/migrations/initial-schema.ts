@@ -18,6 +18,7 @@ export class InitialSchema1763700000000 implements MigrationInterface {
     // MySQL commits each statement at once. After one that failed, the migration is run again from its beginning.
     for (const statement of TABLES)
       await runner.query(statement.replace('CREATE TABLE', 'CREATE TABLE IF NOT EXISTS'));
+    await runner.query('INSERT IGNORE INTO group_commits (id) VALUES (1)');
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -87,6 +87,11 @@ export const MOVEMENT_TABLES = [
     KEY idempotency_keys_created (created_at)
   ) ${TABLE}`,
 
+  // One row. Whoever stores a group of small imports has locked it, so that the groups of several processes come one after the other.
+  `CREATE TABLE group_commits (
+    id TINYINT UNSIGNED NOT NULL PRIMARY KEY
+  ) ${TABLE}`,
+
   `CREATE TABLE import_parts (
     import_id BIGINT UNSIGNED NOT NULL,
     seq INT UNSIGNED NOT NULL,
