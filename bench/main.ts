@@ -3,6 +3,7 @@ import type { Figure, Scale, Start } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
 import { deliveries } from './figures/deliveries.ts';
 import { fileMemory } from './figures/file-memory.ts';
+import { firstMovements } from './figures/first-movements.ts';
 import { formats } from './figures/formats.ts';
 import { growth } from './figures/growth.ts';
 import { imports } from './figures/imports.ts';
@@ -29,6 +30,7 @@ const FIGURES: Record<string, Figure> = {
   deliveries,
   'single-movements': singleMovements,
   processes,
+  'first-movements': firstMovements,
   neighbours,
   hanging,
   backlog,

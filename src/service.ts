@@ -10,12 +10,12 @@ import { startImporterWorker } from './imports/worker.ts';
 import { type Config, ConfigError, readConfig, requireServers } from './platform/config/config.ts';
 import { loadOrCreateSecretKey } from './platform/embedded/private-file.ts';
 import { startEmbedded } from './platform/embedded/servers.ts';
-import { collectGarbageEarlier } from './platform/garbage-collection.ts';
 import { createLog, type Log } from './platform/log.ts';
 import { ROLES, type RoleName } from './platform/roles.ts';
 import { openRuntime, type Role, type Runtime, type Servers } from './platform/runtime.ts';
 import { abandonStart, type Stop, stopInReverse, stopTogether } from './platform/stopping.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
+import { collectGarbageEarlier, compileEarlier } from './platform/v8-settings.ts';
 import { startCollectorWorker } from './sources/worker.ts';
 import { startMaintenance } from './upkeep/worker.ts';
 import { setOperatorWebhook } from './webhooks/operator-webhook.ts';
@@ -155,6 +155,7 @@ function required(url: string | undefined): string {
  */
 export async function runProcess(chosen?: readonly RoleName[]): Promise<never> {
   collectGarbageEarlier();
+  compileEarlier();
   const announce = (line: string) => process.stderr.write(`${line}\n`);
   const ending = new AbortController();
   const { signal } = ending;
