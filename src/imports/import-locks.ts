@@ -20,11 +20,15 @@ export interface ImportLock {
 const LOCK = `
   SELECT customer_id, last_transaction_id, filters_version, removals,
     DATE_FORMAT(GREATEST(SYSDATE(6), last_date_readed), '%Y-%m-%d %H:%i:%s.%f') AS date_readed
-  FROM import_locks WHERE customer_id IN (?) ORDER BY customer_id FOR UPDATE`;
+  FROM import_locks FORCE INDEX (PRIMARY) WHERE customer_id IN (?) ORDER BY customer_id FOR UPDATE`;
 
-/** A customer's newest movement is its last entry in the index transactions_customer_page, which is read backwards. */
+/**
+ * A customer's newest movement is its last entry in the index transactions_customer_page, which is read backwards. STRAIGHT_JOIN: see
+ * UPDATE_ACCOUNTS.
+ */
 const ADVANCE = (customers: number) => `
-  UPDATE import_locks l JOIN (${derivedRows(['customer_id', 'date_readed', 'added'], customers)}) r ON r.customer_id = l.customer_id
+  UPDATE (${derivedRows(['customer_id', 'date_readed', 'added'], customers)}) r
+  STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = r.customer_id
   SET l.last_date_readed = r.date_readed, l.movements = l.movements + r.added,
     l.last_transaction_id = (
       SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)

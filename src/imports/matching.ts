@@ -41,12 +41,12 @@ const READ_FILTERS = `
 
 /**
  * One statement for many webhooks, however many movements matched: an import pays no more than this for deliveries. import_locks is
- * updated before.
+ * updated before. STRAIGHT_JOIN: see UPDATE_ACCOUNTS.
  */
 const ADVANCE_BACKLOGS = (webhooks: number) => `
-  UPDATE webhook_backlogs b
-  JOIN (${derivedRows(['webhook_id', 'matched'], webhooks)}) r ON r.webhook_id = b.webhook_id
-  JOIN import_locks l ON l.customer_id = b.customer_id
+  UPDATE (${derivedRows(['webhook_id', 'matched'], webhooks)}) r
+  STRAIGHT_JOIN webhook_backlogs b FORCE INDEX (PRIMARY) ON b.webhook_id = r.webhook_id
+  STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = b.customer_id
   SET b.matched_through = l.last_transaction_id, b.matched_count = b.matched_count + r.matched, b.due_at = LEAST(COALESCE(b.due_at, NOW(6)), NOW(6))`;
 
 const BACKLOGS_PER_STATEMENT = 500;

@@ -65,10 +65,11 @@ const COUNT_NEW = `
 /**
  * Sets last_work of all these accounts, and last_update of those with new movements. The balance is that of the newest movement
  * with a balance. It is only searched for if a new movement has one: for a bank that sends no balances, the search would read all
- * movements of the account. ORDER BY names all columns of the index transactions_account_date, otherwise MySQL would sort.
+ * movements of the account. ORDER BY names all columns of the index transactions_account_date, otherwise MySQL would sort. The order of the
+ * tables and the index keep it from scanning a small table, where it would wait for the rows of other customers.
  */
 const UPDATE_ACCOUNTS = `
-  UPDATE accounts a JOIN import_locks l ON l.customer_id = a.customer_id
+  UPDATE accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = a.customer_id
   SET a.last_work = IF(a.id IN (?), l.last_date_readed, GREATEST(l.last_date_readed, NOW(6))),
     a.last_update = IF(a.id IN (?), l.last_date_readed, a.last_update),
     a.balance = IF(a.id IN (?), (

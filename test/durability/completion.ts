@@ -38,7 +38,7 @@ export async function repair({
   roles,
   receivers,
   webhooks,
-  url,
+  urls,
 }: Installation): Promise<void> {
   clock.set(0);
   for (const role of roles.values()) role.cont();
@@ -50,7 +50,7 @@ export async function repair({
     webhooks.map(({ id }) => id),
     'normal',
   );
-  await answering(`${url}/readyz`);
+  for (const url of urls) await answering(`${url}/readyz`);
 }
 
 /**

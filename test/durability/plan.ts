@@ -6,6 +6,7 @@ export const FAULT_KINDS = [
   'kill importer',
   'kill delivery',
   'kill maintenance',
+  'stop api',
   'stop importer',
   'stop delivery',
   'redis kill',
@@ -130,7 +131,7 @@ function throwFault(
   return null;
 }
 
-const isPaired = (kind: FaultKind) => kind.endsWith('importer') || kind.endsWith('delivery');
+const isPaired = (kind: FaultKind) => /(api|importer|delivery|maintenance)$/.test(kind);
 
 function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: Lengths): number {
   if (kind.startsWith('stop') || kind === 'mysql locked table' || kind === 'mysql disk full') return stopped;

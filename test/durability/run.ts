@@ -61,7 +61,12 @@ export async function run(options: RunOptions): Promise<Outcome> {
 
 async function stress(installation: Installation, options: RunOptions): Promise<Outcome> {
   const { seed, minutes, kinds, gap, rate, waitLimit, announce, signal } = options;
-  const { customers, url, clock, webhooks } = installation;
+  const { customers, clock, webhooks } = installation;
+  const target = {
+    get url() {
+      return installation.url;
+    },
+  };
   const possible = kinds.filter(
     (kind) =>
       (kind !== 'clock jump' || clock.canJump) &&
@@ -77,7 +82,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     Array.from({ length: CLIENTS_PER_CUSTOMER }, (_, n) =>
       runClient({
         name: `c${id}k${n}`,
-        url,
+        target,
         apiKey,
         customerId: id,
         accountIds,
@@ -92,7 +97,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     [customer.uploadAccount, customer.folderAccount].map((account) => {
       const name = `c${customer.id}a${account.id}`;
       const dice = createDice(seed * 1_000 + Number(account.id));
-      const uploader = { name, url, apiKey: customer.apiKey, dice, record: clientRecord };
+      const uploader = { name, target, apiKey: customer.apiKey, dice, record: clientRecord };
       return runStatementClient({
         name,
         customerId: customer.id,
@@ -109,7 +114,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const pollerRecords = customers.map(({ id }) => newPollerRecord(id));
   const pollers = customers.map(({ apiKey }, n) => {
     const record = pollerRecords[n] ?? newPollerRecord('');
-    return runPoller({ url, apiKey, every: 250 }, record, pollersOver.signal);
+    return runPoller({ target, apiKey, every: 250 }, record, pollersOver.signal);
   });
 
   const faults = await injectAll(installation, plan, options);

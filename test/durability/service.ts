@@ -17,20 +17,24 @@ import { type ChaosServer, prepareServers } from './servers.ts';
 import { type Supervised, supervise } from './supervisor.ts';
 import { type ChaosWebhook, createWebhooks } from './webhooks.ts';
 
-/** The processes of the product, by the names the plan gives them. */
+/** The processes of the product, two of each role, by the names the plan gives them. */
 const ROLES = [
   ['api 0', 'api'],
+  ['api 1', 'api'],
   ['importer 0', 'importer'],
   ['importer 1', 'importer'],
   ['delivery 0', 'delivery'],
   ['delivery 1', 'delivery'],
   ['maintenance 0', 'maintenance'],
+  ['maintenance 1', 'maintenance'],
 ] as const;
 
 /** The whole service, with a process for each part, and its customers and receivers. */
 export interface Installation {
   directory: string;
-  url: string;
+  /** Of one of the api processes, in turn. */
+  readonly url: string;
+  urls: readonly string[];
   mysql: ChaosServer;
   redis: ChaosServer;
   clock: Clock;
@@ -78,15 +82,16 @@ export async function startInstallation({
   try {
     await Promise.all([mysqlServer.start(), redis.start()]);
     const secretKey = randomBytes(32).toString('base64');
-    const port = await reservePort();
-    const url = `http://127.0.0.1:${port}`;
+    const ports = [await reservePort(), await reservePort()];
+    const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+    const [url = ''] = urls;
+    let requests = 0;
     const env = {
       DATABASE_URL: mysqlServer.url,
       REDIS_URL: redis.url,
       SECRET_KEY: secretKey,
       ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
       LOG_LEVEL: 'debug',
-      PORT: String(port),
       OPS_PORT: '0',
       SOURCES_DIR: sourcesDirectory,
       NODE_ENV: 'production',
@@ -97,11 +102,15 @@ export async function startInstallation({
     const roles = new Map(
       ROLES.map(([name, role]) => {
         const log = join(directory, 'logs', `${name.replace(' ', '-')}.log`);
-        return [name, supervise(name, [compiled('src/main.ts'), '--roles', role], { env, log })];
+        const port = { PORT: String(ports[Number(name.split(' ')[1])]) };
+        return [
+          name,
+          supervise(name, [compiled('src/main.ts'), '--roles', role], { env: { ...env, ...port }, log }),
+        ];
       }),
     );
     ends.push(() => Promise.all([...roles.values()].map((role) => role.end())));
-    await answering(`${url}/readyz`);
+    for (const it of urls) await answering(`${it}/readyz`);
     await Promise.all([...roles.values()].map(running));
 
     const customers = await createCustomers({ cli, url, sourcesDirectory, count });
@@ -129,7 +138,11 @@ export async function startInstallation({
     for (const { secret } of webhooks) secrets.set(secret.replace('whsec_', ''), 'a webhook secret');
     return {
       directory,
-      url,
+      get url() {
+        requests += 1;
+        return urls[requests % urls.length] ?? '';
+      },
+      urls,
       mysql: {
         ...mysqlServer,
         async failOver() {

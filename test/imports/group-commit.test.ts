@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { Movement } from '../../src/imports/movement.ts';
 import { createDataSource } from '../../src/platform/database/data-source.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { deliveriesOf, subscribe } from '../support/webhooks.ts';
 import { useImports } from './sent-imports.ts';
 
@@ -60,13 +62,18 @@ async function withPool<T>(
   const database = createDataSource(service.runtime.config.databaseUrl ?? '', { poolSize });
   await database.initialize();
   try {
-    const runners = Array.from({ length: poolSize }, () => database.createQueryRunner());
-    for (const runner of runners) await runner.query(statement);
-    for (const runner of runners) await runner.release();
+    await onAll(database, statement, poolSize);
     return await work(database);
   } finally {
     await database.destroy();
   }
+}
+
+/** Runs a statement on each connection of a pool. None of them may be in use. */
+async function onAll(database: DataSource, statement: string, poolSize: number): Promise<void> {
+  const runners = Array.from({ length: poolSize }, () => database.createQueryRunner());
+  for (const runner of runners) await runner.query(statement);
+  for (const runner of runners) await runner.release();
 }
 
 /** A pool whose connections wait for locks for up to 60 s, which is enough on a busy machine. */
@@ -197,6 +204,33 @@ describe('imports that share a transaction', () => {
     expect(left).toEqual([]);
   });
 
+  it('wait once for a locked row of one customer, which then waits alone', () =>
+    withPool(12, 'DO 0', async (database) => {
+      const customers = await Promise.all(Array.from({ length: 9 }, customerWithAccount));
+      const [locked, ...others] = customers;
+      if (locked === undefined) throw new Error('nine of them');
+      const held = service.runtime.database.createQueryRunner();
+      await held.startTransaction();
+      await held.query('SELECT id FROM accounts WHERE id = ? FOR UPDATE', [locked.accountId]);
+      const { store } = newStore(database);
+      const settled: string[] = [];
+      const send = async ({ customerId, accountId }: typeof locked, name: string) => {
+        const outcome = await store(uploadOf(customerId, [movement(accountId)]));
+        settled.push(name);
+        return outcome?.outcome ?? null;
+      };
+      const first = await Promise.all(customers.map((it, at) => send(it, `first ${at}`)));
+      expect(first).toEqual(customers.map((it) => (it === locked ? null : 'stored')));
+      await onAll(database, 'SET innodb_lock_wait_timeout = 60', 12);
+      const waiting = send(locked, 'locked');
+      const later = await Promise.all(others.map((it, at) => send(it, `later ${at}`)));
+      expect(later).toEqual(others.map(() => 'stored'));
+      expect(settled).not.toContain('locked');
+      await held.rollbackTransaction();
+      await held.release();
+      expect(await waiting).toBe('stored');
+    }));
+
   it('are divided where a row of one of them is locked: only that one is to be staged', async () => {
     const customers = await Promise.all(Array.from({ length: 9 }, customerWithAccount));
     const held = service.runtime.database.createQueryRunner();
@@ -228,6 +262,56 @@ describe('imports that share a transaction', () => {
       expect(outcomes.map((it) => it?.outcome)).toEqual(Array(5).fill('stored'));
       expect(await store(uploadOf(customerId, [movement(accountId)]))).toMatchObject({ outcome: 'stored' });
     }));
+});
+
+describe('the groups of several processes', () => {
+  const holdTurn = async () => {
+    const holder = service.runtime.database.createQueryRunner();
+    await holder.startTransaction();
+    await holder.query('SELECT id FROM group_commits FOR UPDATE');
+    return async () => {
+      await holder.rollbackTransaction();
+      await holder.release();
+    };
+  };
+
+  it('come one after the other, each with all that has come until it begins', () =>
+    withPool(1, 'SET innodb_lock_wait_timeout = 60', (one) =>
+      withPool(1, 'SET innodb_lock_wait_timeout = 60', async (other) => {
+        const customers = await Promise.all(Array.from({ length: 3 }, customerWithAccount));
+        const before = await Promise.all([one, other].map(commitsOf));
+        const release = await holdTurn();
+        const stores = [one, other].map((database) => newStore(database).store);
+        const sendAll = () =>
+          stores.flatMap((store) =>
+            customers.map(({ customerId, accountId }) =>
+              store(uploadOf(customerId, [movement(accountId, { unique_id: randomUUID() })])),
+            ),
+          );
+        const first = sendAll();
+        await until('both wait for their turn', async () => {
+          const rows = await query<{ Info: string | null }>('SHOW FULL PROCESSLIST', []);
+          return rows.filter(({ Info }) => Info?.startsWith('SELECT id FROM group_commits')).length === 2;
+        });
+        const later = sendAll();
+        await release();
+        const outcomes = await Promise.all([...first, ...later]);
+        expect(outcomes.map((it) => it?.outcome)).toEqual(Array(12).fill('stored'));
+        const after = await Promise.all([one, other].map(commitsOf));
+        expect(after.map((commits, at) => commits - (before[at] ?? 0))).toEqual([1, 1]);
+        for (const { customerId } of customers) expect(await storedRows(customerId)).toBe(4);
+      }),
+    ));
+
+  it('go on without turns when a process has stopped in its own', async () => {
+    const { customerId, accountId } = await customerWithAccount();
+    const release = await holdTurn();
+    const { store } = newStore();
+    const send = () => store(uploadOf(customerId, [movement(accountId)]));
+    expect(await send()).toMatchObject({ outcome: 'stored' });
+    expect(await send()).toMatchObject({ outcome: 'stored' });
+    await release();
+  });
 });
 
 describe('equal Idempotency-Keys that come in the same moment', () => {

@@ -60,10 +60,11 @@ async function perform(
       const hold = kind === 'kill importer' ? 'import' : 'delivery';
       return actHalfWay(hold, { sql, webhookIds }, role(installation, kind, which).kill);
     }
+    case 'stop api':
     case 'stop importer':
     case 'stop delivery': {
       const stopped = role(installation, kind, which);
-      const hold = kind === 'stop importer' ? 'import' : 'delivery';
+      const hold = kind === 'stop delivery' ? 'delivery' : 'import';
       const note = await actHalfWay(hold, { sql, webhookIds }, stopped.stop);
       await sleep(seconds * SECOND);
       stopped.cont();

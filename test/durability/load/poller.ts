@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Uploader } from './upload.ts';
 
 const REQUEST_TIMEOUT = 20_000;
 const PER_PAGE = 200;
@@ -34,7 +35,7 @@ export const newPollerRecord = (customerId: string): PollerRecord => ({
  * @param stopping when it is aborted, one more listing is read to its end.
  */
 export async function runPoller(
-  { url, apiKey, every }: { url: string; apiKey: string; every: number },
+  { target, apiKey, every }: Pick<Uploader, 'target' | 'apiKey'> & { every: number },
   record: PollerRecord,
   stopping: AbortSignal,
 ): Promise<void> {
@@ -44,7 +45,12 @@ export async function runPoller(
     last = stopping.aborted;
     let lastOfListing = 0n;
     for (let path: string | null = `/v1/transactions?${query}&per_page=${PER_PAGE}`; path !== null; ) {
-      const page: { rows: Row[]; next: string | null } | null = await readPage(url, apiKey, path, record);
+      const page: { rows: Row[]; next: string | null } | null = await readPage(
+        target.url,
+        apiKey,
+        path,
+        record,
+      );
       if (page === null) {
         await sleep(300);
         continue;

@@ -50,7 +50,8 @@ export interface Upload {
 /** Who uploads, and where what happens is recorded. */
 export interface Uploader {
   name: string;
-  url: string;
+  /** Its URL is another one for each request. */
+  target: { readonly url: string };
   apiKey: string;
   dice: Dice;
   record: ClientRecord;
@@ -83,9 +84,9 @@ export async function sendUntilAcknowledged(options: Uploader, upload: Upload): 
 }
 
 /** @returns the status, or the code of the error if there was no answer. */
-async function send({ url, apiKey }: Uploader, { type, body, key, slowly }: Upload): Promise<string> {
+async function send({ target, apiKey }: Uploader, { type, body, key, slowly }: Upload): Promise<string> {
   try {
-    const response = await fetch(`${url}/v1/imports`, {
+    const response = await fetch(`${target.url}/v1/imports`, {
       method: 'POST',
       headers: {
         Authentication: apiKey,
