@@ -37,11 +37,19 @@ export interface ResultWriter {
   stop(): void;
 }
 
-/** @param options.metrics counts the results that are recorded. Without them, nothing is counted. */
+/**
+ * @param options.metrics counts the results that are recorded. Without them, nothing is counted.
+ * @param options.onFailure called when a record has failed and holds no locks. It is tried again later. While it waits for a locked
+ * table, its webhook's lease cannot be renewed.
+ */
 export function createResultWriter(
   results: ResultsPort,
   clock: ClockPort,
-  { log, metrics }: { log: Log; metrics?: DeliveryMetrics | undefined },
+  {
+    log,
+    metrics,
+    onFailure = () => {},
+  }: { log: Log; metrics?: DeliveryMetrics | undefined; onFailure?: () => void },
 ): ResultWriter {
   /** Records that no writer has taken yet. */
   const waiting = new Set<LeasedRecord>();
@@ -81,6 +89,7 @@ export function createResultWriter(
           if (isStopped) throw err;
           const { webhookId } = record.lease;
           log[isTransient(err) ? 'warn' : 'error']({ err, webhookId }, 'results not recorded yet');
+          onFailure();
         }
         await new Promise<void>((resolve) => void clock.after(delay, resolve));
       }

@@ -98,7 +98,7 @@ export function createRunner({
     ...ports,
     traces,
     createMachine,
-    writer: createResultWriter(ports.results, clock, { log, metrics }),
+    writer: createResultWriter(ports.results, clock, { log, metrics, onFailure: () => void renew() }),
     fairDispatch: createFairDispatch(clock),
     hostLimit: createHostLimit(),
     share: () => shareAmong(activeRuns.size - lingering.size),

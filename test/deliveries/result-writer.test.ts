@@ -93,6 +93,25 @@ it('the result writer keeps what MySQL refuses of one webhook from holding back 
   await expect(writes[4]).rejects.toThrow(/Data too long/);
 });
 
+it('the lease of a webhook whose results cannot be recorded can be renewed after each failure', async () => {
+  const [lease] = leases;
+  if (lease === undefined) throw new Error('no leases');
+  const { database, secrets, log } = service.runtime;
+  const { webhooks, results } = createMysqlPorts(database, secrets);
+  const holder = database.createQueryRunner();
+  await holder.query('LOCK TABLES deliveries WRITE');
+  const renewed: Promise<Lease[]>[] = [];
+  const onFailure = () => void renewed.push(webhooks.renewLeases([lease]));
+  const write = createResultWriter(results, systemClock, { log, onFailure }).write(
+    recordOf(lease, [success(5)]),
+  );
+  await until('it has failed twice', () => renewed.length >= 2);
+  expect(await Promise.all(renewed)).toEqual(renewed.map(() => [lease]));
+  await holder.query('UNLOCK TABLES');
+  await holder.release();
+  expect(await write).toBe(1);
+});
+
 it('the result writer tries again what cannot be recorded, while it records the rest, and stops when the lease is lost', async () => {
   const writer = newWriter();
   const [first, second] = leases;
