@@ -153,10 +153,14 @@ function createInbox(thread: Worker, port: MessagePort, deadline: number) {
     async next(): Promise<FromThread> {
       if (messages.length === 0 && failure === null) {
         let timer: NodeJS.Timeout | undefined;
+        let isWaiting = true;
+        const giveUp = () => isWaiting && fail(new UnreadableFileError(TOO_SLOW));
         await new Promise<void>((resolve) => {
           wake = resolve;
-          timer = setTimeout(() => fail(new UnreadableFileError(TOO_SLOW)), deadline);
+          // If this process was busy itself, the message is there and has not been read: timers run before it is.
+          timer = setTimeout(() => setImmediate(giveUp), deadline);
         });
+        isWaiting = false;
         clearTimeout(timer);
       }
       const message = messages.shift();

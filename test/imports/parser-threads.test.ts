@@ -82,3 +82,24 @@ it('a file that is not read to its end does not keep the bytes that follow waiti
   expect(isOver).toBe(true);
   expect(await readAll(threaded, FILE)).toHaveLength(1);
 });
+
+it('a file is read on when the process itself was busy for longer than the deadline of a thread', async () => {
+  const formats = createThreadedFormats([], { deadline: 200 });
+  const stall = () => {
+    const end = performance.now() + 500;
+    while (performance.now() < end);
+  };
+  let parts = 0;
+  async function* stalling() {
+    for await (const part of partsOf(FILE)) {
+      parts += 1;
+      if (parts % 5 === 0) setTimeout(stall, 0);
+      yield part;
+    }
+  }
+  let entries = 0;
+  for await (const it of formats.read(stalling(), AUTO) as AsyncIterable<FileEvent>)
+    if ('events' in it) entries += it.events.filter(({ type }) => type === 'entry').length;
+  expect(parts).toBeGreaterThan(10);
+  expect(entries).toBe(3_000);
+});
