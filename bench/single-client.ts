@@ -8,8 +8,10 @@ import { makeMovements } from './movements.ts';
  * the first request. The parent sends Orders, any number of times. Each time it gets Sent when all requests are answered.
  */
 export interface Orders {
-  /** The requests go to these in turn. */
+  /** The connections go to these in turn. */
   origins: readonly string[];
+  /** Those of one account always go to the same one instead. */
+  byAccount?: boolean;
   connections: number;
   /** The movements are for these accounts in turn. The baseline needs no key. */
   accounts: readonly { accountId: string; key?: string | undefined }[];
@@ -35,10 +37,10 @@ process.on('message', async (orders: Orders) => {
   let next = 0;
   const startedAt = monotonic();
   const sendNext = async (_: unknown, connection: number) => {
-    const pool = pools[connection % pools.length] as Pool;
-    for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
+    for (let at = next++; at < requests.length; at = next++) {
+      const origin = orders.byAccount ? at % orders.accounts.length : connection;
       const sentAt = monotonic();
-      await post(pool, request);
+      await post(pools[origin % pools.length] as Pool, requests[at] as Dispatcher.DispatchOptions);
       waits.push(monotonic() - sentAt);
     }
   };

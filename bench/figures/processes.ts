@@ -5,9 +5,10 @@ import { subscribeAll } from '../steady-load.ts';
 import { processorTimeOf } from '../usage.ts';
 import { type Group, measureService } from './single-movements.ts';
 
-const LAYOUTS: Record<string, InstallationOptions> = {
+const LAYOUTS: Record<string, InstallationOptions & { byAccount?: boolean }> = {
   'one api, one delivery': {},
   'two api, requests spread over both': { apis: 2 },
+  'two api, each customer at one of them': { apis: 2, byAccount: true },
   'four api, requests spread over all': { apis: 4 },
   'two delivery beside one api': { deliveries: 2 },
 };
@@ -37,13 +38,17 @@ export const processes: Figure = {
   about: 'single movements/s with two and four api, and with two delivery processes, against one of each',
   async prepare(scale: Scale, start) {
     const sites: Site[] = [];
-    for (const [name, options] of Object.entries(LAYOUTS)) {
+    for (const [name, { byAccount, ...options }] of Object.entries(LAYOUTS)) {
       const installation = await start({ ...options, rateLimit: 0 });
       const { customers, movements } = sized(scale, SIZES);
       sites.push({
         name,
         installation,
-        group: { subscribers: await subscribeAll(installation, customers, '/processes'), movements },
+        group: {
+          subscribers: await subscribeAll(installation, customers, '/processes'),
+          movements,
+          ...(byAccount === undefined ? {} : { byAccount }),
+        },
       });
     }
     const client = startProcess('./single-client.js');

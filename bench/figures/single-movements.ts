@@ -21,6 +21,8 @@ const BASELINE = 'a BullMQ job per movement that is only posted';
 export interface Group {
   subscribers: Subscriber[];
   movements: number;
+  /** The requests of each customer go to one of the api processes. */
+  byAccount?: boolean;
 }
 
 interface Context {
@@ -98,14 +100,17 @@ interface Taken {
 }
 
 /** Sends single movements to all api processes of an installation, and waits until each is delivered and counted. */
-export async function measureService(context: Context, { subscribers, movements }: Group): Promise<Taken> {
+export async function measureService(
+  context: Context,
+  { subscribers, movements, byAccount = false }: Group,
+): Promise<Taken> {
   const { installation } = context;
   const { runtime } = installation;
   const webhookIds = subscribers.map(({ webhookId }) => webhookId);
   const before = await countStored(runtime, webhookIds);
   const taken = await measure(context, {
     secrets: Object.fromEntries(subscribers.map(({ path, secret }) => [path, secret])),
-    orders: { origins: installation.urls, accounts: subscribers, movements },
+    orders: { origins: installation.urls, accounts: subscribers, movements, byAccount },
   });
   // Wait until the last result is committed: it is part of what a movement costs, and must not overlap the baseline.
   while ((await countStored(runtime, webhookIds)).delivered - before.delivered < movements) await pause(5);
@@ -139,10 +144,11 @@ async function measure(
   { secrets, orders }: { secrets: Record<string, string>; orders: Omit<Orders, 'connections' | 'run'> },
 ): Promise<Taken> {
   installation.receiver.send({ secrets, reset: true });
-  const { origins, movements, accounts } = orders;
+  const { origins, movements, accounts, byAccount = false } = orders;
   const sent = client.receive<Sent>();
   client.send({
     origins,
+    byAccount,
     movements,
     accounts: accounts.map(({ accountId, key }) => ({ accountId, key })),
     connections: CONNECTIONS,

@@ -139,12 +139,12 @@ async function addStatements(
   await sql.query(CHECK_BALANCE, [importId, accountIds]);
   const keys = rows.map((row) => [row[2], row.at(-1)] as const);
   const stored = await sql.query<{ id: string; account_id: string; fingerprint: Buffer }[]>(STORED, [keys]);
+  const keyOf = (accountId: string, fingerprint: Buffer) => `${accountId} ${fingerprint.toString('hex')}`;
+  const idOf = new Map(stored.map((it) => [keyOf(it.account_id, it.fingerprint), it.id]));
   for (const [index, [accountId, fingerprint]] of keys.entries()) {
-    const found = stored.find(
-      (it) => it.account_id === accountId && it.fingerprint.equals(fingerprint as Buffer),
-    );
+    const id = idOf.get(keyOf(accountId, fingerprint as Buffer));
     const statement = ended[index]?.statement;
-    if (found !== undefined && statement !== undefined) ids.set(statement, found.id);
+    if (id !== undefined && statement !== undefined) ids.set(statement, id);
   }
   return affectedRows > 0;
 }
