@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { recordEvent } from '../deliveries/events/operational-event.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { eachAlone } from '../platform/each-alone.ts';
 import { readCompleteness, readLateAt, viewPeriod } from './find-statements.ts';
 import { isWrong } from './statement-chain.ts';
 
@@ -10,8 +11,15 @@ import { isWrong } from './statement-chain.ts';
 const DUE =
   'SELECT account_id, customer_id FROM statement_checks WHERE due_at <= NOW(6) ORDER BY due_at LIMIT 100';
 
-/** A statement that was stored since has set a later time. */
-const TAKE = 'UPDATE statement_checks SET due_at = NULL WHERE account_id = ? AND due_at <= NOW(6)';
+/**
+ * Postpones a check before it begins: one that fails or takes long does not come first again. A statement that was stored since has set a
+ * later time.
+ */
+const TAKE = `
+  UPDATE statement_checks SET due_at = NOW(6) + INTERVAL 10 MINUTE WHERE account_id = ? AND due_at <= NOW(6)`;
+
+/** Statements that are stored now wait, and are checked later. Index: the primary key. */
+const LOCK = 'SELECT account_id FROM statement_checks WHERE account_id = ? FOR UPDATE';
 
 /** Index: the primary key. */
 const ACCOUNT =
@@ -31,13 +39,15 @@ interface CheckedAccount {
 /** Checks accounts whose last statement came ten minutes ago, or whose next one is late. @returns how many were checked. */
 export async function checkStatements(database: DataSource): Promise<number> {
   const due = await database.query<{ account_id: string }[]>(DUE);
-  for (const { account_id } of due) {
+  await eachAlone(due, async ({ account_id }) => {
+    const { affectedRows } = await database.query<WriteResult>(TAKE, [account_id]);
+    if (affectedRows === 0) return;
     await inTransaction(database, async (sql) => {
-      const { affectedRows } = await sql.query<WriteResult>(TAKE, [account_id]);
+      await sql.query(LOCK, [account_id]);
       const [account] = await sql.query<CheckedAccount[]>(ACCOUNT, [account_id]);
-      if (affectedRows > 0 && account !== undefined) await checkAccount(sql, account);
+      if (account !== undefined) await checkAccount(sql, account);
     });
-  }
+  });
   return due.length;
 }
 

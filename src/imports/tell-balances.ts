@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { recordBalance } from '../deliveries/events/operational-event.ts';
 import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { eachAlone } from '../platform/each-alone.ts';
 import { formatAmount } from '../statements/values.ts';
 import { readNewestClosing } from './find-balances.ts';
 
@@ -13,8 +14,9 @@ const ACCOUNTS_AT_A_TIME = 100;
  * year, of which only the last counts. Index: told_balances_import.
  */
 const DUE = `
-  SELECT b.account_id FROM told_balances b LEFT JOIN imports i ON i.id = b.import_id
-  WHERE b.import_id IS NOT NULL AND (i.id IS NULL OR i.status IN ('done', 'failed')) LIMIT ${ACCOUNTS_AT_A_TIME}`;
+  SELECT b.account_id FROM told_balances b FORCE INDEX (told_balances_import) LEFT JOIN imports i ON i.id = b.import_id
+  WHERE b.import_id IS NOT NULL AND b.account_id > ? AND (i.id IS NULL OR i.status IN ('done', 'failed'))
+  ORDER BY b.account_id LIMIT ${ACCOUNTS_AT_A_TIME}`;
 
 const LOCK = `
   SELECT customer_id, date, balance FROM told_balances WHERE account_id = ? AND import_id IS NOT NULL FOR UPDATE`;
@@ -30,10 +32,17 @@ const DONE = 'UPDATE told_balances SET import_id = NULL, date = ?, balance = ? W
 
 /** Tells the newer balances of all accounts. @returns how many accounts were looked at. */
 export async function tellBalances(database: DataSource): Promise<number> {
+  const failed: unknown[] = [];
+  let after = '0';
   for (let looked = 0; ; ) {
-    const due = await database.query<{ account_id: string }[]>(DUE);
-    for (const { account_id } of due) await inTransaction(database, (sql) => tellBalance(sql, account_id));
+    const due = await database.query<{ account_id: string }[]>(DUE, [after]);
+    const tell = ({ account_id }: { account_id: string }) =>
+      inTransaction(database, (sql) => tellBalance(sql, account_id));
+    // An account that fails does not keep those behind it from being told.
+    await eachAlone(due, tell).catch((error: unknown) => failed.push(error));
     looked += due.length;
+    after = due.at(-1)?.account_id ?? after;
+    if (due.length < ACCOUNTS_AT_A_TIME && failed.length > 0) throw failed[0];
     if (due.length < ACCOUNTS_AT_A_TIME) return looked;
   }
 }

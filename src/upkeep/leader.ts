@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { onConnection } from '../platform/database/connection.ts';
@@ -55,6 +56,8 @@ export function startLeader(
       if (Number(lock?.taken) !== 1) return;
       const leading = new AbortController();
       const signal = AbortSignal.any([ending.signal, leading.signal]);
+      // Each task listens to it.
+      setMaxListeners(0, signal);
       const running = tasks.map((task) => repeat(task, log, signal));
       try {
         for (;;) {

@@ -58,7 +58,8 @@ export function startMaintenance(runtime: Runtime): Role {
         }),
     },
     { name: 'sources', every: RECONCILE_EVERY, run: () => reconcileSources(runtime) },
-    { name: 'events', every: RECONCILE_EVERY, run: () => reportEvents(runtime) },
+    ...EVENT_TASKS.map(({ name, run }) => ({ name, every: RECONCILE_EVERY, run: () => run(runtime) })),
+    { name: 'notifications', every: 5 * SECOND, run: () => dispatch(runtime) },
     { name: 'dead uploads', every: RECONCILE_EVERY, run: () => dropDeadUploads(database) },
     { name: 'deletions', every: 5 * SECOND, run: (signal) => runDeletions(runtime, createSteps({ signal })) },
     { name: 'idempotency keys', every: 60 * SECOND, run: () => pruneIdempotencyKeys(database) },
@@ -68,25 +69,31 @@ export function startMaintenance(runtime: Runtime): Role {
   return { name: 'maintenance', stop: leader.stop };
 }
 
-/**
- * Records the operational events that are found by looking, and makes the deliveries of all events. Others are recorded in the
- * transaction of what they report.
- * @returns the number of webhooks that have deliveries of events now.
- */
-export async function reportEvents(runtime: Runtime): Promise<number> {
+/** Operational events that are found by looking. Others are recorded in the transaction of what they report. */
+const EVENT_TASKS: { name: string; run(runtime: Runtime): Promise<unknown> }[] = [
+  { name: 'failing webhooks', run: ({ database }) => reportFailingWebhooks(database) },
+  { name: 'failed deliveries', run: ({ database }) => reportFailedDeliveries(database) },
+  { name: 'stalled deliveries', run: ({ database }) => reportStalledDeliveries(database) },
+  { name: 'stuck imports', run: ({ database }) => reportStuckImports(database) },
+  { name: 'statements', run: ({ database }) => checkStatements(database) },
+  { name: 'balances', run: ({ database }) => tellBalances(database) },
+];
+
+/** Makes the deliveries of all events. @returns the number of webhooks that have deliveries of events now. */
+async function dispatch(runtime: Runtime): Promise<number> {
   const { database, log } = runtime;
-  await reportFailingWebhooks(database);
-  await reportFailedDeliveries(database);
-  await reportStalledDeliveries(database);
-  await reportStuckImports(database);
-  await checkStatements(database);
-  await tellBalances(database);
   const webhookIds = await dispatchEvents(database);
   // The reconciler finds webhooks that are not woken here.
   await wakeWebhooks(runtime, webhookIds, { reread: true }).catch((err: unknown) =>
     log.warn({ err }, 'webhooks with operational events not woken yet'),
   );
   return webhookIds.length;
+}
+
+/** Does once what is repeated about events. @returns the number of webhooks that have deliveries of events now. */
+export async function reportEvents(runtime: Runtime): Promise<number> {
+  for (const { run } of EVENT_TASKS) await run(runtime);
+  return dispatch(runtime);
 }
 
 /**

@@ -5,7 +5,7 @@ import { ACCOUNT_IBAN, dayReport, dayStatement } from '../support/day-statement.
 import { createAccount, importDone } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 
-const service = useService();
+const service = useService({ roles: ['api', 'importer'] });
 
 async function checkNow(accountId: string): Promise<void> {
   const { database } = service.runtime;
@@ -196,4 +196,26 @@ describe('a CSV file with a balance beside each row', () => {
       warnings: 1,
     });
   });
+});
+
+it('a check of statements that fails keeps no other account from being checked', async () => {
+  const { database } = service.runtime;
+  const [first, second] = [await customer(), await customer()];
+  for (const { send } of [first, second]) {
+    await send(dayStatement(1, 2, 100, [50]));
+    await send(dayStatement(3, 4, 120, [1]));
+  }
+  await database.query('UPDATE statement_checks SET due_at = NOW(6) - INTERVAL account_id MINUTE');
+  // The check of the account that comes first cannot be finished.
+  const [{ account_id: failing } = { account_id: '' }] = await database.query<{ account_id: string }[]>(
+    'SELECT account_id FROM statement_checks WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1',
+  );
+  const holder = database.createQueryRunner();
+  await holder.startTransaction();
+  await holder.query('SELECT account_id FROM statement_checks WHERE account_id = ? FOR UPDATE', [failing]);
+  await expect(checkStatements(database)).rejects.toThrow('Lock wait timeout');
+  await holder.rollbackTransaction();
+  await holder.release();
+  const other = failing === first.accountId ? second : first;
+  expect(await storedEvents(service, other.id, 'statement.gap')).toHaveLength(1);
 });
