@@ -84,16 +84,17 @@ it('a file that is not read to its end does not keep the bytes that follow waiti
 });
 
 it('a file is read on when the process itself was busy for longer than the deadline of a thread', async () => {
-  const formats = createThreadedFormats([], { deadline: 200 });
+  const formats = createThreadedFormats([], { deadline: 3_000 });
   const stall = () => {
-    const end = performance.now() + 500;
+    const end = performance.now() + 4_000;
     while (performance.now() < end);
   };
   let parts = 0;
   async function* stalling() {
     for await (const part of partsOf(FILE)) {
       parts += 1;
-      if (parts % 5 === 0) setTimeout(stall, 0);
+      // Before the loop's timers, and so before the message that the thread sends meanwhile is read.
+      if (parts === 5) setImmediate(stall);
       yield part;
     }
   }
