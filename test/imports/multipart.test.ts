@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createAccount, importDone } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
@@ -111,6 +111,10 @@ describe('a file in a form', () => {
 });
 
 describe('a form that is not one file is refused, and nothing of it is stored:', () => {
+  beforeAll(() =>
+    until('the imports before are done', async () => Number((await countRows(service)).import_parts) === 0),
+  );
+
   const long = mt940(Array.from({ length: 40_000 }, (_, at): TestEntry => ({ day: 1, amount: at + 1 })));
 
   it.each<[string, Part[]]>([
