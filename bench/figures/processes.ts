@@ -22,7 +22,7 @@ interface Site {
   group: Group;
 }
 
-/** The figures of one layout. */
+/** What one layout took. */
 interface Taken {
   rate: number;
   /** Microseconds per movement, of all processes of the service. */

@@ -103,7 +103,7 @@ interface File {
   format: Format;
   content: string | Uint8Array;
   isCut: boolean;
-  /** Its entries. A file that is cut counts as none. */
+  /** What it brings, unless it is cut. */
   bookings: readonly Booking[];
 }
 

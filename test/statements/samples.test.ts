@@ -54,7 +54,7 @@ const OWN_EVENTS = readFileSync(join(OWN, 'events.txt'), 'utf8')
   .map((block) => block.split('\n'))
   .map(([name = '', ...events]) => ({ name, events }));
 
-describe('the samples of the project', () => {
+describe('the own samples', () => {
   it.each(OWN_EVENTS)('$name is read as it is written out', async ({ name, events: expected }) => {
     const path = join(OWN, name);
     const [folder, file] = name.split('/');
@@ -65,7 +65,7 @@ describe('the samples of the project', () => {
     if (folder === 'csv') expect(`${profileOf(path)}.csv`).toBe(file);
   });
 
-  it('all have their expected events in test/samples', () => {
+  it('are all written out', () => {
     const names = namesIn(OWN).filter((name) => name.includes('/'));
     expect(OWN_EVENTS.map(({ name }) => name).toSorted()).toEqual(names);
   });
