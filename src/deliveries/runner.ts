@@ -1,4 +1,3 @@
-import { createBatcher } from '../platform/batcher.ts';
 import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
 import { type ActiveRun, type RunShare, type RunTools, startRun } from './active-run.ts';
@@ -99,11 +98,7 @@ export function createRunner({
     ...ports,
     traces,
     createMachine,
-    writer: createResultWriter(ports.results, clock, {
-      log,
-      metrics,
-      onLocked: (lease) => void renewOne(lease),
-    }),
+    writer: createResultWriter(ports.results, clock, { log, metrics, onFailure: () => void renew() }),
     fairDispatch: createFairDispatch(clock),
     hostLimit: createHostLimit(),
     share: () => shareAmong(activeRuns.size - lingering.size),
@@ -118,7 +113,7 @@ export function createRunner({
   };
 
   const activeRuns = new Map<string, ActiveRun>();
-  const leases = new Set<Lease>();
+  const leases = new Map<Lease, ActiveRun>();
   let isStopping = false;
   let cancelRenewal: CancelTimer | null = null;
 
@@ -127,25 +122,19 @@ export function createRunner({
     cancelRenewal = clock.after(RENEW_EVERY, () => {
       cancelRenewal = null;
       if (leases.size === 0) return;
-      void renew([...leases]);
+      void renew();
       renewLater();
     });
   }
 
-  async function renew(held: readonly Lease[]): Promise<void> {
+  async function renew(): Promise<void> {
     const began = clock.now();
     try {
-      for (const { webhookId } of await webhooks.renewLeases(held)) activeRuns.get(webhookId)?.renewed(began);
+      for (const lease of await webhooks.renewLeases([...leases.keys()])) leases.get(lease)?.renewed(began);
     } catch (err) {
       log.warn({ err }, 'leases not renewed');
     }
   }
-
-  /** Those of records that have failed together are renewed together. */
-  const renewOne = createBatcher(async (held: readonly Lease[]) => {
-    await renew(held);
-    return held.map(() => undefined);
-  });
 
   /** One delivery run. */
   async function run(state: WebhookState): Promise<void> {
@@ -160,7 +149,7 @@ export function createRunner({
       const { lastToken, lastWrites } = state;
       const lease = await webhooks.takeLease({ webhookId, revision, lastToken, lastWrites });
       if (lease === null) return;
-      leases.add(lease);
+      leases.set(lease, activeRun);
       if (cancelRenewal === null && !isStopping) renewLater();
       try {
         const end = await activeRun.send(lease, began);
