@@ -1,7 +1,8 @@
 import { createBatcher } from '../platform/batcher.ts';
-import { isConnectionError, isTransient } from '../platform/database/errors.ts';
+import { isConnectionError, isRetryableLockError, isTransient } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
+import type { Lease } from './lease.ts';
 import type { ClockPort, ResultsPort } from './ports.ts';
 import { type LeasedRecord, LeaseLostError } from './record-results.ts';
 
@@ -39,8 +40,8 @@ export interface ResultWriter {
 
 /**
  * @param options.metrics counts the results that are recorded. Without them, nothing is counted.
- * @param options.onFailure called when a record has failed and holds no locks. It is tried again later. While it waits for a locked
- * table, its webhook's lease cannot be renewed.
+ * @param options.onLocked called with the lease of a record that has waited for a lock in vain. While it waited, the lease could not be
+ * renewed; until it is tried again, the lease can.
  */
 export function createResultWriter(
   results: ResultsPort,
@@ -48,8 +49,8 @@ export function createResultWriter(
   {
     log,
     metrics,
-    onFailure = () => {},
-  }: { log: Log; metrics?: DeliveryMetrics | undefined; onFailure?: () => void },
+    onLocked = () => {},
+  }: { log: Log; metrics?: DeliveryMetrics | undefined; onLocked?: (lease: Lease) => void },
 ): ResultWriter {
   /** Records that no writer has taken yet. */
   const waiting = new Set<LeasedRecord>();
@@ -89,7 +90,7 @@ export function createResultWriter(
           if (isStopped) throw err;
           const { webhookId } = record.lease;
           log[isTransient(err) ? 'warn' : 'error']({ err, webhookId }, 'results not recorded yet');
-          onFailure();
+          if (isRetryableLockError(err)) onLocked(record.lease);
         }
         await new Promise<void>((resolve) => void clock.after(delay, resolve));
       }

@@ -1,3 +1,4 @@
+import { createBatcher } from '../platform/batcher.ts';
 import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
 import { type ActiveRun, type RunShare, type RunTools, startRun } from './active-run.ts';
@@ -98,7 +99,11 @@ export function createRunner({
     ...ports,
     traces,
     createMachine,
-    writer: createResultWriter(ports.results, clock, { log, metrics, onFailure: () => void renew() }),
+    writer: createResultWriter(ports.results, clock, {
+      log,
+      metrics,
+      onLocked: (lease) => void renewOne(lease),
+    }),
     fairDispatch: createFairDispatch(clock),
     hostLimit: createHostLimit(),
     share: () => shareAmong(activeRuns.size - lingering.size),
@@ -113,7 +118,7 @@ export function createRunner({
   };
 
   const activeRuns = new Map<string, ActiveRun>();
-  const leases = new Map<Lease, ActiveRun>();
+  const leases = new Set<Lease>();
   let isStopping = false;
   let cancelRenewal: CancelTimer | null = null;
 
@@ -122,19 +127,25 @@ export function createRunner({
     cancelRenewal = clock.after(RENEW_EVERY, () => {
       cancelRenewal = null;
       if (leases.size === 0) return;
-      void renew();
+      void renew([...leases]);
       renewLater();
     });
   }
 
-  async function renew(): Promise<void> {
+  async function renew(held: readonly Lease[]): Promise<void> {
     const began = clock.now();
     try {
-      for (const lease of await webhooks.renewLeases([...leases.keys()])) leases.get(lease)?.renewed(began);
+      for (const { webhookId } of await webhooks.renewLeases(held)) activeRuns.get(webhookId)?.renewed(began);
     } catch (err) {
       log.warn({ err }, 'leases not renewed');
     }
   }
+
+  /** Those of records that have failed together are renewed together. */
+  const renewOne = createBatcher(async (held: readonly Lease[]) => {
+    await renew(held);
+    return held.map(() => undefined);
+  });
 
   /** One delivery run. */
   async function run(state: WebhookState): Promise<void> {
@@ -149,7 +160,7 @@ export function createRunner({
       const { lastToken, lastWrites } = state;
       const lease = await webhooks.takeLease({ webhookId, revision, lastToken, lastWrites });
       if (lease === null) return;
-      leases.set(lease, activeRun);
+      leases.add(lease);
       if (cancelRenewal === null && !isStopping) renewLater();
       try {
         const end = await activeRun.send(lease, began);

@@ -101,8 +101,8 @@ it('the lease of a webhook whose results cannot be recorded can be renewed after
   const holder = database.createQueryRunner();
   await holder.query('LOCK TABLES deliveries WRITE');
   const renewed: Promise<Lease[]>[] = [];
-  const onFailure = () => void renewed.push(webhooks.renewLeases([lease]));
-  const write = createResultWriter(results, systemClock, { log, onFailure }).write(
+  const onLocked = (held: Lease) => void renewed.push(webhooks.renewLeases([held]));
+  const write = createResultWriter(results, systemClock, { log, onLocked }).write(
     recordOf(lease, [success(5)]),
   );
   await until('it has failed twice', () => renewed.length >= 2);
