@@ -145,25 +145,43 @@ async function enclosedDays(
   return from > to ? null : { from, to };
 }
 
-/** Index: statements_time. */
+/** The interim report with the most entries of the last day that has one. Index: statements_time, read backwards. */
 const REPORTED = `
-  SELECT COALESCE(MAX(entries), 0) AS entries FROM statements FORCE INDEX (statements_time)
-  WHERE account_id = ? AND kind = 'interim' AND to_date BETWEEN ? AND ?`;
+  SELECT id, COALESCE(from_date, to_date) AS from_date, to_date FROM statements FORCE INDEX (statements_time)
+  WHERE account_id = ? AND kind = 'interim' AND to_date BETWEEN ? AND ? ORDER BY to_date DESC, entries DESC LIMIT 1`;
+
+/** Entries that a statement has of some days. Indexes: transactions_account_date, then the primary keys of the other tables. */
+const ENTRIES = `
+  SELECT COUNT(*) AS entries FROM transactions t FORCE INDEX (transactions_account_date)
+  LEFT JOIN transaction_details d ON d.transaction_id = t.id AND d.statement_id = ?
+  LEFT JOIN repeated_entries r ON r.transaction_id = t.id AND r.statement_id = ?
+  WHERE t.account_id = ? AND t.date_issue BETWEEN ? AND ? AND (d.transaction_id IS NOT NULL OR r.transaction_id IS NOT NULL)`;
 
 /**
- * A period without its last statement, if an interim report about the same days has more entries. They are stored, and no final statement
+ * A period without its last statement, if an interim report has more entries of the same days. They are stored, and no final statement
  * has confirmed them yet. Null: nothing is left.
  */
 export async function withoutOpenDay(sql: Sql, accountId: string, period: Period): Promise<Period | null> {
   const last = period.statements.at(-1);
   const before = period.statements.at(-2);
   if (last === undefined) return period;
-  const [reported] = await sql.query<{ entries: string | number }[]>(REPORTED, [
+  const [reported] = await sql.query<{ id: string; from_date: string; to_date: string }[]>(REPORTED, [
     accountId,
     last.from,
     period.to,
   ]);
-  if (Number(reported?.entries ?? 0) <= last.entries) return period;
+  if (reported === undefined) return period;
+  const countEntries = async (statementId: string): Promise<number> => {
+    const days = [reported.from_date, reported.to_date];
+    const [row] = await sql.query<{ entries: string }[]>(ENTRIES, [
+      statementId,
+      statementId,
+      accountId,
+      ...days,
+    ]);
+    return Number(row?.entries ?? 0);
+  };
+  if ((await countEntries(reported.id)) <= (await countEntries(last.id))) return period;
   if (before === undefined) return null;
   return { ...period, to: before.to, closing: last.opening, statements: period.statements.slice(0, -1) };
 }

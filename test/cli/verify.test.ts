@@ -70,8 +70,9 @@ it('verify says whether statements, movements and deliveries agree, and what doe
 
   receiver.answer('/verify', answering(500));
   const webhook = await running.createWebhook('/verify');
-  await send(dayStatement(4, 5, 121, [7]));
-  // A report has more of the last day. No final statement has confirmed it yet.
+  // The fourth day and the fifth. A report has more of the fifth, and no final statement has confirmed that yet.
+  const twoDays = dayStatement(3, 5, 120, [1, 7]).replace(/:(60F:C|61:)260305(?=TRY|C1,)/g, ':$1260304');
+  await send(twoDays);
   await send(dayReport(5, [7, 99]));
   const report = await asOperator('verify', '--customer', customer, '--json');
   expect(JSON.parse(report.stdout)).toMatchObject({
