@@ -238,13 +238,13 @@ async function addEntries(
   const conflicts = [...identities.values()].flatMap((it) => ('conflict' in it ? [it.conflict] : []));
   const findConflict = await readConflicts(
     sql,
-    conflicts.map((it) => it.transactionId),
+    conflicts.flatMap((it) => it.transactionId ?? []),
   );
   for (const identity of identities.values()) {
     if ('conflict' in identity) {
-      const { transactionId, version, accountId } = identity.conflict;
-      const kept = findConflict(transactionId, version);
-      const { outcome } = decide(`${transactionId} ${version}`, kept, policyOf(accountId));
+      const { transactionId, uniqueId, version, accountId } = identity.conflict;
+      const kept = transactionId === null ? undefined : findConflict(transactionId, version);
+      const { outcome } = decide(`${accountId} ${uniqueId} ${version}`, kept, policyOf(accountId));
       if (outcome === 'new') result.inserted += 1;
       if (outcome === 'known') result.duplicates += 1;
       else result.conflicts += 1;
@@ -260,23 +260,26 @@ async function addEntries(
     if (identity.reason === 'assumed') result.assumed += 1;
   }
   const identityOf = (entry: number | null) => (entry === null ? undefined : identities.get(entry));
-  const storedIds = listed.flatMap(({ entry }) => {
-    const identity = identityOf(entry);
-    if (identity === undefined || 'uniqueId' in identity) return [];
-    const known = 'conflict' in identity ? identity.conflict : identity.known;
-    return 'transactionId' in known ? [known.transactionId] : [];
-  });
-  const stored = await readStoredById(sql, storedIds);
+  const stored = await readStoredById(
+    sql,
+    listed.flatMap(({ entry }) => storedIdOf(identityOf(entry)) ?? []),
+  );
   for (const { row, entry } of listed) {
     const identity = identityOf(entry);
     if (identity === undefined || 'uniqueId' in identity) result.rows.push(row);
     else {
-      const known = 'conflict' in identity ? identity.conflict : identity.known;
       const reason = 'conflict' in identity ? 'conflict' : identity.reason;
-      const movement = 'transactionId' in known ? (stored.get(known.transactionId) ?? null) : null;
+      const movement = stored.get(storedIdOf(identity) ?? '') ?? null;
       result.rows.push({ ...row, known: { reason, stored: movement } });
     }
   }
+}
+
+/** The stored movement that an entry was taken for; null: it is new, or an earlier entry of the file is meant. */
+function storedIdOf(identity: Identity | undefined): string | null {
+  if (identity === undefined || 'uniqueId' in identity) return null;
+  if ('conflict' in identity) return identity.conflict.transactionId;
+  return 'transactionId' in identity.known ? identity.known.transactionId : null;
 }
 
 function append<T>(list: T[], more: readonly T[]): void {

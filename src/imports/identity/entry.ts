@@ -33,7 +33,10 @@ export type Identity =
       /** The same statement has brought the same movement before. */
       isRepeated: boolean;
     }
-  | { conflict: { transactionId: string; uniqueId: string; accountId: string; version: string } };
+  | {
+      /** `transactionId` is null if an earlier entry of this file is the movement. */
+      conflict: { transactionId: string | null; uniqueId: string; accountId: string; version: string };
+    };
 
 /**
  * Identifies the entries of a chunk.

@@ -168,8 +168,8 @@ function toIdentities(
       if (decision.outcome === 'conflict') {
         const { day, amount } = rows[position] as StatementRow;
         const version = versionOf({ ...unsigned(amount), date_issue: day });
-        const uniqueId = origins[movement]?.uniqueId ?? '';
-        const conflict = { transactionId: stored?.id ?? '', uniqueId, accountId, version };
+        const uniqueId = origins[movement]?.uniqueId ?? uniqueIds.get(movement) ?? '';
+        const conflict = { transactionId: stored?.id ?? null, uniqueId, accountId, version };
         identities.set(indexes[position] as number, { conflict });
         continue;
       }

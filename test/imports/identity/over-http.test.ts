@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { zipSync } from 'fflate';
 import { afterAll, expect, test } from 'vitest';
 import { balanceAfter, type Entry, renderCamt } from '../../durability/load/statements.ts';
 import { useService } from '../../support/service.ts';
@@ -117,19 +118,21 @@ async function createClient(settings: object = {}) {
   });
   const account = body.account.id as number;
   const get = async (path: string) => (await service.call('GET', path, { key })).body;
-  const post = (file: string, query: string) =>
+  const post = (file: string | Uint8Array, query: string) =>
     service.call('POST', `/v1/imports?${query}`, {
       key,
-      body: file,
-      type: file.startsWith('{') ? 'application/json' : 'application/octet-stream',
+      body: file as string,
+      type:
+        typeof file === 'string' && file.startsWith('{') ? 'application/json' : 'application/octet-stream',
     });
-  const withAccount = (file: string) => (/^(Tarih|Datum|Tag)/.test(file) ? `account_id=${account}` : '');
+  const withAccount = (file: string | Uint8Array) =>
+    typeof file !== 'string' || /^(Tarih|Datum|Tag)/.test(file) ? `account_id=${account}` : '';
   return {
     account,
     customerId: String(customer.id),
     get,
     /** @returns the import when it has ended. */
-    async send(file: string) {
+    async send(file: string | Uint8Array) {
       const { status, body: accepted } = await post(file, withAccount(file));
       expect(status).toBe(202);
       let ended: Record<string, unknown> = {};
@@ -139,7 +142,8 @@ async function createClient(settings: object = {}) {
       });
       return ended;
     },
-    dryRun: async (file: string) => (await post(file, `dry_run=true&${withAccount(file)}`)).body.dry_run,
+    dryRun: async (file: string | Uint8Array) =>
+      (await post(file, `dry_run=true&${withAccount(file)}`)).body.dry_run,
     async movements(): Promise<string[]> {
       const { transactions } = await get('/v1/transactions?starts=2025-01-01');
       return transactions.map((it: Record<string, string>) => `${it.dc?.[0]}${Number(it.amount)}`).sort();
@@ -401,6 +405,18 @@ test('an amount, a text or a balance at which a file was cut off is that of the 
   ]);
   expect(conflicts[0].stored).toMatchObject({ amount: '12.00', description: 'Market' });
   expect(countsOf(await first.send(whole))).toMatchObject({ inserted: 0, conflicts: 1 });
+
+  // Both files in one archive.
+  const archived = await createClient();
+  const encode = (text: string) => new TextEncoder().encode(text);
+  const archive = zipSync({
+    '1.csv': encode(whole.slice(0, whole.indexOf('5\n'))),
+    '2.csv': encode(whole),
+  });
+  const counts = { inserted: 3, duplicates: 1, conflicts: 1 };
+  expect(await archived.dryRun(archive)).toMatchObject(counts);
+  expect(countsOf(await archived.send(archive))).toMatchObject(counts);
+  expect(await archived.movements()).toEqual(['D12', 'D20', 'D7']);
 
   const rows = 'Tag;Zweck;Umsatz;Saldo\n01.03.2026;Metro;-15,00;985,00\n01.03.2026;Market;-20,00;965,00\n';
   const second = await createClient();
