@@ -22,7 +22,7 @@ interface Site {
   group: Group;
 }
 
-/** What one layout took. */
+/** The figures of one layout. */
 interface Taken {
   rate: number;
   /** Microseconds per movement, of all processes of the service. */

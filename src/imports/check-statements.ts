@@ -15,7 +15,7 @@ const DUE =
  * Postpones a check before it begins: one that fails or takes long does not come first again. A statement that was stored since has set a
  * later time.
  */
-const TAKE = `
+const POSTPONE = `
   UPDATE statement_checks SET due_at = NOW(6) + INTERVAL 10 MINUTE WHERE account_id = ? AND due_at <= NOW(6)`;
 
 /** Statements that are stored now wait, and are checked later. Index: the primary key. */
@@ -40,7 +40,7 @@ interface CheckedAccount {
 export async function checkStatements(database: DataSource): Promise<number> {
   const due = await database.query<{ account_id: string }[]>(DUE);
   await eachAlone(due, async ({ account_id }) => {
-    const { affectedRows } = await database.query<WriteResult>(TAKE, [account_id]);
+    const { affectedRows } = await database.query<WriteResult>(POSTPONE, [account_id]);
     if (affectedRows === 0) return;
     await inTransaction(database, async (sql) => {
       await sql.query(LOCK, [account_id]);

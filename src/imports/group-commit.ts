@@ -49,13 +49,14 @@ const ADD_IMPORTS = `
 /** MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). */
 const ID_STEP = 'SELECT @@auto_increment_increment AS step';
 
-/** Until it has been committed, no other process stores a group for all customers. */
+/** Until the transaction ends, no other process stores a group for all customers. */
 const TAKE_TURN = 'SELECT id FROM group_commits WHERE id = 1 FOR UPDATE';
-const TURN = 'turn';
 
-/** Milliseconds for which nobody waits again for what was locked for longer than a lock is waited for. */
-const LOCKED_FOR = 10_000;
-const MAX_LOCKED = 10_000;
+/** Milliseconds after a lock timeout in which a shared group does not wait for the same lock. */
+const AVOIDED_FOR = 10_000;
+
+/** The most customers that are kept apart for that time. */
+const MAX_AVOIDED = 10_000;
 
 /** For an import some of whose movements were known. */
 const CORRECT_IMPORT = `
@@ -76,8 +77,10 @@ export function createGroupCommit(options: {
   const { database, wake, log, metrics } = options;
   const matcher = createMatcher();
   const waiting = new Map<string, number>();
-  /** Customers, and the turn, for which a lock was waited for in vain. */
-  const locked = new LRUCache<string, true>({ max: MAX_LOCKED, ttl: LOCKED_FOR });
+  /** Customers whose rows were locked for too long. Their imports go to groups of their own. */
+  const lockedCustomers = new LRUCache<string, true>({ max: MAX_AVOIDED, ttl: AVOIDED_FOR });
+  /** The process takes turns again from this moment (performance.now()). */
+  let turnsFrom = 0;
   let step: Promise<number> | null = null;
 
   const readStep = () => {
@@ -96,12 +99,12 @@ export function createGroupCommit(options: {
 
   /** A process that has been stopped within its turn must not stop the others. */
   async function takeTurn(sql: Sql): Promise<void> {
-    if (locked.has(TURN)) return;
+    if (performance.now() < turnsFrom) return;
     try {
       await sql.query(TAKE_TURN);
     } catch (err) {
       if (!isRetryableLockError(err)) throw err;
-      locked.set(TURN, true);
+      turnsFrom = performance.now() + AVOIDED_FOR;
       log.warn(
         { err },
         'another process has not ended its group commit: group commits do not take turns for 10 s',
@@ -195,7 +198,7 @@ export function createGroupCommit(options: {
     try {
       return await batcher(upload);
     } catch (err) {
-      if (isRetryableLockError(err)) locked.set(customerId, true);
+      if (isRetryableLockError(err)) lockedCustomers.set(customerId, true);
       throw err;
     } finally {
       if ((waiting.get(customerId) ?? 0) <= weightOf(upload)) customerBatchers.delete(customerId);
@@ -215,7 +218,7 @@ export function createGroupCommit(options: {
     if (before + weight > MAX_WAITING) return null;
     waiting.set(customerId, before + weight);
     try {
-      const stored = locked.has(customerId) ? null : await storeShared(upload).catch(afterLock);
+      const stored = lockedCustomers.has(customerId) ? null : await storeShared(upload).catch(afterLock);
       return stored ?? (await storeByCustomer(upload));
     } finally {
       const left = (waiting.get(customerId) ?? 0) - weight;

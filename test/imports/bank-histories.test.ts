@@ -103,7 +103,7 @@ interface File {
   format: Format;
   content: string | Uint8Array;
   isCut: boolean;
-  /** What it brings, unless it is cut. */
+  /** Its entries. A file that is cut counts as none. */
   bookings: readonly Booking[];
 }
 

@@ -18,7 +18,7 @@ import { testProfile } from './profiles/profile.fixture.ts';
 import type { File, Rendered } from './rendered.ts';
 import { countOf, entriesOf } from './statement-events.ts';
 
-/** What the tests of all formats need to know of each format. */
+/** A format, as the tests of all formats use it. */
 interface FormatRow {
   name: StatementFormat;
   parse: StatementParser;
@@ -26,7 +26,7 @@ interface FormatRow {
   samples: readonly File[];
   /** Files that were made of random movements. */
   rendered: fc.Arbitrary<Rendered>;
-  /** What the syntax of the format is made of. Damaged files and random texts have more of it. */
+  /** Parts of the syntax. Damaged files and random texts have more of them. */
   marks: readonly string[];
   /** The beginning of a file, cut where a parser waits for different things to come. */
   beginnings: readonly string[];

@@ -131,7 +131,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
   });
 
   if (checkCut !== undefined)
-    it('that is cut off has the entries before, and says that it is cut', async () => {
+    it('that is cut off has the entries before the cut, and reports the cut', async () => {
       const expectCut = async (file: File, whole: readonly StatementEvent[], length: number) => {
         const text = file.text.slice(0, length).toWellFormed();
         const events = await read({ ...file, text }, [1 + (length % 60)]);
@@ -204,7 +204,7 @@ const show = (entry: Entry | undefined) =>
 describe.each(TEXT_FORMATS)(
   'a file in %s that is cut within its last two entries, at every byte',
   (format) => {
-    it('has the entries before, and says that it is cut where one is another', async () => {
+    it('has the entries before the cut, and reports the cut where an entry differs', async () => {
       const file = Buffer.from([...renderFile(format, { entries: 6, perDay: 3 })].join(''));
       const before = Buffer.from([...renderFile(format, { entries: 4, perDay: 3 })].join(''));
       const whole = entriesOf(await readBytes(file, format));

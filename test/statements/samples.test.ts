@@ -54,7 +54,7 @@ const OWN_EVENTS = readFileSync(join(OWN, 'events.txt'), 'utf8')
   .map((block) => block.split('\n'))
   .map(([name = '', ...events]) => ({ name, events }));
 
-describe('the own samples', () => {
+describe('the samples of the project', () => {
   it.each(OWN_EVENTS)('$name is read as it is written out', async ({ name, events: expected }) => {
     const path = join(OWN, name);
     const [folder, file] = name.split('/');
@@ -65,7 +65,7 @@ describe('the own samples', () => {
     if (folder === 'csv') expect(`${profileOf(path)}.csv`).toBe(file);
   });
 
-  it('are all written out', () => {
+  it('all have their expected events in test/samples', () => {
     const names = namesIn(OWN).filter((name) => name.includes('/'));
     expect(OWN_EVENTS.map(({ name }) => name).toSorted()).toEqual(names);
   });

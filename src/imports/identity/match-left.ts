@@ -26,9 +26,10 @@ interface Kept {
  * - two rows of one format without references and with other texts, if the format says the same texts again;
  * - two rows that came without a statement: all that they say is their identity.
  *
+ * A row that is the last one of another file is `changed` if it says more than that file, which was cut off.
+ *
  * @param left the positions of these rows.
  * @param isFree whether a movement may be one of them.
- * A row that is the last one of another file is `changed` if it says more than that file, which was cut off.
  * @returns for each of them, its movement.
  */
 export function matchLeft(
@@ -50,12 +51,13 @@ export function matchLeft(
   free.sort((one, other) => one - other);
 
   const kept = new Map<string, Kept>();
-  const candidates = free.map((index): Candidate => {
+  const cutRows = free.map((index) => cutRowOf(books.movements[index] as BookedMovement, format));
+  const candidates = free.map((index, at): Candidate => {
     const movement = books.movements[index] as BookedMovement;
-    const it = keptOf(books, movement, format);
+    const mayBeCut = cutRows[at] !== null;
+    const it = keptOf(books, movement, format, mayBeCut);
     const name = JSON.stringify(it);
     kept.set(name, it);
-    const mayBeCut = cutRowOf(movement, format) !== null;
     return { ...contentOf(movement), mayBeCut, isLoose: it.loose, class: name };
   });
   const isRenumbered = createRenumbered(books, laid, isFree);
@@ -80,7 +82,7 @@ export function matchLeft(
     const position = left[index] as number;
     const row = rows[position] as StatementRow;
     const movement = free[match.candidate] as number;
-    const cut = cutRowOf(books.movements[movement] as BookedMovement, format);
+    const cut = cutRows[match.candidate] ?? null;
     const isWhole = cut !== null && saysMore(row, cut) && (row.reference !== null || areTextsKept);
     return [{ position, movement, reason: isWhole ? 'changed' : match.isAssumed ? 'assumed' : 'same' }];
   });
@@ -133,8 +135,7 @@ const isLinked = ({ statement, walkOf }: Laid, position: number): boolean =>
 const isSeenLinked = ({ laid, position }: BookedMovement['seen'][number]): boolean =>
   isLinked(laid, position);
 
-function keptOf({ balances }: Books, movement: BookedMovement, format: string): Kept {
-  const { seen } = movement;
+function keptOf({ balances }: Books, { seen }: BookedMovement, format: string, mayBeCut: boolean): Kept {
   const ofFormat = seen.filter(({ laid }) => laid.statement.format === format);
   const reference = ofFormat.some(({ laid, position }) => laid.statement.rows[position]?.reference != null);
   return {
@@ -142,7 +143,7 @@ function keptOf({ balances }: Books, movement: BookedMovement, format: string): 
     balance: seen.some(({ laid, position }) => balances.isBelieved(laid, position)),
     linked: seen.some(isSeenLinked),
     loose: seen.length === 0 || seen.some(({ laid }) => laid.statement.kind === 'none'),
-    text: ofFormat.length > 0 && !reference && cutRowOf(movement, format) === null,
+    text: ofFormat.length > 0 && !reference && !mayBeCut,
   };
 }
 
