@@ -12,8 +12,15 @@ import { canonical, createOrdinals, createUniqueIds, isUnidentified } from './un
 
 /** Validates the rows of an import and cuts them into chunks. */
 
-/** Rows per transaction: many enough to be fast, few enough that other imports of the customer do not wait long. */
+/** Rows, and statements, per transaction: many enough to be fast, few enough that other imports of the customer do not wait long. */
 const CHUNK_ROWS = 1_000;
+const CHUNK_STATEMENTS = 1_000;
+
+/** Statements of a file, and those of them that are about the same account and end on the same day. */
+const MOST_STATEMENTS = 100_000;
+const MOST_STATEMENTS_OF_DAY = 1_000;
+const TOO_MANY_STATEMENTS = `The file has more than ${MOST_STATEMENTS} statements. Send it in several files.`;
+const TOO_MANY_OF_DAY = `The file has more than ${MOST_STATEMENTS_OF_DAY} statements of one account that end on the same day. Check the program that made it.`;
 
 /**
  * Rows read in one pass of the event loop. At the same time, the chunk before is stored, in several statements. Each can only be sent
@@ -32,6 +39,8 @@ export interface ChunkedImport {
   customerId: string;
   /** Rows that are stored already. They are read again, because the ids of later rows depend on them, and left out. */
   checkpoint: number;
+  /** Statements that begin in chunks that are stored already. */
+  storedStatements?: number;
   /** The accounts that rows may have; null: the rows are of a statement, whose accounts were found by the reader. */
   accounts: KnownAccounts | null;
   /** Whether a statement file may go back to any day. See createOrdinals. */
@@ -58,7 +67,7 @@ export async function* cutIntoChunks(
         read += 1;
         if (read % ROWS_PER_PASS === 0) await nextPass();
         // A full chunk is yielded only when another row follows: until then it may be the last one.
-        if (isEntry(row) && builder.isFull()) yield builder.take();
+        if (builder.isFullBefore(row)) yield builder.take();
         if (isEntry(row)) builder.add(row);
         else builder.note(row);
       }
@@ -83,6 +92,7 @@ function createChunkBuilder({
   id,
   customerId,
   checkpoint,
+  storedStatements = 0,
   accounts,
   isUnordered = false,
   removedTime,
@@ -93,10 +103,12 @@ function createChunkBuilder({
   const balanced = [...(accounts ?? [])].filter(([, { check_balances }]) => check_balances === 1);
   const running = new Map(balanced.map(([id]) => [id, createRunningBalances('import')]));
   const withoutStatement = new Map<string, EntryStatement>();
+  const statementsOfDay = new Map<string, number>();
   let position = 0;
+  let begun = 0;
   let listedIssues = 0;
   let listedWarnings = 0;
-  const start = (from: number): OpenChunk => ({
+  const start = (from: number, statementsBefore: number): OpenChunk => ({
     customerId,
     importId: id,
     from,
@@ -108,12 +120,13 @@ function createChunkBuilder({
     warnings: [],
     warned: 0,
     rejected: 0,
+    statementsBefore,
     statements: 0,
     ended: [],
     format: null,
     removals: removedTime.removals,
   });
-  let chunk = start(checkpoint);
+  let chunk = start(checkpoint, storedStatements);
 
   function reject(line: number, issues: readonly ValidationIssue[], isStored: boolean): void {
     listedIssues += issues.length;
@@ -149,11 +162,14 @@ function createChunkBuilder({
   }
 
   return {
-    isFull: () => chunk.to - chunk.from >= CHUNK_ROWS,
-    isEmpty: () => chunk.to === chunk.from,
+    isFullBefore: (next: Row) =>
+      isEntry(next)
+        ? chunk.to - chunk.from >= CHUNK_ROWS
+        : 'begun' in next && chunk.statements >= CHUNK_STATEMENTS,
+    isEmpty: () => chunk.to === chunk.from && chunk.statements === 0,
     take(): Chunk {
       const taken = chunk;
-      chunk = start(position);
+      chunk = start(position, begun);
       return taken;
     },
     add(row: EntryRow): void {
@@ -182,9 +198,21 @@ function createChunkBuilder({
       for (const { line, warning } of [...running.values()].flatMap((it) => it.end().warnings))
         warn(line, warning);
     },
-    /** Everything before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint. */
+    /**
+     * Everything before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint, unless a chunk
+     * begins with a statement.
+     */
     note(row: Exclude<Row, EntryRow>): void {
-      const isStored = checkpoint > 0 && position <= checkpoint;
+      if ('begun' in row) begun += 1;
+      if (begun > MOST_STATEMENTS) throw new UnreadableFileError(TOO_MANY_STATEMENTS);
+      if ('totals' in row && row.ended !== null) {
+        const day = `${row.ended.accountId} ${row.ended.to}`;
+        const statements = (statementsOfDay.get(day) ?? 0) + 1;
+        if (statements > MOST_STATEMENTS_OF_DAY) throw new UnreadableFileError(TOO_MANY_OF_DAY);
+        statementsOfDay.set(day, statements);
+      }
+      const isStored =
+        begun <= storedStatements && position <= checkpoint && checkpoint + storedStatements > 0;
       if ('warning' in row) listedWarnings += 1;
       if (isStored) return;
       if ('begun' in row) {

@@ -76,6 +76,7 @@ interface Unfinished {
   create_accounts: number;
   unidentified: Unidentified;
   checkpoint: number;
+  statements: number;
   crash_count: number;
   removals: number;
   removed_before: string | null;
@@ -84,7 +85,7 @@ interface Unfinished {
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
   SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.unidentified,
-    i.checkpoint, i.crash_count, l.removals, l.removed_before
+    i.checkpoint, i.statements, i.crash_count, l.removals, l.removed_before
   FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 
 /** The last chunk has the warnings about the file as a whole. */
@@ -205,7 +206,7 @@ export function createImporter(options: {
       accounts,
       addAccount: (account) => createAccount(database, account),
     });
-    const read = ({ checkpoint, ...from }: { checkpoint: number; isUnordered: boolean }) => {
+    const read = (from: { checkpoint: number; storedStatements: number; isUnordered: boolean }) => {
       const parts = readParts(database, importId, first);
       const rows = isFormatName(format)
         ? FORMATS[format](parts)
@@ -213,9 +214,8 @@ export function createImporter(options: {
       return cutIntoChunks(rows, {
         id: importId,
         customerId: unfinished.customer_id,
-        checkpoint,
+        ...from,
         accounts: isFormatName(format) ? new Map(accounts.map((it) => [it.id, it])) : null,
-        isUnordered: from.isUnordered,
         unidentified: unfinished.unidentified,
         removedTime: {
           // Of what was read at the same time, the oldest counts.
@@ -228,9 +228,10 @@ export function createImporter(options: {
     const span = beginSpan(unfinished);
     try {
       const identifier = isWhole
-        ? await identifyWhole(unfinished, read({ checkpoint: 0, isUnordered: true }))
+        ? await identifyWhole(unfinished, read({ checkpoint: 0, storedStatements: 0, isUnordered: true }))
         : { identify: createChunkIdentifier(importId), warnings: () => [] };
-      const chunks = read({ checkpoint: unfinished.checkpoint, isUnordered: isUnordered || isWhole });
+      const { checkpoint, statements: storedStatements } = unfinished;
+      const chunks = read({ checkpoint, storedStatements, isUnordered: isUnordered || isWhole });
       const outcome = await storeChunks(unfinished, chunks, { ...identifier, signal, mayGoOn, started });
       span?.end();
       return outcome;

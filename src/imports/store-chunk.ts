@@ -38,6 +38,8 @@ export interface Chunk extends Batch {
   warnings: readonly { line: number; message: string }[];
   warned: number;
   rejected: number;
+  /** Statements of the import that begin before this chunk. */
+  statementsBefore: number;
   /** Statements that begin in this chunk. */
   statements: number;
   /** Statements that end in this chunk. */
@@ -76,7 +78,7 @@ const MOVE_CHECKPOINT = `
     started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
     status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
     finished_at = IF(status = 'done', NOW(6), NULL)
-  WHERE id = ? AND checkpoint = ? AND status IN ('queued', 'running')`;
+  WHERE id = ? AND checkpoint = ? AND statements = ? AND status IN ('queued', 'running')`;
 
 const DROP_PARTS = 'DELETE FROM import_parts WHERE import_id = ?';
 
@@ -244,7 +246,7 @@ async function storeRepeated(
 }
 
 async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
-  const { importId, from, to, last, rejected, statements, warned, format } = chunk;
+  const { importId, from, to, last, rejected, statementsBefore, statements, warned, format } = chunk;
   const rows = countChunk(chunk, stored);
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
     to,
@@ -263,6 +265,7 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
     last,
     importId,
     from,
+    statementsBefore,
   ]);
   if (affectedRows !== 1) throw new ImportTakenOverError(`import ${importId} is being worked on elsewhere`);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createImporter } from '../../src/imports/importer.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
+import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
@@ -19,6 +20,19 @@ async function staged(rows: number, fields: (i: number) => object = () => ({})) 
   const answer = await service.call('POST', '/v1/imports', { key, body, type: 'application/x-ndjson' });
   expect(answer.status).toBe(202);
   return { key, customer, account, importId: String(answer.body.import.id) };
+}
+
+/** @param dayOf the day of each statement, counted from the first one. */
+async function stagedStatements(count: number, dayOf: (n: number) => number) {
+  const { api_key: key } = await service.customer();
+  await createAccount(service, key, { iban: ACCOUNT_IBAN });
+  const body = Array.from({ length: count }, (_, n) => {
+    const date = new Date(Date.UTC(2010, 0, 1 + dayOf(n))).toISOString().slice(2, 10).replaceAll('-', '');
+    return dayStatement(n + 1, 1, n, []).replaceAll('260301', date);
+  }).join('');
+  const answer = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
+  expect(answer.status).toBe(202);
+  return { key, importId: String(answer.body.import.id) };
 }
 
 const newImporter = () => {
@@ -43,6 +57,14 @@ const storedRows = async (customerId: string) => {
   return Number(row?.n);
 };
 
+const storedStatements = async (importId: string) => {
+  const [row] = await service.runtime.database.query<{ n: string }[]>(
+    'SELECT COUNT(*) AS n FROM statements WHERE import_id = ?',
+    [importId],
+  );
+  return Number(row?.n);
+};
+
 describe('an import', () => {
   it('that is interrupted goes on at its checkpoint, and gives rows without an id the same ids', async () => {
     const { key, customer, importId } = await staged(2_500, () => ({ unique_id: '' }));
@@ -60,6 +82,31 @@ describe('an import', () => {
       duplicates: 0,
     });
     expect(await storedRows(customer.id)).toBe(2_500);
+  });
+
+  it('of statements without entries goes on at its checkpoint too, and keeps each statement once', async () => {
+    const { key, importId } = await stagedStatements(2_500, (n) => n);
+    const { importer } = newImporter();
+    const shutdown = new AbortController();
+    shutdown.abort();
+    expect(await importer.run(importId, shutdown.signal)).toBe('given back');
+    expect(await show(key, importId)).toMatchObject({ status: 'running', statements: 1_000 });
+    expect(await importer.run(importId, shutdown.signal)).toBe('given back');
+    expect(await storedStatements(importId)).toBe(2_000);
+    expect(await importer.run(importId, never)).toBe('done');
+    expect(await show(key, importId)).toMatchObject({ status: 'done', received: 0, statements: 2_500 });
+    expect(await storedStatements(importId)).toBe(2_500);
+  });
+
+  it('of more than 1,000 statements of one account and day fails, and keeps those before', async () => {
+    const { key, importId } = await stagedStatements(1_001, () => 0);
+    expect(await newImporter().importer.run(importId, never)).toBe('done');
+    const { status, error } = await show(key, importId);
+    expect({ status, error }).toEqual({
+      status: 'failed',
+      error: expect.stringContaining('more than 1000 statements of one account that end on the same day'),
+    });
+    expect(await storedStatements(importId)).toBe(1_000);
   });
 
   it('that is worked on by two at the same time is stored once', async () => {

@@ -35,6 +35,7 @@ async function runningImport(...webhooks: object[]) {
     warnings: [],
     warned: 0,
     rejected: 0,
+    statementsBefore: 0,
     statements: 0,
     ended: [],
     format: null,
