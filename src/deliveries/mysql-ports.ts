@@ -45,7 +45,7 @@ export function createMysqlPorts(database: DataSource, secrets: SecretBox): Mysq
       }),
       renewLeases: (leases) => tryTransaction(database, (sql) => renewLeases(sql, leases)),
       disable: (webhook, reason) => disableWebhook(database, webhook, reason),
-      quarantine: (webhook) => quarantineWebhook(database, webhook),
+      quarantine: (webhook, cause) => quarantineWebhook(database, webhook, cause),
     },
     results: { record: (records) => recordResults(database, records) },
   };

@@ -41,8 +41,8 @@ export interface WebhooksPort {
   renewLeases(leases: readonly Lease[]): Promise<Lease[]>;
   /** Disables it, unless it was changed since `revision`. */
   disable(webhook: { id: string; customerId: string; revision: number }, reason: string): Promise<void>;
-  /** Pauses it because its runs keep ending the process, see `quarantineWebhook`. */
-  quarantine(webhook: { id: string; customerId: string }): Promise<Quarantine>;
+  /** Pauses it because no run of it can go on, see `quarantineWebhook`. */
+  quarantine(webhook: { id: string; customerId: string }, cause: string): Promise<Quarantine>;
 }
 
 /** Where results are recorded. */

@@ -18,14 +18,29 @@ const FLUSH_AFTER = 25;
 const FIRST_DELAY = 250;
 const LONGEST_DELAY = 2_000;
 
+/** A record that MySQL refuses is given up after this many attempts: 14 seconds. */
+const MOST_REFUSALS = 10;
+
+/** Where results of so many webhooks are refused at the same time, something else is wrong: none of them is given up. */
+const MANY_REFUSED = 5;
+
+/** MySQL refuses the results of one webhook, and no repetition will help. */
+export class ResultsRefusedError extends Error {
+  override name = 'ResultsRefusedError';
+}
+
 /** The most webhooks, and the most results of all of them together, in one transaction. */
 const MAX_WEBHOOKS = 100;
 const MAX_RESULTS = 300;
+
+/** The name that MySQL gives to an error. Its message may have values of movements, and is logged alone. */
+const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? 'unknown error');
 
 export interface ResultWriter {
   /**
    * Records the results of one run. If that fails, it is tried again until the lease is lost: what was sent is not sent again meanwhile.
    * @returns the webhook's revision; null when the lease was lost and nothing was written.
+   * @throws {ResultsRefusedError} when MySQL has refused the results again and again, and those of hardly any other webhook.
    * @throws what MySQL throws after `stop`. Then nothing was written, or the answer to its COMMIT was lost.
    */
   write(record: LeasedRecord): Promise<number | null>;
@@ -68,6 +83,7 @@ export function createResultWriter(
     // One lost lease, or one value that MySQL refuses, must not fail the other records.
     afterFailure: (error) => (isConnectionError(error) ? 'fail' : 'alone'),
   });
+  const refused = new Set<string>();
   let isStopped = false;
   let callbacks: (() => void)[] = [];
   const flush = () => {
@@ -81,18 +97,28 @@ export function createResultWriter(
   };
   return {
     async write(record) {
-      for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, LONGEST_DELAY)) {
-        waiting.add(record);
-        try {
-          return await write(record);
-        } catch (err) {
-          if (err instanceof LeaseLostError) return null;
-          if (isStopped) throw err;
-          const { webhookId } = record.lease;
-          log[isTransient(err) ? 'warn' : 'error']({ err, webhookId }, 'results not recorded yet');
-          if (isRetryableLockError(err)) onLocked(record.lease);
+      const { webhookId } = record.lease;
+      let refusals = 0;
+      try {
+        for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, LONGEST_DELAY)) {
+          waiting.add(record);
+          try {
+            return await write(record);
+          } catch (err) {
+            if (err instanceof LeaseLostError) return null;
+            if (isStopped) throw err;
+            const isRefused = !isTransient(err);
+            log[isRefused ? 'error' : 'warn']({ err, webhookId }, 'results not recorded yet');
+            if (isRetryableLockError(err)) onLocked(record.lease);
+            if (isRefused) refused.add(webhookId);
+            refusals = isRefused ? refusals + 1 : 0;
+            if (refusals >= MOST_REFUSALS && refused.size < MANY_REFUSED)
+              throw new ResultsRefusedError(`MySQL refuses the results of its deliveries (${codeOf(err)})`);
+          }
+          await new Promise<void>((resolve) => void clock.after(delay, resolve));
         }
-        await new Promise<void>((resolve) => void clock.after(delay, resolve));
+      } finally {
+        refused.delete(webhookId);
       }
     },
     flushSoon(callback) {

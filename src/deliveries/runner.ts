@@ -7,11 +7,11 @@ import { createHostLimit } from './host-limit.ts';
 import type { Lease } from './lease.ts';
 import { READ_SIZE } from './log-ranges.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
-import { createResultWriter } from './result-writer.ts';
+import { createResultWriter, ResultsRefusedError } from './result-writer.ts';
 import { createRun } from './run/run.ts';
 import { RETRY_DELAYS } from './run/schedule.ts';
 import { type WebhookState, waitBeforeSending } from './webhook-state.ts';
-import { MAX_CRASHES } from './webhook-status.ts';
+import { CRASHED, MAX_CRASHES } from './webhook-status.ts';
 
 /**
  * Runs one job of the queue `deliveries`: reads the webhook's state, makes a delivery run (takes the lease and sends), and reads the
@@ -168,6 +168,14 @@ export function createRunner({
           metrics?.leaseLost();
           log.warn({ webhookId }, 'lease lost: another run sends on');
         }
+      } catch (err) {
+        if (!(err instanceof ResultsRefusedError)) throw err;
+        const outcome = await webhooks.quarantine(
+          { id: webhookId, customerId: state.customerId },
+          err.message,
+        );
+        if (outcome !== 'paused') throw err;
+        log.error({ err, webhookId }, 'webhook paused: MySQL refuses the results of its deliveries');
       } finally {
         leases.delete(lease);
       }
@@ -195,7 +203,7 @@ export function createRunner({
           return;
         }
         if (state.crashCount >= MAX_CRASHES) {
-          const outcome = await webhooks.quarantine({ id: webhookId, customerId: state.customerId });
+          const outcome = await webhooks.quarantine({ id: webhookId, customerId: state.customerId }, CRASHED);
           if (outcome === 'paused')
             log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
           if (outcome !== 'many') return;

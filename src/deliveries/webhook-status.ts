@@ -39,7 +39,7 @@ export type Quarantine = 'paused' | 'not active' | 'many';
 /** Runs in a row that took the lease and neither recorded anything nor gave it back. Most likely the webhook ends its process. */
 export const MAX_CRASHES = 10;
 
-const REASON = `Its delivery runs have ended without a result ${MAX_CRASHES} times in a row. Its deliveries are kept.`;
+export const CRASHED = `Its delivery runs have ended without a result ${MAX_CRASHES} times in a row`;
 
 /**
  * Where so many webhooks have had so many crashes, something else ends the processes. To pause all that were active at the time would
@@ -53,23 +53,25 @@ const PAUSE = `
   UPDATE webhooks SET status = 'paused', revision = revision + 1, status_reason = ? WHERE id = ? AND status = 'active'`;
 
 /**
- * Pauses a webhook and says why. It keeps matching new movements, and its owner or an operator can make it active again.
+ * Pauses a webhook and says why, and that its deliveries are kept. It keeps matching new movements, and its owner or an operator can make it active again.
  * @returns `not active`: it is not active any more. `many`: so many others crash too that none is paused.
  */
 export function quarantineWebhook(
   database: DataSource,
   { id, customerId }: { id: string; customerId: string },
+  cause: string,
 ): Promise<Quarantine> {
   return inTransaction(database, async (sql) => {
     const suspects = await sql.query<unknown[]>(MANY_SUSPECTS);
     if (suspects.length === SUSPECTS) return 'many';
-    const { affectedRows } = await sql.query<WriteResult>(PAUSE, [REASON, id]);
+    const reason = `${cause}. Its deliveries are kept.`;
+    const { affectedRows } = await sql.query<WriteResult>(PAUSE, [reason, id]);
     if (affectedRows !== 1) return 'not active';
     await recordEvent(sql, {
       type: 'webhook.quarantined',
       customerId,
       webhookId: id,
-      data: { customer_id: Number(customerId), webhook: await readSubject(sql, id), reason: REASON },
+      data: { customer_id: Number(customerId), webhook: await readSubject(sql, id), reason },
     });
     return 'paused';
   });

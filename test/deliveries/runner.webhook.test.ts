@@ -46,6 +46,31 @@ describe('a webhook', () => {
     expect(await statuses(webhook.id)).toEqual(['delivered']);
   });
 
+  it('whose results MySQL refuses is quarantined with the reason, and its deliveries are kept', async () => {
+    const runner = runners.create();
+    const { webhook, store, key } = await subscriber('/refused');
+    await store(1);
+    const { database } = service.runtime;
+    await database.query(`CREATE TRIGGER refuse_results BEFORE INSERT ON deliveries FOR EACH ROW
+      IF NEW.webhook_id = ${Number(webhook.id)} THEN SIGNAL SQLSTATE '45000'; END IF`);
+    try {
+      await runner.runJob(webhook.id);
+    } finally {
+      await database.query('DROP TRIGGER refuse_results');
+    }
+    expect(await show(key, webhook.id)).toMatchObject({
+      status: 'paused',
+      status_reason:
+        'MySQL refuses the results of its deliveries (ER_SIGNAL_EXCEPTION). Its deliveries are kept.',
+    });
+    expect(await deliveriesOf(service, webhook.id)).toMatchObject([{ status: 'pending', attempts: 0 }]);
+    expect(receiver.at('/refused')).toHaveLength(1);
+    await setCursor(service, webhook.id, "lease_until = '2000-01-01'");
+    await service.call('PATCH', `/v1/webhooks/${webhook.id}`, { key, body: { status: 'active' } });
+    await runner.runJob(webhook.id);
+    expect(await statuses(webhook.id)).toEqual(['delivered']);
+  });
+
   it('is not quarantined while many others crash too: something else ends the processes', async () => {
     const runner = runners.create();
     const others = await Promise.all(Array.from({ length: 5 }, (_, i) => subscriber(`/innocent/${i}`)));
