@@ -52,11 +52,13 @@ export type Completeness = 'complete' | 'incomplete' | 'contradictory' | 'unknow
 
 /** Statements that follow each other without a gap. */
 interface Run {
-  statements: ChainStatement[];
+  statements: readonly ChainStatement[];
   from: string;
   to: string;
   opening: bigint;
   closing: bigint;
+  /** Those with which its statements begin and end. */
+  balances: ReadonlySet<bigint>;
 }
 
 const DAY = 86_400_000;
@@ -80,7 +82,7 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
     if (
       covering === null ||
       run.from > covering.to ||
-      (run.from === covering.to && !knows(covering, run.opening))
+      (run.from === covering.to && !covering.balances.has(run.opening))
     ) {
       if (covering !== null) periods.push(gapBetween(covering, run));
       periods.push(...viewRun(run));
@@ -144,8 +146,14 @@ function withoutDownloadNumbers(statements: readonly ChainStatement[]): readonly
 }
 
 /**
+ * After each run, those that are left are joined anew, until so many statements have been looked at. Then all runs are taken that no other
+ * one has parted.
+ */
+const MOST_LOOKED = 100_000;
+
+/**
  * Joins statements to runs, in which each begins with the balance with which the one before it ends. The run with the most entries is
- * taken first, then the next one of what is left: a bank may have given shorter statements of the same days before.
+ * taken first: a bank may have given shorter statements of the same days before.
  */
 function findRuns(statements: readonly ChainStatement[]): Run[] {
   const areNumbered = haveNumbers(statements);
@@ -158,15 +166,38 @@ function findRuns(statements: readonly ChainStatement[]): Run[] {
       Number(one.id) - Number(other.id),
   );
   const runs: Run[] = [];
+  let looked = 0;
   while (left.length > 0) {
-    const taken = findHeaviest(left, areNumbered);
-    const [first, last] = [taken[0], taken.at(-1)] as [ChainStatement, ChainStatement];
-    const { from, opening } = first;
-    runs.push({ statements: taken, from, opening, to: last.to, closing: last.closing });
-    const used = new Set(taken);
+    looked += left.length;
+    const paths = findPaths(left, areNumbered);
+    const used = new Set<ChainStatement>();
+    const parted = new Set<ChainStatement>();
+    for (const end of left.toSorted((one, other) => weightOf(paths, other) - weightOf(paths, one))) {
+      if (used.has(end)) continue;
+      const run: ChainStatement[] = [];
+      let at: ChainStatement | null = end;
+      for (; at !== null && !used.has(at) && !parted.has(at); at = paths.get(at)?.before ?? null)
+        run.push(at);
+      for (const it of run) (at === null ? used : parted).add(it);
+      if (at === null) runs.push(toRun(run.reverse()));
+      if (looked < MOST_LOOKED) break;
+    }
     left = left.filter((it) => !used.has(it));
   }
   return runs.toSorted((one, other) => compare(one.from, other.from) || -compare(one.to, other.to));
+}
+
+function toRun(statements: readonly ChainStatement[]): Run {
+  const [first, last] = [statements[0], statements.at(-1)] as [ChainStatement, ChainStatement];
+  const balances = new Set(statements.flatMap(({ opening, closing }) => [opening, closing]));
+  return {
+    statements,
+    from: first.from,
+    opening: first.opening,
+    to: last.to,
+    closing: last.closing,
+    balances,
+  };
 }
 
 /** The best run that ends with a statement. */
@@ -182,8 +213,14 @@ interface Path {
 const isBetter = (one: Path, other: Path): boolean =>
   one.daysBetween < other.daysBetween || (one.daysBetween === other.daysBetween && one.weight > other.weight);
 
-/** @param statements in the order of their last days, at least one. @returns the run with the most entries. */
-function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolean): ChainStatement[] {
+/** Of the statements with the right balance, this many of the nearest are looked at. */
+const NEAREST = 30;
+
+/** Finds the best run that ends with each statement. @param statements in the order of their last days. */
+function findPaths(
+  statements: readonly ChainStatement[],
+  areNumbered: boolean,
+): ReadonlyMap<ChainStatement, Path> {
   const paths = new Map<ChainStatement, Path>();
   const byOpening = groupBy(statements, ({ opening }) => opening);
   const byClosing = groupBy(statements, ({ closing }) => closing);
@@ -192,19 +229,23 @@ function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolea
   const daysBetween = (one: ChainStatement, other: ChainStatement) =>
     Math.max(0, (fromDays.get(other) ?? 0) - (toDays.get(one) ?? 0) - 1);
   // Days to the nearest statement that may follow. Later ones with the same balance follow another one.
-  const nearestNext = new Map(
-    statements.map((it) => {
-      const next = (byOpening.get(it.closing) ?? []).filter((other) => follows(it, other, areNumbered));
-      return [it, next.reduce((least, other) => Math.min(least, daysBetween(it, other)), Infinity)];
-    }),
-  );
-  // Statements of one day may follow each other in any order, so each one that became better is looked at again.
-  const queue = [...statements];
+  const nearestNext = new Map<ChainStatement, number>();
+  for (const it of statements) {
+    const next = byOpening.get(it.closing) ?? [];
+    const first = firstIndex(next, ({ to }) => to >= it.to);
+    const following = next.slice(first, first + NEAREST).filter((other) => follows(it, other, areNumbered));
+    nearestNext.set(
+      it,
+      following.reduce((least, other) => Math.min(least, daysBetween(it, other)), Infinity),
+    );
+  }
   const ownWeight = ({ entries }: ChainStatement) => entries * (statements.length + 1) + 1;
   const weigh = (it: ChainStatement): Path => {
     const own = ownWeight(it);
     let best: Path = { daysBetween: Number.POSITIVE_INFINITY, weight: own, before: null };
-    for (const before of byClosing.get(it.opening) ?? []) {
+    const candidates = byClosing.get(it.opening) ?? [];
+    const end = firstIndex(candidates, ({ to }) => to > it.to);
+    for (const before of candidates.slice(Math.max(0, end - NEAREST), end)) {
       const path = paths.get(before);
       if (path === undefined || !follows(before, it, areNumbered) || leadsTo(paths, before, it)) continue;
       const days = daysBetween(before, it);
@@ -217,19 +258,35 @@ function findHeaviest(statements: readonly ChainStatement[], areNumbered: boolea
     }
     return best;
   };
-  for (let at = 0; at < queue.length && at < MOST_STEPS * statements.length; at += 1) {
-    const it = queue[at] as ChainStatement;
-    const path = weigh(it);
-    const known = paths.get(it);
-    if (known !== undefined && !isBetter(path, known)) continue;
-    paths.set(it, path);
-    for (const next of byOpening.get(it.closing) ?? []) if (paths.has(next)) queue.push(next);
+  for (let start = 0; start < statements.length; ) {
+    const { to } = statements[start] as ChainStatement;
+    const end = firstIndex(statements, (it) => it.to > to);
+    // Statements of one day may follow each other in any order, so each one that became better is looked at again.
+    const queue = statements.slice(start, end);
+    for (let at = 0; at < queue.length && at < MOST_STEPS * (end - start); at += 1) {
+      const it = queue[at] as ChainStatement;
+      const path = weigh(it);
+      const known = paths.get(it);
+      if (known !== undefined && !isBetter(path, known)) continue;
+      paths.set(it, path);
+      const next = byOpening.get(it.closing) ?? [];
+      for (let i = firstIndex(next, (other) => other.to >= to); next[i]?.to === to; i += 1)
+        if (paths.has(next[i] as ChainStatement)) queue.push(next[i] as ChainStatement);
+    }
+    start = end;
   }
-  let end: ChainStatement | null = statements[0] as ChainStatement;
-  for (const it of statements) if (weightOf(paths, it) > weightOf(paths, end)) end = it;
-  const run: ChainStatement[] = [];
-  for (; end !== null; end = paths.get(end)?.before ?? null) run.unshift(end);
-  return run;
+  return paths;
+}
+
+/** The index of the first item for which `isAtOrAfter` is true, by halving. @param items those for which it is false come first. */
+function firstIndex<T>(items: readonly T[], isAtOrAfter: (item: T) => boolean): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isAtOrAfter(items[middle] as T)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /**
@@ -240,6 +297,15 @@ const mayBeIn = (one: ChainStatement, other: ChainStatement): boolean =>
   one.opening === one.closing &&
   one.to >= other.from &&
   (sumsAreWithin(one, other) || sumsAreWithin(other, one)) &&
+  !haveOwnNumbers(one, other);
+
+/** Whether two statements begin with the same balance and end with others, and neither contains the other. */
+const contradict = (one: ChainStatement, other: ChainStatement): boolean =>
+  one.from === other.from &&
+  one.opening === other.opening &&
+  one.closing !== other.closing &&
+  !sumsAreWithin(one, other) &&
+  !sumsAreWithin(other, one) &&
   !haveOwnNumbers(one, other);
 
 const sumsAreWithin = (one: ChainStatement, other: ChainStatement): boolean =>
@@ -343,27 +409,33 @@ function gapBetween(one: Run, other: Run): Period {
 const countEntries = (statements: readonly ChainStatement[]): number =>
   statements.reduce((sum, { entries }) => sum + entries, 0);
 
-/** Whether one of the statements begins or ends with a balance. */
-const knows = ({ statements }: Run, balance: bigint): boolean =>
-  statements.some(({ opening, closing }) => opening === balance || closing === balance);
-
 /**
  * Compares statements with others about the same time, such as those of a week with those of its days.
  * @returns null when they say the same.
  */
 function compareOverlap(covering: Run, run: Run): Period | null {
   const isInside = run.to <= covering.to;
-  if (knows(covering, run.opening) && (!isInside || knows(covering, run.closing))) return null;
-  const about = covering.statements.filter(({ from, to }) => from <= run.to && to >= run.from);
+  const about = covering.statements.slice(
+    firstIndex(covering.statements, ({ to }) => to >= run.from),
+    firstIndex(covering.statements, ({ from }) => from > run.to),
+  );
+  const [begun] = run.statements as [ChainStatement];
+  const rival = about.find((it) => contradict(it, begun));
+  if (rival !== undefined) {
+    const { from, to, opening, closing } = begun;
+    const difference = closing - rival.closing;
+    return { status: 'contradiction', from, to, opening, closing, difference, statements: [rival, begun] };
+  }
+  if (covering.balances.has(run.opening) && (!isInside || covering.balances.has(run.closing))) return null;
   // It is a part of what is covered, or was made before the last day was over.
-  if (isInside && knows(covering, run.opening) && countEntries(run.statements) < countEntries(about))
+  if (isInside && covering.balances.has(run.opening) && countEntries(run.statements) < countEntries(about))
     return null;
-  const other = covering.statements.find(({ to }) => to === run.to);
+  const other = about.find(({ to }) => to === run.to);
   const isContradiction =
     isInside &&
     other !== undefined &&
     countEntries(run.statements) >= countEntries(about) &&
-    covering.statements.every((it) => it.to !== run.to || it.closing !== run.closing);
+    about.every((it) => it.to !== run.to || it.closing !== run.closing);
   const [opening, closing] = [run.opening, run.closing];
   return {
     status: isContradiction ? 'contradiction' : 'overlap',

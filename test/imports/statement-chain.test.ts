@@ -124,6 +124,26 @@ describe('the statements of an account', () => {
     expect(summarisePeriods(findPeriods(chain))).toBe('contradictory');
   });
 
+  it('contradict each other when they begin with one balance, end with two, and neither contains the other', () => {
+    const sums = (credits: bigint, debits: bigint) => ({ credits, debits });
+    const day = statement(0, 0, 50, { ...sums(50n, 0n), entries: 3 });
+    const [less, other] = [statement(0, 0, 40, sums(40n, 0n)), statement(0, 0, 30, sums(40n, 10n))];
+    expect(told([day, less]).map(([status]) => status)).toEqual(['complete']);
+    expect(told([day, other])).toContainEqual(['contradiction', '2024-01-01', '2024-01-01', -20]);
+    const days = statement([0, 1], 0, 45, { ...sums(60n, 15n), entries: 4 });
+    expect(told([day, days]).map(([status]) => status)).toEqual(['complete']);
+    const otherDays = statement([0, 1], 0, 30, { ...sums(40n, 10n), entries: 2 });
+    expect(told([day, otherDays])).toContainEqual(['contradiction', '2024-01-01', '2024-01-01', 20]);
+  });
+
+  it('are looked at in a time that hardly depends on how they are linked', () => {
+    const many = Array.from({ length: 20_000 }, (_, day) => day);
+    const none = { entries: 0 };
+    expect(told(many.map((day) => statement(day, 7, 7, none)))).toHaveLength(1);
+    expect(told(many.map((day) => statement(day, 10 * day, 10 * day + 5)))).toHaveLength(39_999);
+    expect(told(many.map((day) => statement([day, day + 300], 10 * day, 10 * day + 5)))).toHaveLength(20_000);
+  }, 30_000);
+
   it('contradict themselves when their entries do not give their closing balance', () => {
     expect(told([statement(0, 0, 50, { difference: 3n })])).toContainEqual([
       'contradiction',
