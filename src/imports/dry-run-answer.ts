@@ -1,8 +1,11 @@
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type * as v from 'valibot';
 import type { Caller } from '../customers/caller.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import type { StatementFormats } from '../statements/formats.ts';
+import { lookAhead } from '../statements/peek.ts';
 import { ADVICE } from '../statements/unreadable.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { runDry } from './dry-run.ts';
@@ -18,8 +21,19 @@ const SECOND = 1_000;
 /** How long a process works on one dry run. Waiting for the body does not count. */
 const WORK_LIMIT = 60 * SECOND;
 
+/** A dry run takes its turn when its body has come, or this much of it. Bytes. */
+const BEGINNING = 64 * 1_024;
+
+/** From then on, the rest may be waited for for this long, and longer if it comes at this rate. Milliseconds; bytes per second. */
+const PATIENCE = 30 * SECOND;
+const SLOWEST = 10 * 1_024;
+
 /** Dry runs at once: they take the time of the process that answers all requests. One that waits for longer is refused. */
 const AT_ONCE = { total: 4, perOwner: 1, patience: 5 * SECOND };
+
+async function readOn(bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of bytes);
+}
 
 /** The file to read, and how. */
 export type DryUpload = Pick<Upload, 'format' | 'statement' | 'unidentified' | 'body'>;
@@ -34,12 +48,14 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
     caller: Caller,
     { format, statement, unidentified = 'known', body }: DryUpload,
   ): Promise<v.InferOutput<typeof DryRunView>> {
+    const begun = await lookAhead(Readable.from(body), readOn, BEGINNING);
     const release = await turns.reserve(caller.customerId, 1);
     if (release === null) throw tooManyDryRuns();
     try {
       const accounts = await readDryAccounts(database, caller);
       const { customerId } = caller;
-      const parts = cutIntoParts(limitWork(body));
+      const limit = limitDryRun();
+      const parts = cutIntoParts(limit.body(begun));
       const readRows = () => {
         if (isFormatName(format)) return FORMATS[format](parts);
         const findAccount = createAccountFinder({
@@ -57,7 +73,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
         });
       };
       const known = isFormatName(format) ? accounts.byId() : null;
-      const run = await runDry(database, readRows(), {
+      const run = await runDry(database, limit.rows(readRows()), {
         customerId,
         accounts: known,
         removedTime: accounts.removedTime,
@@ -72,27 +88,50 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
 }
 
 /**
- * Passes bytes on, and measures how long their reader works on them.
- * @param now milliseconds.
- * @throws {Problem} 413 after a minute.
+ * Limits how long a dry run works, and how long it waits for its body.
+ * @param options.now milliseconds. `patience`: the wait that is allowed beside the time for the bytes that have come.
+ * @returns functions that pass on the body, and the rows that are read from it. They throw a Problem: 408 when the body comes too slowly, 413
+ * after a minute of work.
  */
-export async function* limitWork(
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  now: () => number = () => performance.now(),
-): AsyncGenerator<Uint8Array> {
-  let worked = 0;
-  for await (const part of bytes) {
-    const began = now();
-    yield part;
-    worked += now() - began;
-    if (worked > WORK_LIMIT) {
-      throw new Problem(
-        'too-large',
-        `A dry run may take ${WORK_LIMIT / SECOND} s, and this file takes longer. Nothing was stored. ${ADVICE.notDry}, or try a part of it.`,
-      );
-    }
-  }
+export function limitDryRun({ now = () => performance.now(), patience = PATIENCE } = {}) {
+  const began = now();
+  let waited = 0;
+  return {
+    async *body(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      const iterator = bytes[Symbol.asyncIterator]();
+      for (let received = 0; ; ) {
+        const asked = now();
+        const left = patience + (received / SLOWEST) * SECOND - waited;
+        const come = new AbortController();
+        const late = sleep(Math.max(left, 0), null, { signal: come.signal }).catch(() => null);
+        const part = await Promise.race([iterator.next(), late]).finally(() => come.abort());
+        waited += now() - asked;
+        if (part === null || now() - asked > left) throw tooSlow();
+        if (part.done) return;
+        received += part.value.length;
+        yield part.value;
+      }
+    },
+    async *rows<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
+      for await (const batch of batches) {
+        if (now() - began - waited > WORK_LIMIT) throw tooMuchWork();
+        yield batch;
+      }
+    },
+  };
 }
+
+const tooSlow = () =>
+  new Problem(
+    'request-timeout',
+    `The body of a dry run must come at ${SLOWEST / 1_024} KiB/s or more, or within ${PATIENCE / SECOND} s. Nothing was stored. Send it over a faster connection, or a part of it.`,
+  );
+
+const tooMuchWork = () =>
+  new Problem(
+    'too-large',
+    `A dry run may take ${WORK_LIMIT / SECOND} s, and this file takes longer. Nothing was stored. ${ADVICE.notDry}, or try a part of it.`,
+  );
 
 const tooManyDryRuns = () =>
   new Problem(

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { limitWork } from '../../src/imports/dry-run-answer.ts';
+import { limitDryRun } from '../../src/imports/dry-run-answer.ts';
 import { movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
@@ -48,14 +50,14 @@ describe('a dry run of JSON and NDJSON', () => {
 
 it('one dry run of a customer is read at a time: the next is refused after a while, and taken later', async () => {
   const { key } = await customer();
-  const many = mt940(Array.from({ length: 2_000 }, (_, at): TestEntry => ({ day: 2, amount: at + 1 })));
+  const many = mt940(Array.from({ length: 3_000 }, (_, at): TestEntry => ({ day: 2, amount: at + 1 })));
   const first = request(`${service.url}/v1/imports?dry_run=true`, {
     method: 'POST',
     headers: { Authentication: key, 'Content-Type': 'application/octet-stream' },
   });
   onTestFinished(() => void first.destroy());
   const answered = once(first, 'response');
-  first.write(many.slice(0, 20_000));
+  first.write(many.slice(0, 80_000));
   const next = () =>
     service.call('POST', '/v1/imports?dry_run=true', {
       key,
@@ -63,7 +65,7 @@ it('one dry run of a customer is read at a time: the next is refused after a whi
       type: 'application/octet-stream',
     });
   await until('the first one to be read', async () => (await next()).status === 503);
-  first.end(many.slice(20_000));
+  first.end(many.slice(80_000));
   const [response] = await answered;
   expect(response.statusCode).toBe(200);
   response.resume();
@@ -74,18 +76,78 @@ it('a dry run may work for a minute, without what it waits for the body', async 
   let now = 0;
   async function* slowly() {
     for (let part = 0; part < 4; part += 1) {
-      now += 600_000;
+      now += 7_000;
       yield Buffer.from([part]);
     }
   }
   const work = async (milliseconds: number) => {
+    const limit = limitDryRun({ now: () => now });
     let read = 0;
-    for await (const part of limitWork(slowly(), () => now)) {
+    for await (const part of limit.rows(limit.body(slowly()))) {
       read += part.length;
       now += milliseconds;
     }
     return read;
   };
-  expect(await work(15_000)).toBe(4);
+  expect(await work(20_000)).toBe(4);
   await expect(work(20_001)).rejects.toThrow('A dry run may take 60 s, and this file takes longer.');
+});
+
+it('the work of a dry run is measured batch by batch, also when its whole body is one part', async () => {
+  let now = 0;
+  async function* batches(parts: AsyncIterable<Uint8Array>) {
+    for await (const _ of parts) for (let row = 0; row < 100; row += 1) yield row;
+  }
+  const limit = limitDryRun({ now: () => now });
+  const read: number[] = [];
+  const reading = (async () => {
+    for await (const row of limit.rows(batches(limit.body(Readable.from([Buffer.from('x')]))))) {
+      read.push(row);
+      now += 1_000;
+    }
+  })();
+  await expect(reading).rejects.toThrow('A dry run may take 60 s');
+  expect(read).toHaveLength(61);
+});
+
+it('the body of a dry run may come slowly, but not stop', async () => {
+  const body = (part: number, pause: number) =>
+    Readable.from(
+      (async function* () {
+        for (let i = 0; i < 5; i += 1) {
+          await sleep(pause);
+          yield Buffer.alloc(part);
+        }
+      })(),
+    );
+  const receive = async (bytes: Readable) => {
+    let received = 0;
+    for await (const part of limitDryRun({ patience: 1_000 }).body(bytes)) received += part.length;
+    return received;
+  };
+  expect(await receive(body(20_000, 300))).toBe(100_000);
+  await expect(receive(body(10, 300))).rejects.toMatchObject({ problem: 'request-timeout' });
+});
+
+it('a dry run whose body has hardly begun to come keeps no other one of its customer waiting', async () => {
+  const { key } = await customer();
+  const file = mt940([{ day: 2, amount: 1 }]);
+  const first = request(`${service.url}/v1/imports?dry_run=true`, {
+    method: 'POST',
+    headers: { Authentication: key, 'Content-Type': 'application/octet-stream' },
+  });
+  onTestFinished(() => void first.destroy());
+  const answered = once(first, 'response');
+  first.write(file.slice(0, 100));
+  const next = () =>
+    service.call('POST', '/v1/imports?dry_run=true', {
+      key,
+      body: Buffer.from(file),
+      type: 'application/octet-stream',
+    });
+  for (let i = 0; i < 3; i += 1) expect((await next()).status).toBe(200);
+  first.end(file.slice(100));
+  const [response] = await answered;
+  expect(response.statusCode).toBe(200);
+  response.resume();
 });

@@ -69,6 +69,24 @@ it('a file that keeps its thread busy for too long fails, and others are read on
   expect(read.status).toBe('fulfilled');
 });
 
+it('a file that keeps its thread busy after it was begun fails, and the thread is not used again', async () => {
+  const formats = createThreadedFormats([], { deadline: 500 });
+  // A thread may need longer than that to start.
+  while ((await readAll(formats, FILE).catch(() => [])).length === 0);
+  // Lines of a text without an end, of which the thread has nothing to show.
+  async function* silent() {
+    yield Buffer.from(FILE);
+    yield Buffer.alloc(200_000_000, 'A LINE\r\n');
+  }
+  const began: unknown[] = [];
+  const reading = (async () => {
+    for await (const it of formats.read(silent(), AUTO)) began.push(it);
+  })();
+  await expect(reading).rejects.toThrow('takes too long');
+  expect(began.length).toBeGreaterThan(0);
+  while ((await readAll(formats, FILE).catch(() => [])).length === 0);
+});
+
 it('a file that is not read to its end does not keep the bytes that follow waiting', async () => {
   let isOver = false;
   async function* endless() {

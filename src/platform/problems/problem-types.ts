@@ -109,7 +109,8 @@ export const REQUEST_PROBLEMS = {
   'request-timeout': {
     status: 408,
     title: 'Request timeout',
-    cause: 'The headers took longer than 15 seconds to arrive, or the whole request longer than 10 minutes.',
+    cause:
+      'The headers took longer than 15 seconds to arrive, or the whole request longer than 10 minutes, or the body of a dry run came too slowly.',
     remedy: 'Send the request without long pauses, or split a large import.',
     retry: 'Yes, on a new connection.',
   },

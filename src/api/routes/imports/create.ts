@@ -157,7 +157,13 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
           200: { description: 'With dry_run=true: what an import would store.', schema: DryRunView },
         },
       },
-      problems: ['upload-interrupted', 'overloaded', 'unreadable-file', 'malformed-multipart'],
+      problems: [
+        'upload-interrupted',
+        'overloaded',
+        'unreadable-file',
+        'malformed-multipart',
+        'request-timeout',
+      ],
     },
     async (c) => {
       const idempotencyKey = readIdempotencyKey(c);
