@@ -1,16 +1,12 @@
+import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { Sql } from '../platform/database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { MissingView, SurplusView } from './book-differences.ts';
+import { findPeriodsOf } from './find-periods.ts';
 import { type Arrival, findLateAt, LEARNED_FROM } from './late-statements.ts';
-import {
-  type ChainStatement,
-  type Completeness,
-  findPeriods,
-  type Period,
-  summarisePeriods,
-} from './statement-chain.ts';
+import { type ChainStatement, type Completeness, type Period, summarisePeriods } from './statement-chain.ts';
 
 /** The statements of an account, and whether they are complete. */
 
@@ -152,10 +148,17 @@ const CHAIN = `
     AND closing_balance IS NOT NULL
   ORDER BY account_id, kind, to_date, id`;
 
+/** Rows that are read in one pass of the event loop. */
+const ROWS_PER_PASS = 1_000;
+
 /** Index: the primary key. */
 const NUMBERS = 'SELECT statement_numbers FROM accounts WHERE id = ?';
 
-/** Reads the periods of an account that touch a time. @param between days (YYYY-MM-DD); null: from the first, to the last. */
+/**
+ * Reads the periods of an account that touch a time.
+ * @param between days (YYYY-MM-DD); null: from the first, to the last.
+ * @throws {Problem} as findPeriodsOf.
+ */
 export async function readCompleteness(
   sql: Sql,
   accountId: string,
@@ -164,8 +167,10 @@ export async function readCompleteness(
   const rows = await sql.query<ChainRow[]>(CHAIN, [accountId]);
   const [account] = await sql.query<{ statement_numbers: string }[]>(NUMBERS, [accountId]);
   const areNumbersUsed = account?.statement_numbers !== 'ignore';
-  const statements = rows.map(
-    (row): ChainStatement => ({
+  const statements: ChainStatement[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (index % ROWS_PER_PASS === ROWS_PER_PASS - 1) await nextPass();
+    statements.push({
       id: row.id,
       from: row.from_date < row.to_date ? row.from_date : row.to_date,
       to: row.to_date,
@@ -179,10 +184,10 @@ export async function readCompleteness(
       debits: parseHundredths(row.debits),
       difference: row.difference === null ? null : parseHundredths(row.difference),
       entries: row.entries,
-    }),
-  );
+    });
+  }
   const { from, to } = between;
-  const periods = findPeriods(statements).filter(
+  const periods = (await findPeriodsOf(accountId, statements)).filter(
     (period) => (from === null || period.to >= from) && (to === null || period.from <= to),
   );
   return { status: summarisePeriods(periods), periods };

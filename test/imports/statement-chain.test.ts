@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { findPeriodsOf } from '../../src/imports/find-periods.ts';
 import { type ChainStatement, findPeriods, summarisePeriods } from '../../src/imports/statement-chain.ts';
 
 const DAY = 86_400_000;
@@ -143,6 +144,14 @@ describe('the statements of an account', () => {
     expect(told(many.map((day) => statement(day, 10 * day, 10 * day + 5)))).toHaveLength(39_999);
     expect(told(many.map((day) => statement([day, day + 300], 10 * day, 10 * day + 5)))).toHaveLength(20_000);
   }, 30_000);
+
+  it('are the same periods when there are so many that a thread looks at them', async () => {
+    const many = Array.from({ length: 3_000 }, (_, day) =>
+      statement(day, 10 * day, 10 * day + (day % 3 === 0 ? 5 : 10)),
+    );
+    expect(findPeriods(many)).toHaveLength(2_001);
+    expect(await findPeriodsOf('1', many)).toEqual(findPeriods(many));
+  });
 
   it('contradict themselves when their entries do not give their closing balance', () => {
     expect(told([statement(0, 0, 50, { difference: 3n })])).toContainEqual([

@@ -20,6 +20,9 @@ import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;
 
+/** Periods in an answer. An account has hardly ever more than ten. */
+const MOST_PERIODS = 1_000;
+
 const Query = v.strictObject(paging('n1', PER_PAGE));
 
 /** GET /v1/accounts/:id/statements */
@@ -71,7 +74,7 @@ export const getCompletenessRoute = ({ database }: Runtime) =>
       },
       answer: {
         schema: v.object({ completeness: CompletenessView }),
-        description: 'The periods of the account, by their days.',
+        description: `The periods of the account, by their days: the last ${MOST_PERIODS.toLocaleString('en')} of the time.`,
       },
     },
     async (c) => {
@@ -79,7 +82,8 @@ export const getCompletenessRoute = ({ database }: Runtime) =>
       const { from = null, to = null } = readQuery(c, Time);
       if (from !== null && to !== null && from > to)
         throw invalid([{ path: 'from', message: 'must not be after to' }]);
-      const { status, periods } = await readCompleteness(database, account.id, { from, to });
+      const { status, periods: all } = await readCompleteness(database, account.id, { from, to });
+      const periods = all.slice(-MOST_PERIODS);
       const differences = await findDifferences(database, account.id, periods);
       const lateAt = await readLateAt(database, account);
       return c.json({

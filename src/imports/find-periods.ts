@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { setImmediate as nextPass } from 'node:timers/promises';
+import { Problem } from '../platform/problems/problem.ts';
+import { startThread } from '../platform/thread.ts';
+import { createByteBudget } from './byte-budget.ts';
+import type { FromChainThread, ToChainThread } from './chain-thread.ts';
+import { type ChainStatement, findPeriods, type Period } from './statement-chain.ts';
+
+/** Finds the periods of an account without keeping the process from other work. */
+
+const SECOND = 1_000;
+
+/** Statements up to this number are looked at at once: this takes a few milliseconds. */
+const FEW = 500;
+
+/** Statements that are looked at in one pass of the event loop. */
+const PART = 500;
+
+/** A thread finds the periods of 20,000 statements in less than a second. */
+const DEADLINE = 10 * SECOND;
+
+/** Threads at a time, in a process. */
+const turns = createByteBudget({ total: 1, perOwner: 1, patience: DEADLINE });
+
+/**
+ * Finds the periods of an account, and those of many statements in a thread.
+ * @param statements in any order.
+ * @throws {Problem} 503 when a thread has not found them in 10 s, or other accounts have their turn for that long.
+ */
+export async function findPeriodsOf(
+  accountId: string,
+  statements: readonly ChainStatement[],
+): Promise<Period[]> {
+  if (statements.length <= FEW) return findPeriods(statements);
+  const release = await turns.reserve(accountId, 1);
+  if (release === null) throw tooLong();
+  const thread = startThread(new URL('./chain-thread', import.meta.url), { workerData: null });
+  const signal = AbortSignal.timeout(DEADLINE);
+  try {
+    const tell = (message: ToChainThread) => thread.postMessage(message);
+    for (let at = 0; at < statements.length; at += PART) {
+      tell(statements.slice(at, at + PART));
+      await nextPass();
+    }
+    const found: Period[] = [];
+    for (let areMore = true; areMore; ) {
+      tell('periods wanted');
+      const [answer] = (await once(thread, 'message', { signal })) as [FromChainThread];
+      areMore = answer.areMore;
+      for (const { places, ...period } of answer.periods)
+        found.push({ ...period, statements: places.map((place) => statements[place] as ChainStatement) });
+    }
+    return found;
+  } catch (error) {
+    throw signal.aborted ? tooLong() : error;
+  } finally {
+    void thread.terminate();
+    release();
+  }
+}
+
+const tooLong = () =>
+  new Problem(
+    'overloaded',
+    `The statements of the account were not compared within ${DEADLINE / SECOND} s. Try again later.`,
+    { headers: { 'Retry-After': String(DEADLINE / SECOND) } },
+  );
