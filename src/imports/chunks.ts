@@ -34,11 +34,35 @@ const MAX_LISTED = 10_000;
 /** Accounts by their ids, of which of them the running balances are checked, and which have statements. */
 export type KnownAccounts = ReadonlyMap<string, Pick<KnownAccount, 'check_balances' | 'has_statements'>>;
 
+/** A customer is locked for a second at most, where MySQL is not slower still. Milliseconds; rows. */
+const MOST_LOCKED = 1_000;
+const FEWEST_ROWS = 50;
+
+/** The size of the next chunk. */
+export interface ChunkSize {
+  rows(): number;
+  /** Called with how long a chunk has locked its customer, in milliseconds. */
+  locked(duration: number): void;
+}
+
+/** Chunks have half the rows after one that took too long, and twice as many after one that took a quarter of that. */
+export function createChunkSize(): ChunkSize {
+  let rows = CHUNK_ROWS;
+  return {
+    rows: () => rows,
+    locked(duration) {
+      if (duration > MOST_LOCKED) rows = Math.max(FEWEST_ROWS, rows / 2);
+      else if (duration < MOST_LOCKED / 4) rows = Math.min(CHUNK_ROWS, rows * 2);
+    },
+  };
+}
+
 export interface ChunkedImport {
   id: string;
   customerId: string;
   /** Rows that are stored already. They are read again, because the ids of later rows depend on them, and left out. */
   checkpoint: number;
+  size?: ChunkSize;
   /** Statements that begin in chunks that are stored already. */
   storedStatements?: number;
   /** The accounts that rows may have; null: the rows are of a statement, whose accounts were found by the reader. */
@@ -92,6 +116,7 @@ function createChunkBuilder({
   id,
   customerId,
   checkpoint,
+  size = createChunkSize(),
   storedStatements = 0,
   accounts,
   isUnordered = false,
@@ -164,7 +189,7 @@ function createChunkBuilder({
   return {
     isFullBefore: (next: Row) =>
       isEntry(next)
-        ? chunk.to - chunk.from >= CHUNK_ROWS
+        ? chunk.to - chunk.from >= size.rows()
         : 'begun' in next && chunk.statements >= CHUNK_STATEMENTS,
     isEmpty: () => chunk.to === chunk.from && chunk.statements === 0,
     take(): Chunk {

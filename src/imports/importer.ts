@@ -7,10 +7,10 @@ import type { ImportMetrics } from '../platform/metrics.ts';
 import { type Span, type Tracing, toSpanError } from '../platform/tracing/tracing.ts';
 import { isStatementFormat, type StatementFormats } from '../statements/formats.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
-import { cutIntoChunks } from './chunks.ts';
+import { type ChunkSize, createChunkSize, cutIntoChunks } from './chunks.ts';
 import { failUnreadable, giveUp, MAX_CRASHES } from './fail-import.ts';
 import { createAccountFinder, readAccountsOfImport } from './find-account.ts';
-import { type IdentifyEntries, KnownDaysError } from './identity/entry.ts';
+import { KnownDaysError, OutdatedIdentitiesError } from './identity/entry.ts';
 import { createFileEntries } from './identity/file-entries.ts';
 import { createChunkIdentifier } from './identity/identify-chunk.ts';
 import { createFileIdentifier, type FileIdentifier } from './identity/identify-file.ts';
@@ -26,6 +26,7 @@ import {
   createSourceAccounts,
   ImportTakenOverError,
   RemovalsChangedError,
+  type StoredChunk,
   storeChunk,
 } from './store-chunk.ts';
 import { UnorderedFileError } from './unique-ids.ts';
@@ -58,8 +59,8 @@ interface RestOptions {
 }
 
 interface StoringOptions {
-  identify: IdentifyEntries;
-  warnings: FileIdentifier['warnings'];
+  identifier: Pick<FileIdentifier, 'identify' | 'prepare' | 'warnings'>;
+  size: ChunkSize;
   signal: AbortSignal;
   mayGoOn: () => Promise<boolean>;
   started: number;
@@ -121,7 +122,7 @@ export function createImporter(options: {
   async function storeChunks(
     { id: importId, format, source_id: sourceId }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,
-    { identify, warnings, signal, mayGoOn, started }: StoringOptions,
+    { identifier, size, signal, mayGoOn, started }: StoringOptions,
   ): Promise<ImportOutcome> {
     // Chunks are stored faster than a thousand webhooks are woken. Those that wait are woken together, each webhook once.
     const wakeMatched = createBatcher(async (matched: readonly (readonly string[])[]) => {
@@ -131,10 +132,23 @@ export function createImporter(options: {
       return [...matched];
     });
     const noteAccounts = createSourceAccounts(database, sourceId);
-    const storing = { database, matcher, identify, raised: { removals: 0 } };
+    const storing = { database, matcher, identify: identifier.identify, raised: { removals: 0 } };
+    let areKnown = false;
+    const store = async (chunk: Chunk): Promise<StoredChunk> => {
+      try {
+        return await storeChunk(
+          { ...storing, areKnown },
+          withWarnings(chunk, identifier.warnings()),
+          performance.now() - started,
+        );
+      } catch (error) {
+        if (!(error instanceof OutdatedIdentitiesError)) throw error;
+        await identifier.prepare(database);
+        return store(chunk);
+      }
+    };
     try {
       // The next chunk is read and validated while MySQL stores this one.
-      let areKnown = false;
       for (let next = chunks.next(); ; ) {
         const { value: chunk, done } = await next;
         if (done) return 'done';
@@ -142,11 +156,8 @@ export function createImporter(options: {
         // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
         next.catch(() => {});
         await noteAccounts(chunk);
-        const stored = await storeChunk(
-          { ...storing, areKnown },
-          withWarnings(chunk, warnings()),
-          performance.now() - started,
-        );
+        const stored = await store(chunk);
+        size.locked(stored.lockedFor);
         areKnown = 2 * stored.known.length > chunk.to - chunk.from;
         const woken = wakeMatched(stored.webhookIds);
         metrics?.rows({ ...countChunk(chunk, stored), rejected: chunk.rejected });
@@ -206,6 +217,7 @@ export function createImporter(options: {
       accounts,
       addAccount: (account) => createAccount(database, account),
     });
+    const size = createChunkSize();
     const read = (from: { checkpoint: number; storedStatements: number; isUnordered: boolean }) => {
       const parts = readParts(database, importId, first);
       const rows = isFormatName(format)
@@ -215,6 +227,7 @@ export function createImporter(options: {
         id: importId,
         customerId: unfinished.customer_id,
         ...from,
+        size,
         accounts: isFormatName(format) ? new Map(accounts.map((it) => [it.id, it])) : null,
         unidentified: unfinished.unidentified,
         removedTime: {
@@ -229,10 +242,10 @@ export function createImporter(options: {
     try {
       const identifier = isWhole
         ? await identifyWhole(unfinished, read({ checkpoint: 0, storedStatements: 0, isUnordered: true }))
-        : { identify: createChunkIdentifier(importId), warnings: () => [] };
+        : { identify: createChunkIdentifier(importId), prepare: async () => {}, warnings: () => [] };
       const { checkpoint, statements: storedStatements } = unfinished;
       const chunks = read({ checkpoint, storedStatements, isUnordered: isUnordered || isWhole });
-      const outcome = await storeChunks(unfinished, chunks, { ...identifier, signal, mayGoOn, started });
+      const outcome = await storeChunks(unfinished, chunks, { identifier, size, signal, mayGoOn, started });
       span?.end();
       return outcome;
     } catch (error) {

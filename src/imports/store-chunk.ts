@@ -61,6 +61,11 @@ export interface StoreOptions {
   areKnown?: boolean;
 }
 
+export interface StoredChunk extends Stored {
+  /** How long the customer was locked. Milliseconds. */
+  lockedFor: number;
+}
+
 /** Another worker has moved the checkpoint: this worker has lost the lock on its job, and must stop. */
 export class ImportTakenOverError extends Error {
   override name = 'ImportTakenOverError';
@@ -97,11 +102,16 @@ export async function storeChunk(
   { database, ...options }: StoreOptions,
   chunk: Chunk,
   runningFor = 0,
-): Promise<Stored> {
+): Promise<StoredChunk> {
   const { importId, issues, warnings, last } = chunk;
   let raises = false;
+  let locked: number | null = null;
   const stored = await inTransaction(database, async (sql) => {
-    const { added, repeated, replaced, newest, ...stored } = await storeMovements(sql, options, chunk);
+    const { added, repeated, replaced, newest, lockedAt, ...stored } = await storeMovements(
+      sql,
+      options,
+      chunk,
+    );
     const rows = [
       ...issues.map(({ line, path, message }) => [
         importId,
@@ -116,6 +126,7 @@ export async function storeChunk(
     await listKnown(sql, [...stored.known, ...stored.assumedNew]);
     const { ids: statementIds, areFirst } = await storeStatements(sql, chunk);
     raises = areFirst;
+    locked = lockedAt;
     await storeDetails(sql, { customerId: chunk.customerId, newest, entries: added }, statementIds);
     await storeRepeated(sql, chunk, { repeated, replaced }, statementIds);
     await moveCheckpoint(sql, chunk, stored, runningFor);
@@ -124,7 +135,7 @@ export async function storeChunk(
     return stored;
   });
   if (raises) options.raised.removals += 1;
-  return stored;
+  return { ...stored, lockedFor: locked === null ? 0 : performance.now() - locked };
 }
 
 /** An entry that is a stored movement. */
@@ -133,29 +144,32 @@ interface RepeatedEntry {
   transactionId: string;
 }
 
-interface StoredChunk extends Stored {
+interface StoredRows extends Stored {
   added: readonly AddedEntry[];
   repeated: readonly RepeatedEntry[];
   replaced: readonly { statementId: string; transactionId: string }[];
   newest: string;
+  /** When the customer was locked; null: nothing had to be stored. */
+  lockedAt: number | null;
 }
 
 async function storeMovements(
   sql: Sql,
   { matcher, identify, raised, areKnown = false }: Omit<StoreOptions, 'database'>,
   chunk: Chunk,
-): Promise<StoredChunk> {
+): Promise<StoredRows> {
   const { customerId, importId, movements, entries, removals } = chunk;
   if (movements.length + entries.length === 0)
-    return { ...NOTHING_STORED, added: [], repeated: [], replaced: [], newest: '0' };
+    return { ...NOTHING_STORED, added: [], repeated: [], replaced: [], newest: '0', lockedAt: null };
   const locks = await lockCustomers(sql, [customerId]);
+  const lockedAt = performance.now();
   const lock = locks.get(customerId);
   if (lock?.removals !== removals + raised.removals) throw new RemovalsChangedError('removals have changed');
   const identities = await identify(sql, lock.newest, entries);
   const added: AddedEntry[] = [];
   const assumed: AddedEntry[] = [];
   const conflicting: AddedEntry[] = [];
-  const replaced: StoredChunk['replaced'][number][] = [];
+  const replaced: StoredRows['replaced'][number][] = [];
   const found: { entry: StatementEntry; identity: Extract<Identity, { known: unknown }> }[] = [];
   for (const [position, entry] of entries.entries()) {
     const identity = identities[position];
@@ -214,6 +228,7 @@ async function storeMovements(
     repeated,
     replaced,
     newest: lock.newest,
+    lockedAt,
   };
 }
 
@@ -227,7 +242,7 @@ const DROP_REPLACED = 'DELETE FROM repeated_entries WHERE (statement_id, transac
 async function storeRepeated(
   sql: Sql,
   { customerId, importId }: Chunk,
-  { repeated, replaced }: Pick<StoredChunk, 'repeated' | 'replaced'>,
+  { repeated, replaced }: Pick<StoredRows, 'repeated' | 'replaced'>,
   statementIds: ReadonlyMap<EntryStatement, string>,
 ): Promise<void> {
   if (replaced.length > 0)

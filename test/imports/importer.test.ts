@@ -109,6 +109,27 @@ describe('an import', () => {
     expect(await storedStatements(importId)).toBe(1_000);
   });
 
+  it('that MySQL stores slowly comes in smaller chunks, so that other imports of the customer do not wait long', async () => {
+    const { customer, key, account, importId } = await staged(3_000);
+    const { database } = service.runtime;
+    await database.query(`CREATE TRIGGER slow_rows BEFORE INSERT ON transactions FOR EACH ROW
+      IF NEW.account_id = ${Number(account.id)} THEN DO SLEEP(0.0015); END IF`);
+    const checkpoints: number[] = [];
+    const mayGoOn = async () => {
+      checkpoints.push(await storedRows(customer.id));
+      return true;
+    };
+    try {
+      expect(await newImporter().importer.run(importId, never, { mayGoOn })).toBe('done');
+    } finally {
+      await database.query('DROP TRIGGER slow_rows');
+    }
+    const sizes = checkpoints.map((rows, index) => rows - (checkpoints[index - 1] ?? 0));
+    expect(sizes[0]).toBe(1_000);
+    expect(sizes.at(-1)).toBeLessThanOrEqual(500);
+    expect(await show(key, importId)).toMatchObject({ status: 'done', inserted: 3_000 });
+  });
+
   it('that is worked on by two at the same time is stored once', async () => {
     const { key, customer, importId } = await staged(3_000);
     const { importer } = newImporter();

@@ -2,8 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { storeHistory } from '../../bench/history.ts';
 import { linkReversal } from '../../src/imports/details.ts';
 import { readAccountsOfImport } from '../../src/imports/find-account.ts';
-import { KnownDaysError } from '../../src/imports/identity/entry.ts';
+import { KnownDaysError, OutdatedIdentitiesError } from '../../src/imports/identity/entry.ts';
+import { createFileEntries } from '../../src/imports/identity/file-entries.ts';
 import { createChunkIdentifier } from '../../src/imports/identity/identify-chunk.ts';
+import { createFileIdentifier } from '../../src/imports/identity/identify-file.ts';
 import { readBooks } from '../../src/imports/identity/read-stored.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
 import { useDatabase } from '../support/database.ts';
@@ -135,6 +137,40 @@ describe('what is stored on the days of a file', () => {
     expect((await watch((sql) => identify(sql, newest, empty))).steps).toEqual([]);
     const known = entriesOf(daysOf('11', 1)[0]?.date ?? '', ['1.00']);
     await expect(createChunkIdentifier('1')(database, newest, known)).rejects.toThrow(KnownDaysError);
+  });
+
+  it('is read anew without the lock when others have stored something since, and with it after four attempts', async () => {
+    const date = daysOf('11', 1)[0]?.date ?? '';
+    const entries = entriesOf(date, ['1.00']);
+    const file = createFileEntries();
+    file.add({ entries, ended: [] });
+    const options = { customerId: '1', importId: '1', accounts: file.end(), mayAssume: true };
+    const identifier = createFileIdentifier(options);
+    const identify = async () => identifier.identify(database, await newestOf(database), entries);
+    const setNewest = async () =>
+      database.query('UPDATE import_locks SET last_transaction_id = ? WHERE customer_id = 1', [
+        await newestOf(database),
+      ]);
+    const storeAnother = async (uniqueId: string) => {
+      await database.query(
+        `INSERT INTO transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed)
+         VALUES (1, 11, 2, ?, 'Credit', 7, ?, NOW(6))`,
+        [uniqueId, date],
+      );
+      await setNewest();
+    };
+    await setNewest();
+    await identifier.prepare(database);
+    expect(await identify()).toHaveLength(1);
+    await storeAnother('first');
+    await expect(identify()).rejects.toThrow(OutdatedIdentitiesError);
+    await identifier.prepare(database);
+    expect(await identify()).toHaveLength(1);
+    for (const uniqueId of ['second', 'third', 'fourth']) {
+      await storeAnother(uniqueId);
+      await expect(identify()).rejects.toThrow(OutdatedIdentitiesError);
+    }
+    expect(await identify()).toHaveLength(1);
   });
 });
 

@@ -43,12 +43,18 @@ export type Identity =
  * @param sql a transaction that holds the customer's import lock, unless nothing is to be stored.
  * @param newest the id of the customer's newest movement, as the lock says.
  * @throws {KnownDaysError} when the whole file has to be read first.
+ * @throws {OutdatedIdentitiesError} when they have to be identified anew, without the lock.
  */
 export type IdentifyEntries = (
   sql: Sql,
   newest: string,
   entries: readonly StatementEntry[],
 ) => Promise<Identity[]>;
+
+/** Others have stored movements of the file's days since its entries were identified. */
+export class OutdatedIdentitiesError extends Error {
+  override name = 'OutdatedIdentitiesError';
+}
 
 /** Something is known of the days of the file, so the whole file has to be read before its entries can be identified. */
 export class KnownDaysError extends Error {

@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/database/transaction.ts';
 import { formatAmount } from '../../statements/values.ts';
 import { versionOf } from '../known-movements.ts';
 import { groupOf } from './books.ts';
-import type { IdentifyEntries, Identity } from './entry.ts';
+import { type IdentifyEntries, type Identity, OutdatedIdentitiesError } from './entry.ts';
 import type { AccountEntries, FileStatement } from './file-entries.ts';
 import { identify } from './identify.ts';
 import { type Days, type ReadBooks, readBooks } from './read-stored.ts';
@@ -17,9 +17,15 @@ const ADDED = (ranges: number) => `
   WHERE customer_id = ? AND id > ? AND import_id <> ?
     AND (${Array(ranges).fill('(account_id = ? AND date_issue BETWEEN ? AND ?)').join(' OR ')}) LIMIT 1`;
 
+/** Others may store movements of the same days all the time. After so many attempts, the decision is made while the customer is locked. */
+const MOST_OUTDATED = 4;
+
 export interface FileIdentifier {
   identify: IdentifyEntries;
-  /** Decides before the customer is locked. `identify` decides again if others have stored movements since. */
+  /**
+   * Decides before the customer is locked, unless the last decision holds. `identify` then only looks whether it still does: others wait for
+   * the lock.
+   */
   prepare(sql: Sql): Promise<void>;
   /** The last decision, by the number of the row in the file. */
   identities(): ReadonlyMap<number, Identity>;
@@ -43,6 +49,8 @@ export function createFileIdentifier({
 }: FileOptions): FileIdentifier {
   /** Everything up to this movement has been looked at. */
   let readThrough: bigint | null = null;
+  /** How often `identify` has found the decision out of date, since it last held. */
+  let outdated = 0;
   let decided: Decided = { identities: new Map(), warnings: [] };
   const ranges = [...accounts].flatMap(([accountId, { days }]) =>
     days.map(({ from, to }: Days) => [accountId, from, to]),
@@ -75,12 +83,19 @@ export function createFileIdentifier({
   return {
     async prepare(sql) {
       const [lock] = await sql.query<{ newest: string }[]>(NEWEST, [customerId]);
-      await decide(sql);
-      readThrough = BigInt(lock?.newest ?? 0);
+      const newest = BigInt(lock?.newest ?? 0);
+      if (await isOutdated(sql, newest)) await decide(sql);
+      readThrough = newest;
     },
     async identify(sql, newest, entries) {
       if (entries.length === 0) return [];
-      if (await isOutdated(sql, BigInt(newest))) await decide(sql);
+      if (await isOutdated(sql, BigInt(newest))) {
+        outdated += 1;
+        if (outdated < MOST_OUTDATED)
+          throw new OutdatedIdentitiesError('others have stored movements of these days');
+        await decide(sql);
+      }
+      outdated = 0;
       readThrough = BigInt(newest);
       return entries.map(({ index }) => decided.identities.get(index) as Identity);
     },
