@@ -1,19 +1,20 @@
 import { dispatchEvents } from '../src/deliveries/events/dispatch-events.ts';
-import {
-  reportFailedDeliveries,
-  reportFailingWebhooks,
-  reportStalledDeliveries,
-} from '../src/deliveries/events/webhook-events.ts';
 import { reconcileDeliveries } from '../src/deliveries/reconcile.ts';
-import { reportStuckImports } from '../src/imports/fail-import.ts';
 import { dropDeadUploads } from '../src/imports/stage.ts';
 import { reconcileImports } from '../src/imports/worker.ts';
 import { makeSegments } from '../src/movements/segment-maker.ts';
 import { createDataSource } from '../src/platform/database/data-source.ts';
+import { createLog } from '../src/platform/log.ts';
+import type { Runtime } from '../src/platform/runtime.ts';
+import { reconcileSources } from '../src/sources/source-jobs.ts';
+import { runDeletions } from '../src/upkeep/deletion/deletions.ts';
+import { pruneIdempotencyKeys } from '../src/upkeep/retention/prune-idempotency-keys.ts';
+import { createSteps } from '../src/upkeep/retention/steps.ts';
+import { EVENT_TASKS } from '../src/upkeep/worker.ts';
 import { forgetPeak, memoryOf } from './usage.ts';
 
 /**
- * Runs the tasks that maintenance repeats, once, in a process of its own. Jobs are counted, and not added. The parent sends
+ * Runs the tasks that maintenance repeats, without that of each hour, once, in a process of its own. Jobs are counted, and not added. The parent sends
  * { databaseUrl }, and gets { milliseconds, megabytes, jobs } of the pass: how long it took, by how much it raised the peak of resident memory,
  * and how many webhooks had something due.
  */
@@ -24,14 +25,16 @@ process.on('message', async ({ databaseUrl }: { databaseUrl: string }) => {
   const before = await memoryOf(process.pid);
   const began = performance.now();
   const nothing = async () => {};
+  // No source is due and nothing is being deleted, so that neither needs a queue.
+  const runtime = { database, log: createLog('silent') } as Runtime;
   await reconcileImports(database, nothing);
   const jobs = await reconcileDeliveries(database, nothing);
-  await reportFailingWebhooks(database);
-  await reportFailedDeliveries(database);
-  await reportStalledDeliveries(database);
-  await reportStuckImports(database);
+  await reconcileSources(runtime);
+  for (const { run } of EVENT_TASKS) await run(runtime);
   await dispatchEvents(database);
   await dropDeadUploads(database);
+  await runDeletions(runtime, createSteps({ signal: new AbortController().signal }));
+  await pruneIdempotencyKeys(database);
   await makeSegments(database);
   const milliseconds = performance.now() - began;
   const { peak } = await memoryOf(process.pid);

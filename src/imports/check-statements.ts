@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { recordEvent } from '../deliveries/events/operational-event.ts';
+import { findRecorded, type OperationalEvent, recordEvent } from '../deliveries/events/operational-event.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import { eachAlone } from '../platform/each-alone.ts';
 import { readCompleteness, readLateAt, viewPeriod } from './find-statements.ts';
@@ -28,6 +28,9 @@ const ACCOUNT =
 /** The account is checked again when its next statement is late. */
 const FINISH =
   'UPDATE statement_checks SET completeness = ?, late_since = ?, due_at = ? WHERE account_id = ?';
+
+/** The hour has had all the events that it may have. */
+const TELL_LATER = 'UPDATE statement_checks SET due_at = NOW(6) + INTERVAL 10 MINUTE WHERE account_id = ?';
 
 interface CheckedAccount {
   id: string;
@@ -58,20 +61,28 @@ async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
   const lateAt = await readLateAt(sql, account);
   const isLate = lateAt !== null && lateAt <= now;
   await sql.query(FINISH, [status, isLate ? lateAt : null, isLate ? null : lateAt, id]);
-  for (const period of periods.filter(isWrong)) {
+  const events = periods.filter(isWrong).map((period): ReportedEvent => {
     const { status, statements } = period;
-    await recordEvent(sql, {
+    return {
       type: `statement.${status}`,
       customerId,
       occasion: `statement.${status} ${statements[0]?.id} ${statements.at(-1)?.id}`,
       data: { ...about, period: viewPeriod(period) },
-    });
-  }
-  if (!isLate) return;
-  await recordEvent(sql, {
-    type: 'statement.late',
-    customerId,
-    occasion: `statement.late ${id} ${lateAt.toISOString()}`,
-    data: { ...about, late_since: lateAt.toISOString() },
+    };
   });
+  if (isLate)
+    events.push({
+      type: 'statement.late',
+      customerId,
+      occasion: `statement.late ${id} ${lateAt.toISOString()}`,
+      data: { ...about, late_since: lateAt.toISOString() },
+    });
+  const full = new Set<string>();
+  for (const event of events) {
+    if (full.has(event.type) || (await recordEvent(sql, event))) continue;
+    if ((await findRecorded(sql, [event.occasion])).size === 0) full.add(event.type);
+  }
+  if (full.size > 0) await sql.query(TELL_LATER, [id]);
 }
+
+type ReportedEvent = OperationalEvent & { occasion: string };

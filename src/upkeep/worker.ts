@@ -70,7 +70,7 @@ export function startMaintenance(runtime: Runtime): Role {
 }
 
 /** Operational events that are found by looking. Others are recorded in the transaction of what they report. */
-const EVENT_TASKS: { name: string; run(runtime: Runtime): Promise<unknown> }[] = [
+export const EVENT_TASKS: { name: string; run(runtime: Pick<Runtime, 'database'>): Promise<unknown> }[] = [
   { name: 'failing webhooks', run: ({ database }) => reportFailingWebhooks(database) },
   { name: 'failed deliveries', run: ({ database }) => reportFailedDeliveries(database) },
   { name: 'stalled deliveries', run: ({ database }) => reportStalledDeliveries(database) },

@@ -130,6 +130,37 @@ describe('the statements of files', () => {
     expect(Number((await checks())[0].late)).toBe(0);
   });
 
+  it('that are late stay due until their event is recorded, when the hour has had all that it may have', async () => {
+    const { key, id, accountId, send } = await customer();
+    await send(dayStatement(1, 2, 100, [50]));
+    await service.call('PATCH', `/v1/accounts/${accountId}`, { key, body: { late_after_days: 3 } });
+    const { database } = service.runtime;
+    const others = Array.from({ length: 100 }, (_, other) => [
+      id,
+      'statement.late',
+      `other ${id} ${other}`,
+      '{}',
+    ]);
+    await database.query('INSERT INTO operational_events (customer_id, type, occasion, data) VALUES ?', [
+      others,
+    ]);
+    const ofAccount = async () =>
+      (await storedEvents(service, id, 'statement.late')).filter(({ data }) => data.includes('account_id'));
+    await checkNow(accountId);
+    expect(await ofAccount()).toEqual([]);
+    const [check] = await database.query<{ due_at: Date | null }[]>(
+      'SELECT due_at FROM statement_checks WHERE account_id = ?',
+      [accountId],
+    );
+    expect(check?.due_at).not.toBeNull();
+    await database.query(
+      'UPDATE operational_events SET created_at = NOW(6) - INTERVAL 61 MINUTE WHERE customer_id = ?',
+      [id],
+    );
+    await checkNow(accountId);
+    expect(await ofAccount()).toHaveLength(1);
+  });
+
   it('that follow each other have no entry in common, however equal their entries are', async () => {
     const { send, movements } = await customer();
     const first = dayStatement(1, 2, 100, [-45]);
