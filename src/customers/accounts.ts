@@ -1,7 +1,7 @@
 import { And, type DataSource, In, MoreThan } from 'typeorm';
 import { Account } from '../platform/database/entities/account.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
-import { invalid, notFound } from '../platform/problems/problem.ts';
+import { invalid, notFound, Problem } from '../platform/problems/problem.ts';
 import type { AccountChange } from './account-view.ts';
 import { recordChange } from './audit.ts';
 import { type Caller, maySee } from './caller.ts';
@@ -24,7 +24,7 @@ export interface NewAccount {
 /**
  * Creates an account.
  * @param caller who creates it, for the audit log. Imports record nothing there.
- * @throws {Problem} 422 when the customer has no bank with that id.
+ * @throws {Problem} 422 when the customer has no bank with that id; 409 when it has too many accounts.
  */
 export async function createAccount(
   database: DataSource,
@@ -39,6 +39,7 @@ export async function createAccount(
     statementNumbers = 'use',
   } = account;
   const id = await inTransaction(database, async (sql) => {
+    await requireRoom(sql, customerId);
     const bankId =
       'id' in bank
         ? await existingBank(sql, customerId, bank.id)
@@ -69,6 +70,21 @@ export async function createAccount(
     return String(insertId);
   });
   return database.getRepository(Account).findOneOrFail({ where: { id }, relations: { bank: true } });
+}
+
+const MOST_ACCOUNTS = 100_000;
+
+/** Index: accounts_customer. */
+const COUNT = 'SELECT COUNT(*) AS number FROM accounts WHERE customer_id = ?';
+
+/** Accounts that are created at the same moment may be a few more. */
+async function requireRoom(sql: Sql, customerId: string): Promise<void> {
+  const [count] = await sql.query<{ number: string | number }[]>(COUNT, [customerId]);
+  if (Number(count?.number) >= MOST_ACCOUNTS)
+    throw new Problem(
+      'account-limit-reached',
+      `You have ${MOST_ACCOUNTS} accounts, which is the limit. Delete one that you no longer need.`,
+    );
 }
 
 const BANK_OF_ID = 'SELECT id FROM banks WHERE id = ? AND customer_id = ?';

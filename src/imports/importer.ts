@@ -4,6 +4,7 @@ import { createBatcher } from '../platform/batcher.ts';
 import { isTransient } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { ImportMetrics } from '../platform/metrics.ts';
+import { Problem } from '../platform/problems/problem.ts';
 import { type Span, type Tracing, toSpanError } from '../platform/tracing/tracing.ts';
 import { isStatementFormat, type StatementFormats } from '../statements/formats.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
@@ -215,7 +216,11 @@ export function createImporter(options: {
       accountId: unfinished.account_id,
       createAccounts: unfinished.create_accounts === 1,
       accounts,
-      addAccount: (account) => createAccount(database, account),
+      addAccount: (account) =>
+        createAccount(database, account).catch((error: unknown) => {
+          if (error instanceof Problem) return null;
+          throw error;
+        }),
     });
     const size = createChunkSize();
     const read = (from: { checkpoint: number; storedStatements: number; isUnordered: boolean }) => {

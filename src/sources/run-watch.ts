@@ -4,11 +4,14 @@ import { RunInterruptedError } from './stage-file.ts';
 
 const MINUTE = 60_000;
 
-/** How long a run may take, and how long nothing may come from its source. Milliseconds. */
+/** How long a run may take, and in which time its source must send another file or `LEAST_BYTES`. Milliseconds. */
 export interface RunLimits {
   total: number;
   silence: number;
 }
+
+/** A source that sends less than this in the time is as good as silent, and other sources wait for its run. */
+const LEAST_BYTES = 64 * 1_024;
 
 export const RUN_LIMITS: RunLimits = { total: 60 * MINUTE, silence: 2 * MINUTE };
 
@@ -16,8 +19,8 @@ export const RUN_LIMITS: RunLimits = { total: 60 * MINUTE, silence: 2 * MINUTE }
 export interface RunWatch {
   /** Aborted with the reason, an error. */
   signal: AbortSignal;
-  /** Something came from the source. */
-  noteProgress(): void;
+  /** A file, or bytes of one, came from the source. */
+  noteProgress(bytes?: number): void;
   stop(): void;
 }
 
@@ -52,14 +55,21 @@ export function watchRun({
     const minutes = Math.round(limits.total / MINUTE);
     end(new SourceError(`The run took longer than ${minutes} minutes. The next run continues.`));
   }, limits.total);
+  let received = 0;
   const silence = setTimeout(() => {
     const seconds = Math.round(limits.silence / 1_000);
-    end(new SourceError(`Nothing came from the source for ${seconds} seconds.`));
+    const what = received === 0 ? 'Nothing' : `Less than ${LEAST_BYTES / 1_024} KiB`;
+    end(new SourceError(`${what} came from the source for ${seconds} seconds.`));
   }, limits.silence);
 
   return {
     signal: ending.signal,
-    noteProgress: () => void silence.refresh(),
+    noteProgress(bytes = LEAST_BYTES) {
+      received += bytes;
+      if (received < LEAST_BYTES) return;
+      received = 0;
+      silence.refresh();
+    },
     stop() {
       shutdown.removeEventListener('abort', onShutdown);
       clearInterval(lease);

@@ -1,5 +1,7 @@
 import type { DataSource } from 'typeorm';
+import { lockImports } from '../deliveries/filters.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { Problem } from '../platform/problems/problem.ts';
 import type { Runtime } from '../platform/runtime.ts';
 import type { SourceRow } from './find-source.ts';
 import { findSourceAccounts, refreshAccounts } from './finish-run.ts';
@@ -15,20 +17,39 @@ const INSERT = (columns: readonly string[]) =>
 const CREATED = 'SELECT created_at FROM sources WHERE id = ?';
 const COMPLETE = 'UPDATE sources SET credentials = ?, next_run_at = ? WHERE id = ?';
 
+const MOST_SOURCES = 1_000;
+
+/** Index: sources_page. */
+const COUNT = "SELECT COUNT(*) AS number FROM sources WHERE customer_id = ? AND status <> 'deleted'";
+
+/** @throws {Problem} 409 */
+async function requireRoom(sql: Sql, customerId: string): Promise<void> {
+  await lockImports(sql, customerId);
+  const [count] = await sql.query<{ number: string | number }[]>(COUNT, [customerId]);
+  if (Number(count?.number) >= MOST_SOURCES)
+    throw new Problem(
+      'source-limit-reached',
+      `You have ${MOST_SOURCES} sources, which is the limit. Delete one that you no longer need.`,
+    );
+}
+
 /**
  * Stores a new source.
  * @param seal returns the sealed credentials. They are bound to the row, whose id is known only after the INSERT.
  * @param record runs in the same transaction.
  * @returns its id.
+ * @throws {Problem} 409 when the customer has too many.
  */
 export function insertSource(
   database: DataSource,
   {
+    customerId,
     columns,
     schedule,
     seal,
     record,
   }: {
+    customerId: string;
     columns: SourceColumns;
     schedule: SourceSchedule;
     seal: (sourceId: string) => string | null;
@@ -36,6 +57,7 @@ export function insertSource(
   },
 ): Promise<string> {
   return inTransaction(database, async (sql) => {
+    await requireRoom(sql, customerId);
     const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), Object.values(columns));
     const id = String(insertId);
     const createdAt = await readCreated(sql, id);

@@ -33,6 +33,7 @@ export async function createSource(
   const credentials = checks.requireCredentials(body.kind, body.credentials);
   const settings = await checks.requireSettings({ ...body, id: '0' });
   const id = await insertSource(database, {
+    customerId: caller.customerId,
     columns: {
       customer_id: caller.customerId,
       title: body.title,

@@ -27,7 +27,7 @@ const FREE_KEY = 'UPDATE imports SET idempotency_key = NULL WHERE customer_id = 
 
 /**
  * Stages a file as an import.
- * @param onProgress called for each piece that arrives.
+ * @param onProgress called with the length of each piece that arrives.
  * @param traceparent of the span that the import belongs to.
  * @returns the import's id.
  * @throws {SourceError} when the file cannot be read.
@@ -42,7 +42,7 @@ export async function stageFile(
     signal,
     onProgress,
     traceparent,
-  }: { signal: AbortSignal; onProgress: () => void; traceparent: string | undefined },
+  }: { signal: AbortSignal; onProgress: (bytes: number) => void; traceparent: string | undefined },
 ): Promise<string> {
   const { customerId, accountId, profile, createAccounts } = source;
   const idempotencyKey = keyOf(source, file);
@@ -77,12 +77,12 @@ export async function stageFile(
 async function* readFile(
   file: OfferedFile,
   signal: AbortSignal,
-  onProgress: () => void,
+  onProgress: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const part of file.open(signal)) {
     signal.throwIfAborted();
-    onProgress();
+    onProgress(part.length);
     bytes += part.length;
     // As large as an upload may be.
     if (bytes > NDJSON_IMPORT_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');

@@ -1,3 +1,4 @@
+import { createByteBudget } from '../imports/byte-budget.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { queueImports, type SourceJob } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
@@ -6,6 +7,15 @@ import { createCollector } from './collector.ts';
 import { customerFolder } from './connectors/settings.ts';
 import { createThreadedKinds } from './connectors/threaded-connector.ts';
 import { unscheduleSource } from './source-jobs.ts';
+
+/**
+ * Runs at a time, in a process, and those of one customer among them. A run that waits for longer is left to the reconciler: its source stays
+ * due.
+ */
+const RUNS = { total: 12, perOwner: 4, patience: 60_000 };
+
+/** Index: the primary key. */
+const CUSTOMER = 'SELECT customer_id FROM sources WHERE id = ?';
 
 /** Runs the jobs of the queue `sources`. A part of the role `importer`. */
 export function startCollectorWorker(runtime: Runtime): Role {
@@ -21,13 +31,23 @@ export function startCollectorWorker(runtime: Runtime): Role {
     tracing,
     kinds: createThreadedKinds(config.allowPrivateEndpoints),
   });
+  // It counts runs here, not bytes.
+  const turns = createByteBudget(RUNS);
   const worker = startWorker<SourceJob>(runtime, 'sources', async ({ data: { sourceId } }) => {
-    let outcome = await collector.run(sourceId, shutdown.signal);
-    // A run may have been asked for in the meantime. Its job was not added, because this one was there.
-    while ((outcome === 'done' || outcome === 'failed') && !shutdown.signal.aborted)
-      outcome = await collector.run(sourceId, shutdown.signal);
-    // Its scheduler was not removed when the source was paused or deleted, because Redis could not be reached.
-    if (outcome === 'inactive') await unscheduleSource(queues, sourceId);
+    const [source] = await database.query<{ customer_id: string }[]>(CUSTOMER, [sourceId]);
+    const release = await turns.reserve(source?.customer_id ?? '', 1);
+    if (release === null) return;
+    try {
+      if (shutdown.signal.aborted) return;
+      let outcome = await collector.run(sourceId, shutdown.signal);
+      // A run may have been asked for in the meantime. Its job was not added, because this one was there.
+      while ((outcome === 'done' || outcome === 'failed') && !shutdown.signal.aborted)
+        outcome = await collector.run(sourceId, shutdown.signal);
+      // Its scheduler was not removed when the source was paused or deleted, because Redis could not be reached.
+      if (outcome === 'inactive') await unscheduleSource(queues, sourceId);
+    } finally {
+      release();
+    }
   });
   return {
     name: 'collector',

@@ -31,6 +31,43 @@ it('a customer has at most so many API keys', async () => {
   expectProblem(await create(), 409, 'api-key-limit-reached');
 });
 
+it('a customer has at most 1,000 sources, without deleted ones, and 100,000 accounts', async () => {
+  const { api_key: key, customer } = await service.customer();
+  const { database } = service.runtime;
+  const { id: account } = await createAccount(service, key);
+  const numbers = (most: number) => `
+    WITH RECURSIVE numbers AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
+    SELECT one.n FROM numbers one JOIN numbers other ON other.n <= ${most / 1_000}`;
+  await database.query(
+    `INSERT INTO sources (customer_id, title, kind, settings, schedule, format, create_accounts)
+     SELECT ?, 'Banka', 'folder', '{}', '{"every":"31d"}', 'auto', 0 FROM (${numbers(1_000)}) it`,
+    [customer.id],
+  );
+  const source = {
+    title: 'Banka',
+    kind: 'http',
+    settings: { url: 'https://8.8.8.8/x' },
+    schedule: { every: '1h' },
+  };
+  const createSource = () => service.call('POST', '/v1/sources', { key, body: source });
+  expectProblem(await createSource(), 409, 'source-limit-reached');
+  await database.query("UPDATE sources SET status = 'deleted' WHERE customer_id = ? LIMIT 1", [customer.id]);
+  expect((await createSource()).status).toBe(200);
+
+  await database.query(
+    `INSERT INTO accounts (customer_id, bank_id, title, currency)
+     SELECT ?, bank_id, title, currency FROM accounts JOIN (${numbers(99_000)}) it WHERE id = ?`,
+    [customer.id, account],
+  );
+  await database.query(
+    `INSERT INTO accounts (customer_id, bank_id, title, currency)
+     SELECT ?, bank_id, title, currency FROM accounts JOIN (${numbers(1_000)}) it WHERE id = ? AND it.n < 1000`,
+    [customer.id, account],
+  );
+  const body = { bank: 'Banka', title: 'Yeni', currency: 'TRY' };
+  expectProblem(await service.call('POST', '/v1/accounts', { key, body }), 409, 'account-limit-reached');
+});
+
 it('a key needs the scope read too to have past movements sent again', async () => {
   const { api_key: key, customer } = await service.customer();
   const { id: account } = await createAccount(service, key);

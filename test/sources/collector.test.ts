@@ -1,5 +1,6 @@
 // biome-ignore-all lint/correctness/useYield: a source that fails or hangs yields nothing.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Connector, SourceError } from '../../src/sources/connector.ts';
 import { createAccount, movement } from '../support/movements.ts';
@@ -101,6 +102,25 @@ describe('a run', () => {
     expect(await source.run()).toBe('failed');
     expect(isClosed).toBe(true);
     expect(await source.row()).toMatchObject({ error: 'Nothing came from the source for 2 seconds.' });
+  });
+
+  it('ends when hardly anything comes any more', async () => {
+    const source = await newSource({
+      async *files() {
+        yield fileOf('drips', '', {
+          async *open() {
+            for (;;) {
+              yield Buffer.from('x');
+              await sleep(200);
+            }
+          },
+        });
+      },
+    });
+    expect(await source.run()).toBe('failed');
+    expect(await source.row()).toMatchObject({
+      error: 'Less than 64 KiB came from the source for 2 seconds.',
+    });
   });
 
   it('backs off while the source fails, and is back at its schedule after a success', async () => {

@@ -70,6 +70,23 @@ async function createCustomer(path: string) {
   return { account, call, createSource, run, expectCollected };
 }
 
+it('the sources of one customer that hang leave room for those of others', async () => {
+  const slow = await startWebServer((_, response) => {
+    response.writeHead(200);
+    response.write('x');
+  });
+  const fast = await startWebServer((request, response) => sendFile(request, response, MARCH, '"1"'));
+  const [one, other] = [await createCustomer('/hangs'), await createCustomer('/fair')];
+  for (let i = 0; i < 12; i += 1) {
+    const { id } = await one.createSource({ kind: 'http', settings: { url: `${slow.origin}/${i}.sta` } });
+    await one.call('POST', `/v1/sources/${id}/run`);
+  }
+  await until('the first runs hang', () => slow.requests.length === 4);
+  const { id } = await other.createSource({ kind: 'http', settings: { url: `${fast.origin}/march.sta` } });
+  await other.expectCollected(id, 'march.sta');
+  expect(slow.requests).toHaveLength(4);
+});
+
 describe('from a file on another server to a verified notification', () => {
   it.skipIf(!hasOpenSsh)('over SFTP, with the file moved to done', async () => {
     const customer = await createCustomer('/sftp');

@@ -242,6 +242,20 @@ export const STATE_PROBLEMS = {
     remedy: 'Delete a key that you no longer need. The operator sets the limit: KEYS_PER_CUSTOMER.',
     retry: 'Yes, when a key was deleted.',
   },
+  'source-limit-reached': {
+    status: 409,
+    title: 'Too many sources',
+    cause: 'The customer has as many sources as it may have.',
+    remedy: 'Delete a source that you no longer need.',
+    retry: 'Yes, when a source was deleted.',
+  },
+  'account-limit-reached': {
+    status: 409,
+    title: 'Too many accounts',
+    cause: 'The customer has as many accounts as it may have.',
+    remedy: 'Delete an account that you no longer need.',
+    retry: 'Yes, when an account was deleted.',
+  },
   'account-deleting': {
     status: 409,
     title: 'Account being deleted',

@@ -17,7 +17,7 @@ export const createAccountRoute = (runtime: Runtime) =>
         'Name the bank by its id (bank_id) or by its name (bank). A new name is added to your banks.',
       body: { 'application/json': NewAccount },
       answer: { schema: v.object({ account: AccountView }), description: 'The account.' },
-      problems: ['limited-api-key'],
+      problems: ['limited-api-key', 'account-limit-reached'],
     },
     async (c) => {
       const caller = c.get('caller');

@@ -22,7 +22,7 @@ export const createSourceRoute = (runtime: Runtime, guard: AddressGuard) =>
         schema: v.object({ source: SourceView }),
         description: 'The source, without its credentials.',
       },
-      problems: ['limited-api-key'],
+      problems: ['limited-api-key', 'source-limit-reached'],
     },
     async (c) => {
       const caller = c.get('caller');
