@@ -80,7 +80,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
         unidentified,
         policyOf: (id) => accounts.find(id)?.on_conflict ?? 'hold',
       });
-      return viewDryRun(run, format, accounts.find);
+      return viewDryRun(run, format, accounts.find, caller.scopes.includes('read'));
     } finally {
       release();
     }

@@ -65,7 +65,7 @@ export const DryRunView = v.object({
         stored: v.pipe(
           v.nullable(StoredView),
           v.description(
-            'The stored movement that it was taken for; null: there is none, or it is earlier in the file.',
+            'The stored movement that it was taken for; null: there is none, it is earlier in the file, or the API key lacks the scope read.',
           ),
         ),
         account_id: NewId,
@@ -128,11 +128,15 @@ type FindDryAccount = (id: string) => DryAccount | undefined;
 const idOf = (account: DryAccount | undefined) =>
   account === undefined || account.isNew ? null : Number(account.id);
 
-/** @param format as the sender said; `auto`: what the first statement is in. */
+/**
+ * @param format as the sender said; `auto`: what the first statement is in.
+ * @param mayRead whether the sender may see what is stored.
+ */
 export function viewDryRun(
   run: DryRun,
   format: string,
   find: FindDryAccount,
+  mayRead: boolean,
 ): v.InferOutput<typeof DryRunView> {
   const {
     error,
@@ -166,7 +170,7 @@ export function viewDryRun(
       statements: run.statementCount,
       warnings: run.warningCount,
     },
-    transactions: rows.map((row) => viewRow(row, find)),
+    transactions: rows.map((row) => viewRow(row, find, mayRead)),
     errors,
     warnings,
     statements: statements.map((statement) => viewStatement(statement, find)),
@@ -179,13 +183,14 @@ export function viewDryRun(
   };
 }
 
-function viewRow({ line, known, movement }: DryRun['rows'][number], find: FindDryAccount) {
+function viewRow({ line, known, movement }: DryRun['rows'][number], find: FindDryAccount, mayRead: boolean) {
+  const stored = mayRead ? (known?.stored ?? null) : null;
   const account = find(movement.account_id);
   return {
     line,
     known: known !== null,
     reason: known?.reason ?? null,
-    stored: known === null || known.stored === null ? null : viewStoredMovement(known.stored),
+    stored: stored === null ? null : viewStoredMovement(stored),
     account_id: idOf(account),
     account: account?.iban ?? account?.number ?? account?.title ?? null,
     ...viewContent(movement),

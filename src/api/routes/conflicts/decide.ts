@@ -19,6 +19,7 @@ export const decideConflictRoute = (runtime: Runtime) =>
     {
       tag: 'Conflicts',
       scope: 'import',
+      alsoNeeds: 'read',
       idempotent: true,
       summary: 'Decide a conflict',
       description:

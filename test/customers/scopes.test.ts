@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { SCOPES } from '../../src/customers/caller.ts';
+import { createAccount, movement } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api'] });
+
+/** The rows of the table in the docs: a route, and the scopes that it needs. */
+const documented = [
+  ...readFileSync('docs/authentication.md', 'utf8').matchAll(/^\| `([A-Z]+ \/v1\/\S+)` \| (.+) \|$/gm),
+].map(([, route, scopes]) => `${route}: ${scopes}`);
+
+it('each route needs the scopes that docs/authentication.md says, and every set of scopes that lacks one is refused', async () => {
+  const { api_key: key } = await service.customer();
+  const { paths } = (await service.call('GET', '/openapi.json')).body as {
+    paths: Record<string, Record<string, { security?: unknown[] }>>;
+  };
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { security }]) =>
+      security?.length === 0 ? [] : [{ method: method.toUpperCase(), path }],
+    ),
+  );
+  const sets = Array.from({ length: 2 ** SCOPES.length - 1 }, (_, set) =>
+    SCOPES.filter((_, place) => ((set + 1) >> place) & 1),
+  );
+  /** By route: the sets of scopes with which it is not refused. */
+  const allowed = new Map<string, (typeof sets)[number][]>();
+  for (const scopes of sets) {
+    const body = { title: scopes.join(' '), account: 'all', scopes };
+    const { apikey } = (await service.call('POST', '/v1/apikeys', { key, body })).body.apikey;
+    for (const { method, path } of routes) {
+      const { status, body: answer } = await service.call(method, path.replaceAll(/\{\w+\}/g, '999999999'), {
+        key: apikey,
+        ...(method === 'GET' ? {} : { body: {} }),
+      });
+      const isRefused = status === 403 && answer.type === '/problems/missing-scope';
+      const name = `${method} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
+      if (!isRefused) allowed.set(name, [...(allowed.get(name) ?? []), scopes]);
+    }
+  }
+  const seen = [...allowed].map(([route, sets]) => {
+    const needed = SCOPES.filter((scope) => sets.every((scopes) => scopes.includes(scope)));
+    // Whoever has these has no need of others.
+    expect(sets, route).toHaveLength(2 ** (SCOPES.length - needed.length) - (needed.length === 0 ? 1 : 0));
+    return `${route}: ${needed.map((scope) => `\`${scope}\``).join(', ')}`;
+  });
+  expect(seen.toSorted()).toEqual(documented.toSorted());
+});
+
+it('a dry run of a key without the scope read says that a row is known, and not as what', async () => {
+  const { api_key: key } = await service.customer();
+  const { id: account } = await createAccount(service, key);
+  const rows = { transactions: [movement(account, { unique_id: 'known' })] };
+  await service.call('POST', '/v1/imports', { key, body: rows });
+  const scoped = async (...scopes: string[]) => {
+    const body = { title: 'x', account: 'all', scopes };
+    const { apikey } = (await service.call('POST', '/v1/apikeys', { key, body })).body.apikey;
+    return service.call('POST', '/v1/imports?dry_run=true', { key: apikey, body: rows });
+  };
+  const known = { known: true, reason: 'same' };
+  expect((await scoped('import', 'read')).body.transactions).toMatchObject([
+    { ...known, stored: { unique_id: 'known' } },
+  ]);
+  expect((await scoped('import')).body.transactions).toMatchObject([{ ...known, stored: null }]);
+});
