@@ -18,7 +18,10 @@ export function findLast<T extends BalanceStep>(steps: readonly T[]): T | undefi
   const openings = new Map<bigint | null, Set<bigint>>();
   for (const { opening, closing } of steps)
     openings.set(opening, (openings.get(opening) ?? new Set()).add(closing));
-  const goesOn = ({ closing }: T) => [...(openings.get(closing) ?? [])].some((it) => it !== closing);
+  const goesOn = ({ closing }: T) => {
+    const closings = openings.get(closing);
+    return closings !== undefined && closings.size > (closings.has(closing) ? 1 : 0);
+  };
   const ends = steps.filter((step) => !goesOn(step));
   // Balances that come back to where they began have no end.
   const candidates = ends.length > 0 ? ends : steps.map((step) => ({ ...step, entries: 0 }));

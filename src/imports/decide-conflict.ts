@@ -9,7 +9,7 @@ import { conflictId, markStored } from './conflicts.ts';
 import { lockCustomers } from './import-locks.ts';
 import { readStoredById, type StoredMovement } from './known-movements.ts';
 import { createMatcher } from './matching.ts';
-import type { Movement } from './movement.ts';
+import { isOfRemovedTime, type Movement } from './movement.ts';
 import { storeBatches } from './store.ts';
 
 /** Finds conflicts, and decides them. */
@@ -25,11 +25,12 @@ export interface FoundConflict {
 
 const COLUMNS = `
   id, account_id, transaction_id, received, import_id, line, status, stored_id, received_at, decided_at`;
-const SEEN = '(? OR account_id IN (?)) AND status IN (?) AND id < ? ORDER BY id DESC LIMIT ?';
-/** Index: movement_conflicts_page. */
-const FIND = `SELECT ${COLUMNS} FROM movement_conflicts WHERE customer_id = ? AND ${SEEN}`;
-/** Index: movement_conflicts_account. */
-const FIND_OF_ACCOUNT = `SELECT ${COLUMNS} FROM movement_conflicts WHERE account_id = ? AND customer_id = ? AND ${SEEN}`;
+/** Indexes: movement_conflicts_page, movement_conflicts_account, and those with the status. */
+const FIND = (column: 'customer_id' | 'account_id', status?: ConflictStatus) => `
+  SELECT ${COLUMNS} FROM movement_conflicts
+  FORCE INDEX (movement_conflicts_${column === 'customer_id' ? 'page' : 'account'}${status === undefined ? '' : '_status'})
+  WHERE ${column} = ? AND customer_id = ?${status === undefined ? '' : ` AND status = '${status}'`} AND (? OR account_id IN (?))
+    AND id < ? ORDER BY id DESC LIMIT ?`;
 /** Index: the primary key. */
 const ONE = `SELECT ${COLUMNS} FROM movement_conflicts WHERE id = ? AND customer_id = ?`;
 
@@ -47,12 +48,9 @@ export async function findConflicts(
   { accountId, status, before }: ConflictFilters,
   limit: number,
 ): Promise<{ conflicts: FoundConflict[]; next: string | null }> {
-  const statuses = status === undefined ? CONFLICT_STATUSES : [status];
-  const seen = [accountIds === 'all', visibleAccounts({ accountIds }), statuses, before, limit + 1];
-  const rows =
-    accountId === undefined
-      ? await sql.query<ConflictRow[]>(FIND, [customerId, ...seen])
-      : await sql.query<ConflictRow[]>(FIND_OF_ACCOUNT, [accountId, customerId, ...seen]);
+  const statement = FIND(accountId === undefined ? 'customer_id' : 'account_id', status);
+  const seen = [accountIds === 'all', visibleAccounts({ accountIds }), before, limit + 1];
+  const rows = await sql.query<ConflictRow[]>(statement, [accountId ?? customerId, customerId, ...seen]);
   return pageOf(sql, rows, limit);
 }
 
@@ -106,13 +104,26 @@ const LOCK = `SELECT status FROM movement_conflicts WHERE id = ? FOR UPDATE`;
 const ACCOUNT = "SELECT 1 FROM accounts WHERE id = ? AND status <> 'deleting' LOCK IN SHARE MODE";
 const IGNORE = "UPDATE movement_conflicts SET status = 'ignored', decided_at = NOW(6) WHERE id = ?";
 
+const REMOVED = 'SELECT removed_before FROM import_locks WHERE customer_id = ?';
+
+/** @throws {Problem} 409 for a day whose movements retention has removed. Called while the customer is locked. */
+async function requireKept(sql: Sql, customerId: string, movement: Movement): Promise<void> {
+  const [lock] = await sql.query<{ removed_before: string | null }[]>(REMOVED, [customerId]);
+  const removedBefore = lock?.removed_before ?? null;
+  if (isOfRemovedTime(movement, { removedBefore }))
+    throw new Problem(
+      'removed-time',
+      `Movements before ${removedBefore} have been removed, and none of that time is stored any more. Ignore the conflict.`,
+    );
+}
+
 const matcher = createMatcher();
 
 /**
  * Decides a conflict: stores the row as a movement of its own, which is sent to the webhooks that match it; or ignores it.
  * Repeating a decision changes nothing.
  * @param row as `findConflict` found it for the caller.
- * @throws {Problem} 404; 409 when the other decision was made before.
+ * @throws {Problem} 404; 409 when the other decision was made before, or the row is of a time that retention has removed.
  */
 export async function decideConflict(
   runtime: WakeContext & Pick<Runtime, 'database' | 'log'>,
@@ -134,12 +145,13 @@ export async function decideConflict(
         'conflict-decided',
         `This conflict has been decided already: its row was ${locked.status}.`,
       );
+    const movement = JSON.parse(row.received) as Movement;
+    if (decision === 'store') await requireKept(sql, caller.customerId, movement);
     await recordChange(sql, caller, { action: decision, subject: `conflict ${id}` });
     if (decision === 'ignore') {
       await sql.query(IGNORE, [id]);
       return [];
     }
-    const movement = JSON.parse(row.received) as Movement;
     const uniqueId = movement.unique_id ?? '';
     const { import_id: importId, line, transaction_id } = row;
     const stored = await storeBatches(sql, matcher, locks, [

@@ -45,7 +45,7 @@ export interface RemovedTime {
  */
 export const isOfRemovedTime = (
   { date_issue }: { date_issue: string },
-  { removedBefore }: RemovedTime,
+  { removedBefore }: Pick<RemovedTime, 'removedBefore'>,
 ): boolean => removedBefore !== null && date_issue < removedBefore;
 
 /** The validation issue of such a movement. */

@@ -1,5 +1,7 @@
 import type { StatementFormats } from '../statements/formats.ts';
 import type { Recognition } from '../statements/read-files.ts';
+import type { StatementEvent } from '../statements/statement.ts';
+import { UnreadableFileError } from '../statements/unreadable.ts';
 import type { Row } from './rows.ts';
 import { createRowReader, type FindAccount } from './statement-rows.ts';
 
@@ -19,15 +21,27 @@ export async function* readStatementFile(
 ): AsyncGenerator<Row[]> {
   let name: string | null = null;
   let readRows: ReturnType<typeof createRowReader> | null = null;
-  for await (const it of formats.read(parts, { format, profile })) {
-    if ('format' in it) {
-      name = it.file;
-      readRows = createRowReader(findAccount, it);
-      continue;
-    }
-    const rows = (await readRows?.(it.events)) ?? [];
+  let line = 0;
+  const read = async (events: readonly StatementEvent[]): Promise<Row[]> => {
+    const rows = (await readRows?.(events)) ?? [];
     const file = name;
-    yield file === null ? rows : rows.map((row) => nameFile(row, file));
+    return file === null ? rows : rows.map((row) => nameFile(row, file));
+  };
+  try {
+    for await (const it of formats.read(parts, { format, profile })) {
+      if ('format' in it) {
+        name = it.file;
+        readRows = createRowReader(findAccount, it);
+        continue;
+      }
+      const rows = await read(it.events);
+      line = rows.at(-1)?.line ?? line;
+      yield rows;
+    }
+  } catch (error) {
+    // The entries that have come belong to a statement, also where the file breaks off.
+    if (error instanceof UnreadableFileError) yield await read([{ type: 'end', line, closing: null }]);
+    throw error;
   }
 }
 

@@ -201,6 +201,10 @@ function endStatement(
   // Entries may be booked on other days than the statement says it is about.
   const from = earliest(identity.from, statement.from) ?? closing?.date ?? null;
   const to = latest(identity.to ?? closing?.date ?? null, statement.to);
+  const isTooLarge = [opening, shared.closing, credits, debits].some(
+    (amount) => amount !== null && (amount > LARGEST || amount < -LARGEST),
+  );
+  if (isTooLarge) warnings.push({ line, warning: TOO_LARGE });
   const ended =
     'problem' in account
       ? null
@@ -215,11 +219,18 @@ function endStatement(
           difference,
           credits,
           debits,
+          ...(isTooLarge && { opening: null, closing: null, difference: null, credits: 0n, debits: 0n }),
           entries,
           statement: shared,
         };
   return [...warnings, ...warnOfDifference(statement, totals), { line, totals, ended }];
 }
+
+/** DECIMAL(20,2), in hundredths. */
+const LARGEST = 10n ** 20n - 1n;
+
+const TOO_LARGE =
+  'A balance of the statement, or the sum of its credits or debits, has more than 18 digits before the decimal point. The statement is stored without balances and sums.';
 
 const earliest = (one: string | null, other: string | null) =>
   one === null || (other !== null && other < one) ? other : one;

@@ -5,10 +5,14 @@ import type { EndedStatement, EntryStatement } from './rows.ts';
 
 /** Keeps the statements that files have brought. The same statement is kept once, however often it comes. */
 
-/** Leaves out an account that has just been deleted. Index: statements_same. */
+/** Index: statements_same. */
 const ADD = `
-  INSERT IGNORE INTO statements (id, customer_id, account_id, import_id, line, format, kind, number, sequence, from_date, to_date,
-    opening_balance, closing_balance, difference, opening_balance_date, closing_balance_date, credits, debits, entries, fingerprint) VALUES ?`;
+  INSERT INTO statements (id, customer_id, account_id, import_id, line, format, kind, number, sequence, from_date, to_date,
+    opening_balance, closing_balance, difference, opening_balance_date, closing_balance_date, credits, debits, entries, fingerprint) VALUES ?
+  ON DUPLICATE KEY UPDATE fingerprint = VALUES(fingerprint)`;
+
+/** Index: the primary key. */
+const ACCOUNTS = 'SELECT id FROM accounts WHERE id IN (?)';
 
 /** Index: statements_same. */
 const STORED = 'SELECT id, account_id, fingerprint FROM statements WHERE (account_id, fingerprint) IN (?)';
@@ -104,9 +108,14 @@ export async function storeStatements(
 /** @returns whether an account has its first statements. */
 async function addStatements(
   sql: Sql,
-  { customerId, importId, ended }: ChunkStatements,
+  { customerId, importId, ended: all }: ChunkStatements,
   ids: Map<EntryStatement, string>,
 ): Promise<boolean> {
+  // An account may just have been deleted.
+  const accounts = await sql.query<{ id: string }[]>(ACCOUNTS, [all.map(({ accountId }) => accountId)]);
+  const present = new Set(accounts.map(({ id }) => id));
+  const ended = all.filter(({ accountId }) => present.has(accountId));
+  if (ended.length === 0) return false;
   const rows = ended.map((it) => {
     const { accountId, line, kind, from, to, opening, closing, difference, entries } = it;
     const [number, sequence] = namesOf(it);

@@ -88,6 +88,17 @@ describe('a known unique_id with another amount, direction or date', () => {
     expect(again.body.import).toMatchObject({ inserted: 0, duplicates: 1, conflicts: 0 });
   });
 
+  it('of a time that retention has removed is not stored any more', async () => {
+    const { key, customerId, row } = await withConflict('/removed');
+    const [{ id }] = await listed(key);
+    const day = new Date(Date.parse(row().date_issue) + 86_400_000).toISOString().slice(0, 10);
+    await query('UPDATE import_locks SET removed_before = ? WHERE customer_id = ?', [day, customerId]);
+    const decide = (decision: string) => call('POST', `/v1/conflicts/${id}`, key, { decision });
+    expectProblem(await decide('store'), 409, 'removed-time');
+    expect((await decide('ignore')).body.conflict).toMatchObject({ status: 'ignored' });
+    expect(amountsAt('/removed')).not.toContain('777.00');
+  });
+
   it('is a duplicate once somebody has ignored it', async () => {
     const { key, row, customerId } = await withConflict('/ignored');
     const [{ id }] = await listed(key);

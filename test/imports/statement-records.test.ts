@@ -1,9 +1,11 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { checkStatements } from '../../src/imports/check-statements.ts';
 import { storedEvents } from '../deliveries/events/received-events.ts';
 import { ACCOUNT_IBAN, dayReport, dayStatement } from '../support/day-statement.ts';
 import { createAccount, importDone } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 
@@ -159,6 +161,53 @@ describe('the statements of files', () => {
     );
     await checkNow(accountId);
     expect(await ofAccount()).toHaveLength(1);
+  });
+
+  it('are kept with what has come, when their file breaks off', async () => {
+    const { key, statements, accountId } = await customer();
+    const whole = gzipSync(
+      dayStatement(
+        1,
+        2,
+        100,
+        Array.from({ length: 40_000 }, (_, entry) => 1 + ((entry * 7919) % 9_973)),
+      ),
+    );
+    const answer = await service.call('POST', '/v1/imports', {
+      key,
+      body: whole.subarray(0, whole.length - 2_000),
+      type: 'application/octet-stream',
+    });
+    await until('the import fails', async () => {
+      const { body } = await service.call('GET', `/v1/imports/${answer.body.import.id}`, { key });
+      return body.import.status === 'failed';
+    });
+    const [statement, ...others] = await statements();
+    expect(others).toEqual([]);
+    const [stored] = await service.runtime.database.query<{ entries: string; lost: string }[]>(
+      `SELECT COUNT(*) AS entries, SUM(s.id IS NULL) AS lost FROM transactions t
+       JOIN transaction_details d ON d.transaction_id = t.id LEFT JOIN statements s ON s.id = d.statement_id
+       WHERE t.account_id = ?`,
+      [accountId],
+    );
+    expect(Number(stored?.entries)).toBeGreaterThan(1_000);
+    expect(statement).toMatchObject({ entries: Number(stored?.entries), closing_balance: null });
+    expect(Number(stored?.lost)).toBe(0);
+  });
+
+  it('have no balances and sums that are too large to be kept, and a warning', async () => {
+    const { key, send, statements } = await customer();
+    const entry = (n: number) =>
+      `<STMTTRN><TRNTYPE>CREDIT<DTPOSTED>20260302<TRNAMT>999999999999999999.00<FITID>${n}</STMTTRN>`;
+    const entries = Array.from({ length: 101 }, (_, n) => entry(n)).join('\n');
+    const sent = await send(`OFXHEADER:100\n\n<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>TRY
+<BANKACCTFROM><ACCTID>${ACCOUNT_IBAN}</BANKACCTFROM><BANKTRANLIST>${entries}</BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>`);
+    expect(sent).toMatchObject({ status: 'done', inserted: 101 });
+    const { body } = await service.call('GET', `/v1/imports/${sent.id}/errors`, { key });
+    expect(body.warnings.at(-1).message).toContain('more than 18 digits');
+    expect(await statements()).toMatchObject([
+      { opening_balance: null, closing_balance: null, entries: 101 },
+    ]);
   });
 
   it('that follow each other have no entry in common, however equal their entries are', async () => {

@@ -242,6 +242,13 @@ export const STATE_PROBLEMS = {
     remedy: 'Delete a key that you no longer need. The operator sets the limit: KEYS_PER_CUSTOMER.',
     retry: 'Yes, when a key was deleted.',
   },
+  'removed-time': {
+    status: 409,
+    title: 'Removed time',
+    cause: 'The row of the conflict is of a time whose movements have been removed.',
+    remedy: 'Ignore the conflict. A movement of that time is not stored any more.',
+    retry: NOT_UNCHANGED,
+  },
   'source-limit-reached': {
     status: 409,
     title: 'Too many sources',

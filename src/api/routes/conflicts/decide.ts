@@ -27,7 +27,7 @@ export const decideConflictRoute = (runtime: Runtime) =>
       path: { id: idParameter('conflict') },
       body: { 'application/json': Body },
       answer: { schema: v.object({ conflict: ConflictView }), description: 'The decided conflict.' },
-      problems: ['conflict-decided'],
+      problems: ['conflict-decided', 'removed-time'],
     },
     async (c) => {
       const caller = c.get('caller');

@@ -140,8 +140,10 @@ export const MOVEMENT_TABLES = [
     received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     decided_at DATETIME(6) NULL,
     UNIQUE KEY movement_conflicts_version (transaction_id, dc, amount, date_issue),
-    KEY movement_conflicts_page (customer_id, status, id),
-    KEY movement_conflicts_account (account_id, status, id),
+    KEY movement_conflicts_page (customer_id, id),
+    KEY movement_conflicts_page_status (customer_id, status, id),
+    KEY movement_conflicts_account (account_id, id),
+    KEY movement_conflicts_account_status (account_id, status, id),
     KEY movement_conflicts_status (status, id),
     CONSTRAINT movement_conflicts_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
