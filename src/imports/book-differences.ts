@@ -66,7 +66,9 @@ export async function findDifferences(
   periods: readonly Period[],
 ): Promise<Map<Period, Differences>> {
   const complete = periods.filter(({ status }) => status === 'complete');
-  const ids = complete.flatMap(({ statements }) => statements.map(({ id }) => id));
+  // Those without entries have no movements. No statement has the id 0.
+  const withEntries = complete.flatMap(({ statements }) => statements.filter(({ entries }) => entries > 0));
+  const ids = ['0', ...withEntries.map(({ id }) => id)];
   const found = new Map<Period, Differences>();
   for (const period of complete) {
     const missing = await findMissing(sql, accountId, period);
