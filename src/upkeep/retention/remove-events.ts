@@ -25,9 +25,10 @@ const LOCK = 'SELECT id FROM webhooks WHERE id IN (?) ORDER BY id FOR UPDATE';
 const REPLAYING = `
   SELECT 1 FROM replays FORCE INDEX (replays_open) WHERE webhook_id IN (?) AND finished_at IS NULL LIMIT 1`;
 
-/** Events with a delivery that is pending, or was attempted since. Indexes: the primary keys. */
+/** Events with a delivery that is pending, or was attempted since. A deleted webhook is sent nothing. Indexes: the primary keys. */
 const NEEDED = `
-  SELECT transaction_id AS id FROM retries WHERE webhook_id IN (?) AND transaction_id IN (?) AND due_at IS NOT NULL
+  SELECT r.transaction_id AS id FROM retries r JOIN webhooks w ON w.id = r.webhook_id
+  WHERE r.webhook_id IN (?) AND r.transaction_id IN (?) AND r.due_at IS NOT NULL AND w.status <> 'deleted'
   UNION
   SELECT transaction_id FROM deliveries WHERE webhook_id IN (?) AND transaction_id IN (?) AND started_at >= ?`;
 

@@ -88,8 +88,9 @@ export async function removeOld(run: RetentionRun): Promise<Removed> {
   };
   const { deliveries, attempts, imports, movements } = run.retention;
   if (deliveries !== null) {
-    await removeOfDeliveries(database, steps, daysBefore(now, deliveries), count);
+    // Before webhooks: a deleted one goes when none of its deliveries is left.
     count('events', await removeEvents(database, steps, daysBefore(now, deliveries)));
+    await removeOfDeliveries(database, steps, daysBefore(now, deliveries), count);
   }
   if (attempts !== null) await removeOfAttempts(database, steps, daysBefore(now, attempts), count);
   if (imports !== null) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dispatchEvents } from '../../../src/deliveries/events/dispatch-events.ts';
-import { recordEvent } from '../../../src/deliveries/events/operational-event.ts';
+import { recordBalance, recordEvent } from '../../../src/deliveries/events/operational-event.ts';
 import { useService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { createSubscriber, NOWHERE } from '../../support/subscriber.ts';
@@ -43,4 +43,38 @@ describe('operational events', () => {
     expect(await left('deliveries')).toEqual([recent]);
     expect(await left('retries')).toEqual([pending]);
   });
+
+  it.each(['BALANCE_UPDATED', 'OPERATIONAL'])(
+    'go with a deleted %s webhook, and its secret and endpoint',
+    async (event) => {
+      const { database } = service.runtime;
+      const { key, webhook, customerId, accountId } = await createSubscriber(service, NOWHERE, { event });
+      const record = async () => {
+        if (event === 'OPERATIONAL')
+          await recordEvent(database, { type: 'import.failed', customerId, data: {} });
+        else await recordBalance(database, { customerId, accountId, data: {} });
+      };
+      await record();
+      await record();
+      await dispatchEvents(database);
+      const [first = ''] = (
+        await database.query<{ id: string }[]>('SELECT id FROM operational_events WHERE customer_id = ?', [
+          customerId,
+        ])
+      ).map(({ id }) => id);
+      await recordDeliveries(database, webhook, [{ transactionId: first, status: 'delivered' }]);
+      await service.call('DELETE', `/v1/webhooks/${webhook.id}`, { key });
+      await removeAt(service, { deliveries: 90 }, now);
+      for (const table of ['webhooks', 'operational_events'])
+        expect(
+          await database.query(`SELECT id FROM ${table} WHERE customer_id = ?`, [customerId]),
+          table,
+        ).toEqual([]);
+      for (const table of ['deliveries', 'retries', 'attempts', 'webhook_cursors'])
+        expect(
+          await database.query(`SELECT 1 FROM ${table} WHERE webhook_id = ?`, [webhook.id]),
+          table,
+        ).toEqual([]);
+    },
+  );
 });
