@@ -66,6 +66,7 @@ async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
     return {
       type: `statement.${status}`,
       customerId,
+      accountId: id,
       occasion: `statement.${status} ${statements[0]?.id} ${statements.at(-1)?.id}`,
       data: { ...about, period: viewPeriod(period) },
     };
@@ -74,6 +75,7 @@ async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
     events.push({
       type: 'statement.late',
       customerId,
+      accountId: id,
       occasion: `statement.late ${id} ${lateAt.toISOString()}`,
       data: { ...about, late_since: lateAt.toISOString() },
     });

@@ -192,6 +192,7 @@ const KINDS = [
   'webhooks',
   'sources',
   'events',
+  'statements',
 ] as const;
 
 /** Rows that retention removes. Attempts that go with their delivery do not count. */

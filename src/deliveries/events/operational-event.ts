@@ -26,6 +26,8 @@ export interface OperationalEvent {
   customerId: string | null;
   /** The webhook that it is about. It is not sent to that one. */
   webhookId?: string;
+  /** The account that it is about, with which it is deleted. */
+  accountId?: string;
   /** Equal for events that must exist only once. Left out where the caller's transaction sees to that. */
   occasion?: string;
   /** The member `data` of the notification. */
@@ -42,7 +44,7 @@ const RECENT = `
   WHERE customer_id <=> ? AND type = ? AND created_at > NOW(6) - INTERVAL 1 HOUR`;
 
 const INSERT = `
-  INSERT INTO operational_events (customer_id, webhook_id, type, occasion, data) VALUES (?, ?, ?, ?, ?)
+  INSERT INTO operational_events (customer_id, webhook_id, account_id, type, occasion, data) VALUES (?, ?, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE id = id`;
 
 /**
@@ -52,7 +54,7 @@ const INSERT = `
  * @returns false when the event was recorded before, or is one too many in this hour.
  */
 export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<boolean> {
-  const { type, customerId, webhookId = null, occasion = null, data } = event;
+  const { type, customerId, webhookId = null, accountId = null, occasion = null, data } = event;
   const [recent] = await sql.query<{ number: string | number; free_at: Date | null }[]>(RECENT, [
     customerId,
     type,
@@ -64,6 +66,7 @@ export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<bo
   const { affectedRows } = await sql.query<WriteResult>(INSERT, [
     customerId,
     webhookId,
+    accountId,
     type,
     occasion,
     JSON.stringify(reported),

@@ -2,9 +2,11 @@ import type { DataSource } from 'typeorm';
 import { lockImports } from '../../deliveries/filters.ts';
 import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
 import { deleteDeliveries } from '../retention/remove-deliveries.ts';
+import { findRecipients } from '../retention/remove-events.ts';
 import { removeDetails } from '../retention/remove-imports.ts';
 import { deleteMovements } from '../retention/remove-movements.ts';
-import type { Steps } from '../retention/steps.ts';
+import { deleteStatements } from '../retention/remove-statements.ts';
+import { deleteByIds, type Steps } from '../retention/steps.ts';
 import { endPending } from './end-pending.ts';
 import { stopSources, stopWebhooks } from './stop-sending.ts';
 
@@ -28,7 +30,6 @@ const DELETE = [
   'UPDATE sources SET account_id = NULL WHERE account_id = ?',
   'DELETE FROM source_accounts WHERE account_id = ?',
   'DELETE FROM api_key_accounts WHERE account_id = ?',
-  'DELETE FROM operational_events WHERE account_id = ?',
   'DELETE FROM accounts WHERE id = ?',
 ];
 const DELETE_SEGMENTS = 'DELETE FROM transaction_segments WHERE customer_id = ? AND account_id = ?';
@@ -64,9 +65,45 @@ export async function deleteAccount(
   }
   const options = { customerId, accountId, countedIn: accountId, webhooks };
   if (!(await deleteAccountMovements(database, steps, options))) return false;
+  if (!(await deleteStatements(database, steps, accountId))) return false;
+  if (!(await deleteEvents(database, steps, { customerId, accountId }))) return false;
   const failed = await database.query<{ id: string }[]>(FAILED_IMPORTS, [customerId, accountId]);
   for (const { id } of failed) if (!(await removeDetails(database, steps, id, 'any'))) return false;
   return deleteRow(database, customerId, accountId);
+}
+
+/** Index: operational_events_account. */
+const EVENTS = 'SELECT id FROM operational_events WHERE account_id = ? ORDER BY account_id, id LIMIT ?';
+/** Index: the primary key. */
+const PENDING_EVENTS =
+  'SELECT transaction_id AS id FROM retries WHERE webhook_id IN (?) AND transaction_id IN (?) AND due_at IS NOT NULL';
+const DELETE_EVENTS = 'DELETE FROM operational_events WHERE id IN (?)';
+
+/**
+ * Deletes the events about an account, with their deliveries. A delivery that is pending fails, because its event is gone.
+ * @returns false if it was stopped before.
+ */
+async function deleteEvents(
+  database: DataSource,
+  steps: Steps,
+  { customerId, accountId }: { customerId: string; accountId: string },
+): Promise<boolean> {
+  const webhooks = await findRecipients(database, [customerId]);
+  return steps.repeat(async (rows) => {
+    const ids = (await database.query<{ id: string }[]>(EVENTS, [accountId, rows])).map(({ id }) => id);
+    if (ids.length === 0) return false;
+    await inTransaction(database, async (sql) => {
+      const pending = new Set(
+        webhooks.length === 0
+          ? []
+          : (await sql.query<{ id: string }[]>(PENDING_EVENTS, [webhooks, ids])).map(({ id }) => id),
+      );
+      const ended = ids.filter((id) => !pending.has(id));
+      for (const webhookId of webhooks) await deleteDeliveries(sql, webhookId, ended);
+      await deleteByIds(sql, DELETE_EVENTS, [], ids);
+    });
+    return ids.length === rows;
+  });
 }
 
 /** Deletes the account's own row. @returns false if a movement was stored in the meantime. */

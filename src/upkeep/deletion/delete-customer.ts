@@ -3,6 +3,7 @@ import { lockImports } from '../../deliveries/filters.ts';
 import { inTransaction, type WriteResult } from '../../platform/database/transaction.ts';
 import { removeDetails } from '../retention/remove-imports.ts';
 import { removeCollected } from '../retention/remove-sources.ts';
+import { deleteStatements } from '../retention/remove-statements.ts';
 import { deleteWebhookRows } from '../retention/remove-webhooks.ts';
 import type { Steps } from '../retention/steps.ts';
 import { deleteAccountMovements, findMatchingWebhooks } from './delete-account.ts';
@@ -53,6 +54,7 @@ export async function deleteCustomer(
     const webhooks = await findMatchingWebhooks(database, customerId, accountId);
     const options = { customerId, accountId, countedIn: WHOLE_CUSTOMER, webhooks };
     if (!(await deleteAccountMovements(database, steps, options))) return false;
+    if (!(await deleteStatements(database, steps, accountId))) return false;
   }
   for (const { id } of await database.query<{ id: string }[]>(WEBHOOKS, [customerId])) {
     for (const statement of DELETE_LOG) if (!(await deleteRows(database, steps, statement, id))) return false;

@@ -9,9 +9,17 @@ import { deleteByIds, type Steps } from './steps.ts';
 /** Index: customers_operator. */
 const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
 
-/** Those that may have been sent the events of these customers. Index: webhooks_customer. */
+/** Index: webhooks_customer. */
 const WEBHOOKS = `
-  SELECT id FROM webhooks FORCE INDEX (webhooks_customer) WHERE customer_id IN (?) AND event IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
+  SELECT id FROM webhooks FORCE INDEX (webhooks_customer) WHERE customer_id IN (?) AND event IN ${EVENTS_WITHOUT_MOVEMENTS}`;
+
+/** Finds the webhooks that may have been sent the events of these customers. */
+export async function findRecipients(sql: Sql, customerIds: readonly (string | null)[]): Promise<string[]> {
+  const operators = await sql.query<{ id: string }[]>(OPERATOR);
+  const customers = new Set([...operators.map(({ id }) => id), ...customerIds]);
+  if (customers.size === 0) return [];
+  return (await sql.query<{ id: string }[]>(WEBHOOKS, [[...customers]])).map(({ id }) => id);
+}
 
 /** Index: operational_events_created. */
 const READ = `
@@ -40,7 +48,6 @@ const DELETE = 'DELETE FROM operational_events WHERE id IN (?)';
  * @returns how many events were removed.
  */
 export async function removeEvents(database: DataSource, steps: Steps, before: Date): Promise<number> {
-  const operators = await database.query<{ id: string }[]>(OPERATOR);
   let removed = 0;
   let after = '0';
   await steps.repeat(async (rows) => {
@@ -50,12 +57,12 @@ export async function removeEvents(database: DataSource, steps: Steps, before: D
       rows,
     ]);
     const ids = found.map(({ id }) => id);
-    const customers = [...operators.map(({ id }) => id), ...found.map(({ customer_id }) => customer_id)];
-    const webhooks =
-      ids.length === 0 ? [] : await database.query<{ id: string }[]>(WEBHOOKS, [[...new Set(customers)]]);
-    const webhookIds = webhooks.map(({ id }) => id);
-    if (ids.length > 0)
-      removed += await inTransaction(database, (sql) => removeSome(sql, webhookIds, ids, before));
+    if (ids.length === 0) return false;
+    const webhookIds = await findRecipients(
+      database,
+      found.map(({ customer_id }) => customer_id),
+    );
+    removed += await inTransaction(database, (sql) => removeSome(sql, webhookIds, ids, before));
     after = ids.at(-1) ?? after;
     return ids.length === rows;
   });

@@ -7,6 +7,7 @@ import { removeEvents } from './remove-events.ts';
 import { removeImports } from './remove-imports.ts';
 import { removeMovements } from './remove-movements.ts';
 import { removeSources } from './remove-sources.ts';
+import { removeStatements } from './remove-statements.ts';
 import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
 import { createAgeFinder, dateOf, daysBefore, readNow, type Steps } from './steps.ts';
 
@@ -81,6 +82,7 @@ export async function removeOld(run: RetentionRun): Promise<Removed> {
     webhooks: 0,
     sources: 0,
     events: 0,
+    statements: 0,
   };
   const count: Count = (kind, number) => {
     removed[kind] += number;
@@ -152,9 +154,11 @@ async function removeOfMovements(database: DataSource, steps: Steps, before: Dat
     const customers = await database.query<{ id: string; oldest: string | null }[]>(CUSTOMERS, [after]);
     for (const { id: customerId, oldest } of customers) {
       const through = await newestBefore(customerId);
-      if (oldest === null || BigInt(oldest) > through) continue;
-      const issuedBefore = dateOf(before);
-      count('movements', await removeMovements(database, steps, { customerId, through, issuedBefore }));
+      if (oldest !== null && BigInt(oldest) <= through) {
+        const issuedBefore = dateOf(before);
+        count('movements', await removeMovements(database, steps, { customerId, through, issuedBefore }));
+      }
+      count('statements', await removeStatements(database, steps, { customerId, before }));
     }
     after = customers.at(-1)?.id ?? after;
     return customers.length === PAGE;

@@ -8,6 +8,7 @@ import { recordDeliveries } from '../../support/stored.ts';
 import { NOWHERE } from '../../support/subscriber.ts';
 import { subscribe } from '../../support/webhooks.ts';
 import { countRows } from '../retention/kept.ts';
+import { createFull } from './full-customer.ts';
 import { createTwoAccounts } from './two-accounts.ts';
 
 // No maintenance: the tests run the deletions. No deliveries: what runs leave behind is written by SQL.
@@ -19,6 +20,15 @@ const record = (...args: Parameters<typeof recordDeliveries> extends [unknown, .
   recordDeliveries(service.runtime.database, ...args);
 
 const createTwo = (...webhooks: object[]) => createTwoAccounts(service, ...webhooks);
+
+const OF_ACCOUNT = [
+  'statements',
+  'statement_checks',
+  'told_balances',
+  'movement_conflicts',
+  'repeated_entries',
+  'operational_events',
+];
 
 describe('DELETE /v1/accounts/:id', () => {
   it('is answered 202, and the account is shown with its progress until it is gone', async () => {
@@ -192,5 +202,30 @@ describe('DELETE /v1/accounts/:id', () => {
       Number(otherId),
     ]);
     expect(await query('SELECT 1 FROM import_parts WHERE import_id = ?', importId)).toEqual([]);
+  });
+
+  it('takes its statements and events with it, and the deliveries of these', async () => {
+    const { key, customerId, accountId } = await createFull(service);
+    const of = async (table: string) =>
+      (await query(`SELECT 1 FROM ${table} WHERE account_id = ?`, accountId)).length;
+    for (const table of OF_ACCOUNT) expect([table, await of(table)]).not.toEqual([table, 0]);
+    const events = await query<{ id: string }>(
+      'SELECT id FROM operational_events WHERE account_id = ?',
+      accountId,
+    );
+    const deliveries = async () =>
+      (
+        await query(
+          `SELECT 1 FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
+           WHERE w.customer_id = ? AND w.event IN ('OPERATIONAL', 'BALANCE_UPDATED') AND d.transaction_id IN (?)`,
+          customerId,
+          events.map(({ id }) => id),
+        )
+      ).length;
+    expect(await deliveries()).toBeGreaterThan(1);
+    await service.call('DELETE', `/v1/accounts/${accountId}`, { key });
+    expect(await work()).toBe(1);
+    expect(await deliveries()).toBe(0);
+    for (const table of OF_ACCOUNT) expect([table, await of(table)]).toEqual([table, 0]);
   });
 });

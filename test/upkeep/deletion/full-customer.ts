@@ -1,8 +1,11 @@
-import { recordEvent } from '../../../src/deliveries/events/operational-event.ts';
+import type { DataSource } from 'typeorm';
+import { dispatchEvents } from '../../../src/deliveries/events/dispatch-events.ts';
+import { recordBalance, recordEvent } from '../../../src/deliveries/events/operational-event.ts';
 import { createAccount, importMovements, largeImport, movement } from '../../support/movements.ts';
 import type { TestService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { createSubscriber, NOWHERE } from '../../support/subscriber.ts';
+import { subscribe } from '../../support/webhooks.ts';
 
 /** A customer that has rows in every table. */
 export async function createFull(service: TestService) {
@@ -43,6 +46,69 @@ export async function createFull(service: TestService) {
   ]);
   const path = `/v1/webhooks/${webhook.id}/replay`;
   await service.call('POST', path, { key, body: { since: '2000-01-01 00:00:00' } });
-  await recordEvent(service.runtime.database, { type: 'import.failed', customerId, data: {} });
+  const { database } = service.runtime;
+  await recordEvent(database, { type: 'import.failed', customerId, data: {} });
+  await storeStatement(database, {
+    customerId,
+    accountId,
+    transactionId: delivered,
+    importId: body.import.id,
+  });
+  const balances = await subscribe(service, key, NOWHERE, { event: 'BALANCE_UPDATED' });
+  const alerts = await subscribe(service, key, NOWHERE, { event: 'OPERATIONAL' });
+  await recordBalance(database, { customerId, accountId, data: {} });
+  await recordEvent(database, { type: 'statement.gap', customerId, accountId, data: {} });
+  await dispatchEvents(database);
+  const events = await query<{ id: string }>(
+    'SELECT id FROM operational_events WHERE account_id = ?',
+    accountId,
+  );
+  await database.query('DELETE FROM retries WHERE webhook_id IN (?)', [[balances.id, alerts.id]]);
+  for (const { id } of [balances, alerts])
+    await recordDeliveries(
+      database,
+      { id, customerId },
+      events.map(({ id }) => ({ transactionId: id, status: 'delivered' })),
+    );
   return subscriber;
+}
+
+/** A statement with one entry, and everything else that is kept beside it. */
+async function storeStatement(
+  database: DataSource,
+  ids: { customerId: string; accountId: string; transactionId: string; importId: string },
+): Promise<void> {
+  const { customerId, accountId, transactionId, importId } = ids;
+  const { insertId } = await database.query<{ insertId: string }>(
+    `INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, from_date, to_date, credits, debits, entries, fingerprint)
+     VALUES (?, ?, ?, 1, 'mt940', 'final', '2026-01-01', '2026-01-01', 0, 0, 1, UNHEX(REPLACE(UUID(), '-', '')))`,
+    [customerId, accountId, importId],
+  );
+  await database.query(
+    'INSERT INTO transaction_details (transaction_id, customer_id, statement_id, line, position) VALUES (?, ?, ?, 1, 0)',
+    [transactionId, customerId, insertId],
+  );
+  await database.query(
+    `INSERT INTO repeated_entries (statement_id, transaction_id, account_id, customer_id, import_id, position, date_issue)
+     VALUES (?, ?, ?, ?, ?, 0, '2026-01-01')`,
+    [insertId, transactionId, accountId, customerId, importId],
+  );
+  await database.query(
+    `INSERT INTO movement_conflicts (customer_id, account_id, transaction_id, dc, amount, date_issue, received, import_id, line)
+     VALUES (?, ?, ?, 'Debit', 1, '2026-01-01', '{}', ?, 1)`,
+    [customerId, accountId, transactionId, importId],
+  );
+  await database.query(
+    "INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES (?, 1, 'same', ?)",
+    [importId, transactionId],
+  );
+  await database.query('INSERT INTO told_balances (account_id, customer_id, import_id) VALUES (?, ?, ?)', [
+    accountId,
+    customerId,
+    importId,
+  ]);
+  await database.query('INSERT INTO statement_checks (account_id, customer_id) VALUES (?, ?)', [
+    accountId,
+    customerId,
+  ]);
 }

@@ -31,6 +31,38 @@ const deliver = ({ webhook }: Subscriber, ids: readonly string[]) =>
   );
 
 describe('of old movements', () => {
+  it('the statements go too, once none of their days has a movement', async () => {
+    const subscriber = await createSubscriber(service);
+    const [old = '', held = ''] = await subscriber.store([{}, {}]);
+    await query("UPDATE transactions SET date_issue = '2026-01-10' WHERE id = ?", old);
+    await query("UPDATE transactions SET date_issue = '2026-01-20' WHERE id = ?", held);
+    for (const day of ['2026-01-10', '2026-01-20', '2026-05-20'])
+      await query(
+        `INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, from_date, to_date, credits, debits,
+           entries, fingerprint, received_at)
+         VALUES (?, ?, 1, 1, 'mt940', 'final', ?, ?, 0, 0, 0, UNHEX(REPLACE(UUID(), '-', '')), ?)`,
+        subscriber.customerId,
+        subscriber.accountId,
+        day,
+        day,
+        `${day} 12:00:00`,
+      );
+    await deliver(subscriber, [old]);
+    const days = async () =>
+      (
+        await query<{ to_date: string }>(
+          'SELECT to_date FROM statements WHERE customer_id = ? ORDER BY to_date',
+          subscriber.customerId,
+        )
+      ).map(({ to_date }) => to_date);
+    // The second movement is still to be sent.
+    expect(await remove()).toMatchObject({ movements: 1, statements: 1 });
+    expect(await days()).toEqual(['2026-01-20', '2026-05-20']);
+    await deliver(subscriber, [held]);
+    expect(await remove()).toMatchObject({ movements: 1, statements: 1 });
+    expect(await days()).toEqual(['2026-05-20']);
+  });
+
   it('those that were sent go, and those that were stored or issued lately stay', async () => {
     const subscriber = await createSubscriber(service);
     const [old = '', issuedLately = '', young = ''] = await subscriber.store([{}, {}, { dateReaded: YOUNG }]);

@@ -154,8 +154,7 @@ export const WEBHOOK_TABLES = [
 /** Operational events. */
 export const EVENT_TABLES = [
   // Events that somebody should know of, such as a webhook that was disabled. customer_id NULL: it concerns the operator
-  // alone. webhook_id: the webhook that it is about, which is not sent it. account_id: the account whose balance it tells, for
-  // webhooks with the event BALANCE_UPDATED. occasion: equal for events that must exist only once; NULL
+  // alone. webhook_id: the webhook that it is about, which is not sent it. account_id: the account that it is about. occasion: equal for events that must exist only once; NULL
   // where the transaction that reports the event sees to that. dispatched_at NULL: its deliveries have not been made yet.
   `CREATE TABLE operational_events (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,

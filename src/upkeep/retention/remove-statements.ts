@@ -1,0 +1,46 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction } from '../../platform/database/transaction.ts';
+import { deleteByIds, type Steps } from './steps.ts';
+
+/** Removes statements: those whose movements were removed, and those of an account that is deleted. */
+
+/** Statements of days whose movements have been removed, and are not stored again. Indexes: statements_time, transactions_account_date. */
+const READ = `
+  SELECT s.id FROM accounts a JOIN statements s FORCE INDEX (statements_time) ON s.account_id = a.id
+  JOIN import_locks l ON l.customer_id = a.customer_id
+  WHERE a.customer_id = ? AND s.kind IN ('final', 'interim') AND s.to_date < l.removed_before AND s.received_at < ?
+    AND NOT EXISTS (
+      SELECT 1 FROM transactions t FORCE INDEX (transactions_account_date)
+      WHERE t.account_id = s.account_id AND t.date_issue <= s.to_date)
+  LIMIT ?`;
+const DELETE = 'DELETE FROM statements WHERE id IN (?)';
+
+/** Removes the statements of a customer that came before a moment and have no movements any more. @returns how many. */
+export async function removeStatements(
+  database: DataSource,
+  steps: Steps,
+  { customerId, before }: { customerId: string; before: Date },
+): Promise<number> {
+  let removed = 0;
+  await steps.repeat(async (rows) => {
+    const found = await database.query<{ id: string }[]>(READ, [customerId, before, rows]);
+    const ids = found.map(({ id }) => id);
+    await inTransaction(database, (sql) => deleteByIds(sql, DELETE, [], ids));
+    removed += ids.length;
+    return ids.length === rows;
+  });
+  return removed;
+}
+
+/** Index: statements_page. */
+const READ_OF_ACCOUNT =
+  'SELECT id FROM statements FORCE INDEX (statements_page) WHERE account_id = ? ORDER BY account_id, id LIMIT ?';
+
+/** Deletes the statements of an account. @returns false if it was stopped before. */
+export const deleteStatements = (database: DataSource, steps: Steps, accountId: string): Promise<boolean> =>
+  steps.repeat(async (rows) => {
+    const found = await database.query<{ id: string }[]>(READ_OF_ACCOUNT, [accountId, rows]);
+    const ids = found.map(({ id }) => id);
+    await inTransaction(database, (sql) => deleteByIds(sql, DELETE, [], ids));
+    return ids.length === rows;
+  });
