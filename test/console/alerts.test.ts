@@ -76,6 +76,7 @@ function now({
       imports: [],
       sources: [],
       sourcesInTrouble: { failing: 0, withWrongFile: 0 },
+      openConflicts: 0,
       ...work,
       totals: { ...NO_WORK, ...totals },
     },
@@ -183,6 +184,13 @@ describe('the sentence on top of the console', () => {
     const many = sentences(now({ trouble: ['1', '2', '3', '4'].map(behind) }));
     expect(many).toHaveLength(4);
     expect(many.at(-1)).toBe('More webhooks are behind.');
+  });
+
+  it('counts the conflicts that wait for a decision', () => {
+    const [alert, ...others] = findAlerts(now({ openConflicts: 3 }));
+    expect(others).toEqual([]);
+    expect(alert?.sentence).toContain('3 conflicts wait for a decision');
+    expect(alert?.link).toEqual({ text: 'Books', href: '/ops/books' });
   });
 
   it('names the source that fails, and how often it has', () => {

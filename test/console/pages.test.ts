@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
@@ -75,9 +76,17 @@ describe('every page', () => {
 });
 
 describe('the pages', () => {
-  it('show conflicts with what is stored beside what was received', async () => {
+  it('show all accounts with their statements, and conflicts with what is stored beside what was received', async () => {
     const text = await textOf('/ops/books');
-    expect(text).toContain('GB20260115-1 2026-01-15 +1250.00 Fatura 1 2026-01-15 +1.77');
+    const { database } = service.runtime;
+    const accounts = await database.query<{ id: string; title: string; currency: string }[]>(
+      'SELECT id, title, currency FROM accounts ORDER BY id DESC',
+    );
+    const places = accounts.map(({ title, currency }) => text.indexOf(`${title}, ${currency}`));
+    expect(places.every((place) => place > 0 && place < text.indexOf('Conflicts that wait'))).toBe(true);
+    expect(text).toMatch(
+      /GB20260115-1 2026-01-15 \+1250\.00 Fatura 1 ?, import \d+ 2026-01-15 \+1\.77.*, import \d+ ?, line/,
+    );
     expect(await textOf(`/ops/books/conflicts/${trouble.conflicts[0]}/ignore`)).toContain(
       'Received was 2026-01-15 +',
     );
@@ -231,4 +240,15 @@ describe('the pages', () => {
     expect(status).toBe(422);
     expect(text).toContain('since must be a date and time that exist');
   });
+});
+
+it('the page of an import shows the rows of an import of which nothing proves whether they are known', async () => {
+  const { key, accountId } = trouble;
+  const { unique_id: _, ...row } = movement(accountId, { amount: '3.21' });
+  const send = async () =>
+    (await service.call('POST', '/v1/imports', { key, body: { transactions: [row] } })).body.import;
+  const [first, second] = [await send(), await send()];
+  const text = await textOf(`/ops/imports/${second.id}`);
+  expect(text).toMatch(/Rows that may be another movement.*the known movement \d+ .*\+3\.21.*import/);
+  expect(text).toContain(`import ${first.id}`);
 });

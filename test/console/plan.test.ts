@@ -1,7 +1,9 @@
 import type { QueryRunner } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { BEYOND_NEWEST } from '../../src/api/paging.ts';
 import { actFor } from '../../src/api/within-process.ts';
 import { readAudit } from '../../src/console/audit/audit-page.tsx';
+import { findBookedAccounts } from '../../src/console/books/account-rows.ts';
 import {
   chooseWebhooks,
   listAcross,
@@ -184,6 +186,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ['a search for an id', (sql) => search(sql, newest), FEW],
   ['a search for a unique_id', (sql) => search(sql, 'm4711'), FEW],
   ['a search for a name', (sql) => search(sql, 'Müş'), FEW],
+  ['the accounts of Books', async (sql) => (await findBookedAccounts(sql, BEYOND_NEWEST, 50)).accounts, FEW],
   ['all changes', (sql) => readAudit(sql, NO_AUDIT_FILTER, 100), FEW],
   [
     'the changes of a webhook',

@@ -30,12 +30,18 @@ import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor, findOwner, requireAnswer } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
+import { type BookedAccount, findBookedAccounts, readImports } from './account-rows.ts';
 import { Calendar, TONES } from './calendar.tsx';
 
 const PER_PAGE = 50;
 const MOST_STATEMENTS = 100;
 
-const Query = v.object({ account: v.optional(Id), before: v.optional(Id), done: v.optional(v.string()) });
+const Query = v.object({
+  account: v.optional(Id),
+  below: v.optional(Id),
+  before: v.optional(Id),
+  done: v.optional(v.string()),
+});
 
 const DECISIONS = {
   store: {
@@ -50,7 +56,7 @@ const DECISIONS = {
 
 type Decision = keyof typeof DECISIONS;
 
-/** /ops/books: conflicts that wait for a decision, and the statements of an account. */
+/** /ops/books: the accounts with their statements, conflicts that wait for a decision, and the statements of an account. */
 export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { runtime } = context;
   const { database } = runtime;
@@ -82,9 +88,14 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 
   return new Hono<ApiEnv>()
     .get('/', async (c) => {
-      const { account, before = BEYOND_NEWEST, done } = readFilters(c, Query);
+      const { account, below = BEYOND_NEWEST, before = BEYOND_NEWEST, done } = readFilters(c, Query);
       if (account !== undefined) return c.redirect(`/ops/books/accounts/${account}`);
+      const { accounts, next: nextAccount } = await findBookedAccounts(database, below, PER_PAGE);
       const { conflicts, next } = await findOpenConflicts(database, before, PER_PAGE);
+      const importOf = await readImports(
+        database,
+        conflicts.map(({ stored }) => stored.id),
+      );
       return sendPage(
         c,
         { title: 'Books', section: 'Books' },
@@ -96,12 +107,27 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
             <Field label="Statements of account" name="account" value={account} />
             <button type="submit">Show</button>
           </form>
+          <Table
+            caption="Accounts"
+            columns={accountColumns(new Date())}
+            rows={accounts}
+            empty="There is no account."
+          />
+          <More
+            label="Older accounts"
+            href={nextAccount === null ? null : pathWith('/ops/books', { below: nextAccount })}
+          />
           <h2>Conflicts that wait for a decision</h2>
           <p class="lead">
             A row came with the unique_id of a stored movement and another direction, amount or date. It is
             not stored until somebody decides.
           </p>
-          <Table caption="Open conflicts" columns={conflictColumns} rows={conflicts} empty="None." />
+          <Table
+            caption="Open conflicts"
+            columns={conflictColumns(importOf)}
+            rows={conflicts}
+            empty="None."
+          />
           <More
             label="Older conflicts"
             href={next === null ? null : pathWith('/ops/books', { before: next })}
@@ -187,7 +213,37 @@ const describe = ({
 }: Pick<Movement, 'date_issue' | 'dc' | 'amount' | 'description'>): string =>
   `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount}${description ? ` ${description}` : ''}`;
 
-const conflictColumns: Column<FoundConflict>[] = [
+const accountColumns = (now: Date): Column<BookedAccount>[] => [
+  { label: 'Account', cell: ({ id }) => <a href={`/ops/books/accounts/${id}`}>{id}</a> },
+  { label: 'Customer', cell: ({ customer }) => customer },
+  { label: 'Bank', cell: ({ bank }) => bank },
+  { label: 'Title', kind: 'wide', cell: ({ title, currency }) => `${title}, ${currency}` },
+  {
+    label: 'Newest statement',
+    cell: ({ newest_day: day, newest_number: number }) =>
+      day === null ? '–' : number === null ? day : `${day}, number ${number}`,
+  },
+  {
+    label: 'Statements are',
+    cell: ({ completeness, late_since }) => (
+      <>
+        {completeness === null ? '–' : <Tag tone={TONES[completeness]}>{completeness}</Tag>}
+        {late_since === null ? null : (
+          <>
+            {' '}
+            <Tag tone="warn">late</Tag> since <Moment at={late_since} now={now} />
+          </>
+        )}
+      </>
+    ),
+  },
+  { label: 'Open conflicts', kind: 'number', cell: (it) => formatCount(Number(it.open_conflicts)) },
+];
+
+const importLink = (id: string | number) => <a href={`/ops/imports/${id}`}>import {id}</a>;
+
+/** @param importOf the import that stored a movement. */
+const conflictColumns = (importOf: ReadonlyMap<string, string>): Column<FoundConflict>[] => [
   {
     label: 'Account',
     cell: ({ row }) => <a href={`/ops/books/accounts/${row.account_id}`}>{row.account_id}</a>,
@@ -195,14 +251,18 @@ const conflictColumns: Column<FoundConflict>[] = [
   { label: 'unique_id', cell: ({ stored }) => stored.unique_id },
   {
     label: 'Stored',
-    cell: ({ stored }) => <a href={`/ops/trace?movement=${stored.id}`}>{describe(stored)}</a>,
+    cell: ({ stored }) => (
+      <>
+        <a href={`/ops/trace?movement=${stored.id}`}>{describe(stored)}</a>,{' '}
+        {importLink(importOf.get(stored.id) ?? '')}
+      </>
+    ),
   },
-  { label: 'Received', cell: ({ row }) => describe(JSON.parse(row.received) as Movement) },
   {
-    label: 'Import',
+    label: 'Received',
     cell: ({ row }) => (
       <>
-        <a href={`/ops/imports/${row.import_id}`}>{row.import_id}</a>, line {row.line}
+        {describe(JSON.parse(row.received) as Movement)}, {importLink(row.import_id)}, line {row.line}
       </>
     ),
   },

@@ -19,7 +19,7 @@ import {
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, requireAnswer } from '../page/operator.ts';
-import { readStored, type StoredMovement } from './import-rows.ts';
+import { type AssumedRow, readAssumed, readStored, type StoredMovement } from './import-rows.ts';
 import { ImportStatusTag } from './imports-page.tsx';
 
 const MOST_ISSUES = 200;
@@ -31,14 +31,21 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   return new Hono<ApiEnv>()
     .get('/:id', async (c) => {
       const it = await requireImport(database, c);
-      const [issues, movements] = await Promise.all([
+      const [issues, assumed, movements] = await Promise.all([
         readIssues(database, it.id, MOST_ISSUES),
+        it.assumed_duplicates + it.assumed_new === 0 ? [] : readAssumed(database, it.id, MOST_ISSUES),
         readStored(database, it, MOST_MOVEMENTS),
       ]);
       return sendPage(
         c,
         { title: `Import ${it.id}`, section: 'Imports' },
-        <ImportPage it={it} issues={issues} movements={movements} done={c.req.query('done')} />,
+        <ImportPage
+          it={it}
+          issues={issues}
+          assumed={assumed}
+          movements={movements}
+          done={c.req.query('done')}
+        />,
       );
     })
     .get('/:id/retry', async (c) => {
@@ -68,11 +75,13 @@ const requireImport = (sql: Sql, c: Context<ApiEnv>): Promise<ImportRow> =>
 function ImportPage({
   it,
   issues,
+  assumed,
   movements,
   done,
 }: {
   it: ImportRow;
   issues: readonly ImportIssue[];
+  assumed: readonly AssumedRow[];
   movements: readonly StoredMovement[];
   done: string | undefined;
 }) {
@@ -142,6 +151,14 @@ function ImportPage({
       {it.rejected + it.warnings > issues.length && issues.length === MOST_ISSUES ? (
         <p class="calm">These are the first {MOST_ISSUES}.</p>
       ) : null}
+      {assumed.length === 0 ? null : (
+        <>
+          <h2>Rows that may be another movement, or a known one</h2>
+          <p class="lead">Nothing in the file proves which of the two each of these is.</p>
+          <Table caption="Assumed rows" columns={assumedColumns} rows={assumed} empty="None." />
+          {assumed.length === MOST_ISSUES ? <p class="calm">These are the first {MOST_ISSUES}.</p> : null}
+        </>
+      )}
       <h2>What it stored</h2>
       <Table
         caption="Movements"
@@ -171,6 +188,31 @@ const issueColumns: Column<ImportIssue>[] = [
   },
   { label: 'Field', cell: ({ path }) => <code>{path}</code> },
   { label: 'What is wrong', kind: 'wide', cell: ({ message }) => message },
+];
+
+const assumedColumns: Column<AssumedRow>[] = [
+  { label: 'Line', kind: 'number', cell: ({ line }) => line },
+  {
+    label: 'Taken for',
+    cell: ({ reason, transaction_id }) => (
+      <>
+        {reason === 'assumed' ? 'the known movement' : 'a new movement,'}{' '}
+        <a class="id" href={`/ops/trace?movement=${transaction_id}`}>
+          {transaction_id}
+        </a>
+      </>
+    ),
+  },
+  {
+    label: 'Its content',
+    kind: 'wide',
+    cell: ({ date_issue, dc, amount, description }) =>
+      `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount} ${description ?? ''}`,
+  },
+  {
+    label: 'Stored by',
+    cell: ({ import_id }) => <a href={`/ops/imports/${import_id}`}>import {import_id}</a>,
+  },
 ];
 
 const movementColumns: Column<StoredMovement>[] = [

@@ -31,3 +31,24 @@ export const readStored = (
   limit: number,
 ): Promise<StoredMovement[]> =>
   sql.query(STORED, [customer_id, started_at ?? received_at, finished_at, id, limit]);
+
+/** A row of an import of which nothing proves that it is a known movement, or a new one, and the movement. */
+export interface AssumedRow {
+  line: number;
+  reason: 'assumed' | 'assumed_new';
+  transaction_id: string;
+  dc: 'Debit' | 'Credit';
+  amount: string;
+  date_issue: string;
+  description: string | null;
+  import_id: string;
+}
+
+/** Indexes: import_duplicates_import, of which an import has at most 10,000, and the primary key. */
+const ASSUMED = `
+  SELECT d.line, d.reason, d.transaction_id, t.dc, t.amount, t.date_issue, t.description, t.import_id
+  FROM import_duplicates d STRAIGHT_JOIN transactions t ON t.id = d.transaction_id
+  WHERE d.import_id = ? AND d.reason IN ('assumed', 'assumed_new') ORDER BY d.id LIMIT ?`;
+
+export const readAssumed = (sql: Sql, importId: string, limit: number): Promise<AssumedRow[]> =>
+  sql.query<AssumedRow[]>(ASSUMED, [importId, limit]);

@@ -37,9 +37,21 @@ export function findAlerts({ mysql, redis, work, at }: Now): Alert[] {
     ...failedImports(work),
     ...sourceAlerts(work),
     ...webhooksBehind(work, at),
+    ...openConflicts(work),
   ];
   return SEVERITIES.flatMap((severity) => alerts.filter((it) => it.severity === severity));
 }
+
+const openConflicts = ({ openConflicts: count }: Work): Alert[] =>
+  count === 0
+    ? []
+    : [
+        {
+          severity: 'attention',
+          sentence: `${countOf(count, 'conflict waits', 'conflicts wait')} for a decision: a known movement came with another amount, direction or date.`,
+          link: { text: 'Books', href: '/ops/books' },
+        },
+      ];
 
 const redisAlert: Alert = {
   severity: 'stopped',

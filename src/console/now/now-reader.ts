@@ -35,7 +35,12 @@ export interface Work {
   /** The first of the sources in trouble, and how many there are. */
   sources: SourceSummary[];
   sourcesInTrouble: SourcesInTrouble;
+  /** Conflicts that wait for a decision. */
+  openConflicts: number;
 }
+
+/** Index: movement_conflicts_status. */
+const OPEN_CONFLICTS = "SELECT COUNT(*) AS number FROM movement_conflicts WHERE status = 'open'";
 
 /** One point of the charts. null: not known. */
 export interface Sample {
@@ -130,15 +135,17 @@ async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | null> {
 }
 
 async function readWork(sql: Sql): Promise<Work> {
-  const [totals, oldestPending, processes, trouble, imports, sources, sourcesInTrouble] = await Promise.all([
-    readTotals(sql),
-    readOldestPending(sql),
-    readProcesses(sql),
-    readWebhooksInTrouble(sql, LISTED),
-    readUnfinishedImports(sql),
-    findSourcesInTrouble(sql, LISTED),
-    countSourcesInTrouble(sql),
-  ]);
+  const [totals, oldestPending, processes, trouble, imports, sources, sourcesInTrouble, [open]] =
+    await Promise.all([
+      readTotals(sql),
+      readOldestPending(sql),
+      readProcesses(sql),
+      readWebhooksInTrouble(sql, LISTED),
+      readUnfinishedImports(sql),
+      findSourcesInTrouble(sql, LISTED),
+      countSourcesInTrouble(sql),
+      sql.query<{ number: string | number }[]>(OPEN_CONFLICTS),
+    ]);
   return {
     totals,
     oldestPending,
@@ -147,6 +154,7 @@ async function readWork(sql: Sql): Promise<Work> {
     imports: imports.slice(0, LISTED),
     sources,
     sourcesInTrouble,
+    openConflicts: Number(open?.number),
   };
 }
 
