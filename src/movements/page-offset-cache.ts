@@ -20,8 +20,8 @@ export interface PageOffsetCache {
 }
 
 /**
- * To find page 1,001, MySQL walks past all rows before it. But movements are only added, in the order of their ids, so a full page
- * never changes and the next one always begins after the same id. A client that reads page after page by number therefore walks
+ * To find page 1,001, MySQL walks past all rows before it. But movements are added in the order of their ids, and seldom removed, so a full
+ * page hardly ever changes, and the next one begins after the same id. After a removal, pages shift when the entries have expired. A client that reads page after page by number therefore walks
  * past nothing, or only past the few pages that other processes have answered. A missing entry costs
  * only the seek (segments.ts).
  * @param clock milliseconds; above 0; must never go back.

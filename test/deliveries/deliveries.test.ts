@@ -9,7 +9,7 @@ import { useService } from '../support/service.ts';
 import { deliveriesOf } from '../support/webhooks.ts';
 import { createPausedWebhook } from './paused-webhook.ts';
 
-// The rows of delivery runs are written by SQL here; deliveries.sent.test.ts has them run.
+// The rows of delivery runs are written by SQL here; sent.test.ts has them run.
 const service = useService({ roles: ['api'] });
 
 interface Shown {

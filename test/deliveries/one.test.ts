@@ -4,7 +4,7 @@ import { useService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
 import { createPausedWebhook } from './paused-webhook.ts';
 
-// The rows of delivery runs are written by SQL here; deliveries.sent.test.ts has them run.
+// The rows of delivery runs are written by SQL here; sent.test.ts has them run.
 const service = useService({ roles: ['api'] });
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

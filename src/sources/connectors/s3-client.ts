@@ -44,7 +44,7 @@ export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits 
       httpAgent: new HttpAgent(agent),
       httpsAgent: new HttpsAgent(agent),
       connectionTimeout: limits.connect,
-      // Until the headers of the answer are there. The time for the body is in s3-transfer.ts.
+      // Until the headers of the answer are there. readWithLimit limits the body.
       requestTimeout: limits.connect + limits.idle,
       throwOnRequestTimeout: true,
     },

@@ -73,7 +73,7 @@ export function changeOtherWebhook(world: World): void {
   note(world, 'api', 'changes the filter of another webhook');
 }
 
-/** redeliver of request-redelivery.ts. */
+/** redeliver of redelivery.ts. */
 export function redeliver(world: World, index: number): void {
   const { tables, timeline, checks } = world;
   const ids = [...tables.deliveries.keys()];

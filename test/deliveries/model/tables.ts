@@ -112,7 +112,7 @@ export function createTables(webhook: WebhookRow, newest: number): Tables {
   };
 }
 
-/** Resets a webhook's health as reset-health.ts does. */
+/** Resets a webhook's health as `resetHealth` of webhook-status.ts does. */
 export function resetHealth({ cursor, webhook }: Tables): void {
   cursor.health = NEW_HEALTH;
   cursor.crashCount = 0;

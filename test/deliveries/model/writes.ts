@@ -73,7 +73,7 @@ function addResult({ deliveries, retries }: Tables, now: number, result: Attempt
   } else if (number > 1) retries.delete(id);
 }
 
-/** disableWebhook of disable.ts. */
+/** disableWebhook of webhook-status.ts. */
 export function disableWebhook(tables: Tables, revision: number): void {
   const { webhook } = tables;
   if (webhook.status !== 'active' || webhook.revision !== revision) return;
@@ -82,7 +82,7 @@ export function disableWebhook(tables: Tables, revision: number): void {
   setFilter(tables, null);
 }
 
-/** QUARANTINE of runner.ts. */
+/** quarantineWebhook of webhook-status.ts. */
 export function quarantine({ webhook }: Tables): Quarantine {
   if (webhook.status !== 'active') return 'not active';
   webhook.status = 'paused';
@@ -90,7 +90,7 @@ export function quarantine({ webhook }: Tables): Quarantine {
   return 'paused';
 }
 
-/** makePendingAgain of pending-again.ts. @returns the deliveries that had ended and are pending again. */
+/** makePendingAgain of redelivery.ts. @returns the deliveries that had ended and are pending again. */
 export function makePendingAgain(tables: Tables, now: number, ids: readonly number[]): number[] {
   const { deliveries, retries, cursor } = tables;
   return ids.filter((id) => {

@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+/** Files whose reader makes them: the receivers in the guides. */
+const OF_READERS = /^docs\/receiving\//;
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n');
+const ends = new Set(
+  files.flatMap((file) => file.split('/').map((_, at, parts) => parts.slice(at).join('/'))),
+);
+
+const COMMENT = /^\s*(?:\/\/|\/\*\*?|\*)\s?(.*)$/;
+
+/** Such as `src/imports/chunks.ts`, `run/run.test.ts` or `stage.ts`, and not a part of an address or a pattern. */
+const PATH =
+  /(?<![\w/.*<{$@:-])(?:\.{1,2}\/)*((?:[\w.-]+\/)*[\w-]+(?:\.[a-z]+)*\.(?:tsx?|mjs|md|yml))(?![\w*])/g;
+
+it('every file that a page or a comment names exists', () => {
+  const missing = files.flatMap((file) => {
+    const isPage = file.endsWith('.md') && file !== 'CHANGELOG.md' && !OF_READERS.test(file);
+    if (!isPage && !/^(src|bench|test|workers)\/.*\.tsx?$/.test(file)) return [];
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line, index) =>
+        [...(isPage ? line : (COMMENT.exec(line)?.[1] ?? '')).matchAll(PATH)].flatMap(([, path = '']) =>
+          // RESOURCE stands for any.
+          ends.has(path) || /[A-Z]{4}\//.test(path) ? [] : [`${file}:${index + 1} ${path}`],
+        ),
+      );
+  });
+  expect(missing).toEqual([]);
+});
