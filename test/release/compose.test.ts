@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+/** Variables that containers do not take: what they need of servers and folders is in the compose file itself. */
+const OF_OTHERS = ['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL'];
+
+interface Compose {
+  services: Record<string, { environment?: Record<string, unknown>; volumes?: string[] }>;
+}
+
+it('docker-compose.yml passes every variable that docs/configuration.md documents', () => {
+  const [table = ''] = readFileSync('docs/configuration.md', 'utf8').split('## Secrets in files');
+  const documented = [...table.matchAll(/^\| (`[A-Z].*?) \|/gm)].flatMap(([, names = '']) =>
+    [...names.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = '']) => name),
+  );
+  expect(documented.length).toBeGreaterThan(20);
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
+  const passed = Object.keys(services.api?.environment ?? {});
+  expect(documented.filter((name) => !passed.includes(name)).toSorted()).toEqual(OF_OTHERS);
+  // What the api alone needs is about its own listener.
+  for (const role of ['importer', 'delivery', 'maintenance']) {
+    const own = Object.keys(services[role]?.environment ?? {});
+    expect(
+      passed.filter((name) => !own.includes(name)),
+      role,
+    ).toEqual(['HOST', 'PORT', 'TRUSTED_PROXIES', 'QUEUE_DASHBOARD', 'RATE_LIMIT']);
+  }
+});
