@@ -161,8 +161,7 @@ describe('promtool', () => {
     'has nothing against the metrics of the service',
     async ({ skip }) => {
       if (!(await findPromtool())) skip();
-      const ours = late.text.split('\n').filter((line) => /^(# \w+ )?ledgerbell_/.test(line));
-      expect(promtool(['check', 'metrics'], `${ours.join('\n')}\n`)).toEqual({ code: 0, output: '' });
+      expect(promtool(['check', 'metrics'], late.text)).toEqual({ code: 0, output: '' });
     },
     INSTALL_TIMEOUT,
   );
