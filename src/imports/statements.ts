@@ -5,6 +5,25 @@ import type { EndedStatement, EntryStatement } from './rows.ts';
 
 /** Keeps the statements that files have brought. The same statement is kept once, however often it comes. */
 
+/** A row of `statements`. */
+export interface StatementRow {
+  id: string;
+  import_id: string;
+  line: number;
+  kind: 'final' | 'interim';
+  number: string | null;
+  sequence: string | null;
+  from_date: string | null;
+  to_date: string | null;
+  opening_balance: string | null;
+  closing_balance: string | null;
+  opening_balance_date: string | null;
+  closing_balance_date: string | null;
+  difference: string | null;
+  entries: number;
+  received_at: Date;
+}
+
 /** Index: statements_same. */
 const ADD = `
   INSERT INTO statements (id, customer_id, account_id, import_id, line, format, kind, number, sequence, from_date, to_date,

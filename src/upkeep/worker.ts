@@ -1,3 +1,5 @@
+import { checkStatements } from '../books/check-statements.ts';
+import { tellBalances } from '../books/tell-balances.ts';
 import { dispatchEvents } from '../deliveries/events/dispatch-events.ts';
 import {
   reportFailedDeliveries,
@@ -6,10 +8,8 @@ import {
 } from '../deliveries/events/webhook-events.ts';
 import { reconcileDeliveries } from '../deliveries/reconcile.ts';
 import { wakeWebhooks } from '../deliveries/wake.ts';
-import { checkStatements } from '../imports/check-statements.ts';
 import { reportStuckImports } from '../imports/fail-import.ts';
 import { dropDeadUploads } from '../imports/stage.ts';
-import { tellBalances } from '../imports/tell-balances.ts';
 import { reconcileImports } from '../imports/worker.ts';
 import { makeSegments } from '../movements/segment-maker.ts';
 import {

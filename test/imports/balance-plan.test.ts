@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EVER, readBalances } from '../../src/imports/find-balances.ts';
+import { EVER, readBalances } from '../../src/books/find-balances.ts';
 import { createAccount } from '../support/movements.ts';
 import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';

@@ -11,7 +11,7 @@ import {
   renderWorkbookOf,
   type TextFormat,
 } from '../../bench/statement-files.ts';
-import { readCompleteness } from '../../src/imports/find-statements.ts';
+import { readCompleteness } from '../../src/books/find-statements.ts';
 import { formatAmount } from '../../src/statements/values.ts';
 import { createAccount, importDone } from '../support/movements.ts';
 import { useService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import * as v from 'valibot';
-import type { AccountReport, BooksReport } from '../../imports/verify-books.ts';
+import type { AccountReport, BooksReport } from '../../books/verify-books.ts';
 import { countOf } from '../../platform/counts.ts';
 import { CalendarDate } from '../../platform/validation.ts';
 import { NegativeAnswer } from '../failure.ts';
@@ -28,7 +28,7 @@ export const defineVerify = (command: Command, context: CommandContext) =>
     .action((options: Options) => {
       const { from = null, to = null } = readOptions(Between, { from: options.from, to: options.to });
       return withInstallation(context, async ({ database }) => {
-        const { areBooksRight, verifyBooks } = await import('../../imports/verify-books.ts');
+        const { areBooksRight, verifyBooks } = await import('../../books/verify-books.ts');
         await requireCustomer(database, options.customer);
         const report = await verifyBooks(database, options.customer, { from, to });
         const isRight = areBooksRight(report);

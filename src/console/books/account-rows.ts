@@ -1,4 +1,4 @@
-import type { Completeness } from '../../imports/statement-chain.ts';
+import type { Completeness } from '../../books/statement-chain.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 
 /** Reads the accounts of all customers with what their statements say, as the console shows them. */

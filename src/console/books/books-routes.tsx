@@ -3,15 +3,11 @@ import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
 import { readId } from '../../api/input.ts';
 import { BEYOND_NEWEST } from '../../api/paging.ts';
+import { findStatements, readCompleteness, viewPeriod } from '../../books/find-statements.ts';
 import { viewConflict } from '../../imports/conflict-view.ts';
 import { type FoundConflict, findConflict, findOpenConflicts } from '../../imports/decide-conflict.ts';
-import {
-  findStatements,
-  readCompleteness,
-  type StatementRow,
-  viewPeriod,
-} from '../../imports/find-statements.ts';
 import type { Movement } from '../../imports/movement.ts';
+import type { StatementRow } from '../../imports/statements.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { notFound } from '../../platform/problems/problem.ts';
 import { Id } from '../../platform/validation.ts';

@@ -1,4 +1,4 @@
-import type { Completeness, Period, PeriodStatus } from '../../imports/statement-chain.ts';
+import type { Completeness, Period, PeriodStatus } from '../../books/statement-chain.ts';
 import type { Tone } from '../page/elements.tsx';
 
 export const TONES: Record<Completeness | PeriodStatus, Tone> = {

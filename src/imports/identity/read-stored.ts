@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { parseHundredths } from '../../statements/values.ts';
-import type { StatementRow as StoredHeader } from '../find-statements.ts';
 import type { Movement } from '../movement.ts';
+import type { StatementRow as StoredHeader } from '../statements.ts';
 import { append } from './append.ts';
 import type { Stored, StoredMovement, StoredStatement } from './statement.ts';
 import { parseStatementId } from './statement-id.ts';

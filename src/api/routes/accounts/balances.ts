@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { BalanceView, EVER, readBalances, viewBalance } from '../../../books/find-balances.ts';
+import { addDays } from '../../../books/statement-chain.ts';
 import { findAccount } from '../../../customers/accounts.ts';
-import { BalanceView, EVER, readBalances, viewBalance } from '../../../imports/find-balances.ts';
-import { addDays } from '../../../imports/statement-chain.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { CalendarDate } from '../../../platform/validation.ts';

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { findAccount } from '../../../customers/accounts.ts';
-import { findDifferences, summariseDifferences } from '../../../imports/book-differences.ts';
+import { findDifferences, summariseDifferences } from '../../../books/book-differences.ts';
 import {
   CompletenessView,
   findStatements,
@@ -9,7 +8,8 @@ import {
   StatementView,
   viewPeriod,
   viewStatement,
-} from '../../../imports/find-statements.ts';
+} from '../../../books/find-statements.ts';
+import { findAccount } from '../../../customers/accounts.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { CalendarDate } from '../../../platform/validation.ts';

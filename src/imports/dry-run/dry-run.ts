@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import type { Sql } from '../platform/database/transaction.ts';
-import type { ValidationIssue } from '../platform/validation.ts';
-import { UnreadableFileError } from '../statements/unreadable.ts';
-import { type ChunkedImport, cutIntoChunks } from './chunks.ts';
-import { createConflictDecisions, type OnConflict, readConflicts } from './conflicts.ts';
-import type { Identity } from './identity/entry.ts';
-import { createFileEntries } from './identity/file-entries.ts';
-import { createFileIdentifier } from './identity/identify-file.ts';
+import type { Sql } from '../../platform/database/transaction.ts';
+import type { ValidationIssue } from '../../platform/validation.ts';
+import { UnreadableFileError } from '../../statements/unreadable.ts';
+import { type ChunkedImport, cutIntoChunks } from '../chunks.ts';
+import { createConflictDecisions, type OnConflict, readConflicts } from '../conflicts.ts';
+import type { Identity } from '../identity/entry.ts';
+import { createFileEntries } from '../identity/file-entries.ts';
+import { createFileIdentifier } from '../identity/identify-file.ts';
 import {
   compareWith,
   type DuplicateReason,
@@ -17,11 +17,11 @@ import {
   readStoredById,
   textsOf,
   versionOf,
-} from './known-movements.ts';
-import type { Movement } from './movement.ts';
-import type { BegunStatement, Row, StatementTotals } from './rows.ts';
-import type { Chunk } from './store-chunk.ts';
-import { isContentId } from './unique-ids.ts';
+} from '../known-movements.ts';
+import type { Movement } from '../movement.ts';
+import type { BegunStatement, Row, StatementTotals } from '../rows.ts';
+import type { Chunk } from '../store-chunk.ts';
+import { isContentId } from '../unique-ids.ts';
 
 /** Reads a file as an import does, and says what would be stored. Nothing is stored. */
 

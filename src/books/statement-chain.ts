@@ -1,4 +1,4 @@
-import { areSeparate } from './identity/numbers.ts';
+import { areSeparate } from '../imports/identity/numbers.ts';
 
 /**
  * Says whether the statements of an account are complete. The closing balance of one is the opening balance of the next; where it is

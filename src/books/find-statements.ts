@@ -1,5 +1,6 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
+import type { StatementRow } from '../imports/statements.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
@@ -40,24 +41,6 @@ export const StatementView = v.object({
   line: Count,
   received_at: Timestamp,
 });
-
-export interface StatementRow {
-  id: string;
-  import_id: string;
-  line: number;
-  kind: 'final' | 'interim';
-  number: string | null;
-  sequence: string | null;
-  from_date: string | null;
-  to_date: string | null;
-  opening_balance: string | null;
-  closing_balance: string | null;
-  opening_balance_date: string | null;
-  closing_balance_date: string | null;
-  difference: string | null;
-  entries: number;
-  received_at: Date;
-}
 
 const COLUMNS = `
   id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance, closing_balance, opening_balance_date, closing_balance_date, difference,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findPeriodsOf } from '../../src/imports/find-periods.ts';
-import { type ChainStatement, findPeriods, summarisePeriods } from '../../src/imports/statement-chain.ts';
+import { findPeriodsOf } from '../../src/books/find-periods.ts';
+import { type ChainStatement, findPeriods, summarisePeriods } from '../../src/books/statement-chain.ts';
 
 const DAY = 86_400_000;
 const SEED = 20_261_231;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setImmediate as nextPass } from 'node:timers/promises';
+import { createByteBudget } from '../imports/byte-budget.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { startThread } from '../platform/thread.ts';
-import { createByteBudget } from './byte-budget.ts';
 import type { FromChainThread, ToChainThread } from './chain-thread.ts';
 import { type ChainStatement, findPeriods, type Period } from './statement-chain.ts';
 
