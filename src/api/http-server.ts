@@ -31,7 +31,7 @@ export class PortTakenError extends Error {
   override name = 'PortTakenError';
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   name: string;
   host: string;
   /** 0: any free port. */
@@ -112,7 +112,7 @@ const LINGER = SECOND;
  * Answers requests that Node's HTTP parser rejects, and that therefore never reach the app, in the format of all errors. The
  * connection is closed, because there is no way to tell where the next request would begin.
  */
-export function answerBrokenRequests(server: Server): void {
+function answerBrokenRequests(server: Server): void {
   const answered = new WeakSet<object>();
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // More of a request that is already answered. Closing now could discard the answer before the client has read it.
@@ -145,7 +145,7 @@ function problemOf(code: string | undefined): Problem {
 }
 
 /** Answers 400 to a request that Node's parser accepts, but whose target or Host header forms no valid URL. */
-export function answerUnreadable(): Response {
+function answerUnreadable(): Response {
   const { status, headers, body } = render(
     new Problem('malformed', 'The target or the Host header of the request is not valid.'),
   );
@@ -156,7 +156,7 @@ export function answerUnreadable(): Response {
  * Answers 431 to a request with more than 100 headers, and keeps the connection open.
  * @returns false for a request with at most 100 headers, which is not answered.
  */
-export function refuseManyHeaders({ rawHeaders }: IncomingMessage, answer: ServerResponse): boolean {
+function refuseManyHeaders({ rawHeaders }: IncomingMessage, answer: ServerResponse): boolean {
   // rawHeaders alternates names and values.
   if (rawHeaders.length <= 2 * MAX_HEADERS) return false;
   const { status, headers, body } = render(
@@ -187,7 +187,7 @@ type Listener = (request: IncomingMessage, answer: ServerResponse) => void;
  * pipeline requests (RFC 9112, section 9.3.2), and Node hands over all of them immediately. A client that pipelines without
  * reading could otherwise make the service build hundreds of pages and keep them in memory.
  */
-export function oneAtATime(listener: Listener): Listener {
+function oneAtATime(listener: Listener): Listener {
   const latest = new WeakMap<Socket, ServerResponse>();
   return (request, answer) => {
     const { socket } = request;

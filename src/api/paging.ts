@@ -90,7 +90,7 @@ const DIGITS_IN_BASE64 = {
 };
 
 /** The exact form of a list's cursors, as a regular expression for /openapi.json. */
-export function cursorPattern(kind: CursorKind): string {
+function cursorPattern(kind: CursorKind): string {
   const { three, two, one } = DIGITS_IN_BASE64;
   const prefix = Buffer.from(`${kind}:`).toString('base64url');
   return `^${prefix}(?:(?:${three}){1,6}|(?:${three}){0,5}(?:${two}|${one}))$`;

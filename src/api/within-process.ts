@@ -8,7 +8,7 @@ import { createApp } from './app.ts';
 import { type ApiEnv, createMiddleware } from './environment.ts';
 
 /** A request to the API that an operator makes for a customer. */
-export interface OperatorRequest {
+interface OperatorRequest {
   customerId: string;
   operator: Operator;
   method: string;

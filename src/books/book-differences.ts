@@ -29,7 +29,7 @@ export interface Differences {
 }
 
 /** Most that are listed for one account, of each. */
-export const MOST_DIFFERENCES = 1_000;
+const MOST_DIFFERENCES = 1_000;
 
 /** Entries that are movements which other statements have brought as well. Index: repeated_entries_day. */
 const REPEATED = `

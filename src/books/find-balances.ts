@@ -23,7 +23,7 @@ export const BalanceView = v.object({
 });
 
 /** The balance at the end of a day. */
-export interface DayBalance extends BalanceStep {
+interface DayBalance extends BalanceStep {
   date: string;
   source: 'statement' | 'movement';
   importId: string;
@@ -68,7 +68,7 @@ interface Row {
 }
 
 /** Days (YYYY-MM-DD), both inclusive. */
-export interface DayRange {
+interface DayRange {
   from: string;
   to: string;
 }

@@ -43,7 +43,7 @@ export interface Period {
 }
 
 /** A gap or a contradiction: somebody has to look at it. */
-export type WrongPeriod = Period & { status: 'gap' | 'contradiction' };
+type WrongPeriod = Period & { status: 'gap' | 'contradiction' };
 
 export const isWrong = (period: Period): period is WrongPeriod =>
   period.status === 'gap' || period.status === 'contradiction';

@@ -8,7 +8,7 @@ import { type Completeness, isWrong, type Period } from './statement-chain.ts';
 /** A check of the books of a customer: statements, movements and deliveries against each other. */
 
 /** Movements that do not give what the statements of the same days say. */
-export interface WrongSum {
+interface WrongSum {
   from: string;
   to: string;
   /** The sum that was booked according to the statements' balances, and that of the stored movements. */

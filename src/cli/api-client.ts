@@ -35,14 +35,14 @@ export interface Upload {
   body: Readable | Buffer;
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the service's URL, with the query string. */
   path: string;
   upload?: Upload | undefined;
 }
 
-export interface ApiResponse {
+interface ApiResponse {
   status: number;
   text: string;
   link: string | undefined;

@@ -2,7 +2,7 @@ import { Argument, type Command, type Option } from 'commander';
 import type { CommandContext } from './output.ts';
 
 /** The shells that a completion script can be generated for. */
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /** A command as completion needs it. Its path is '' for the program, or such as `webhooks list`. */
@@ -14,7 +14,7 @@ interface Node {
 }
 
 /** Generates a completion script from the commands themselves. The script knows all words, and starts no process. */
-export function generateCompletion(program: Command, shell: Shell): string {
+function generateCompletion(program: Command, shell: Shell): string {
   const nodes = readNodes(program, '');
   switch (shell) {
     case 'bash':

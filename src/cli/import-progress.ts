@@ -8,7 +8,7 @@ import { Failure } from './failure.ts';
 
 /** The progress bar of an import: how much, how fast, and how long it still takes. */
 
-export type Unit = 'bytes' | 'rows';
+type Unit = 'bytes' | 'rows';
 
 export interface Progress {
   /** @param total undefined: not known. */

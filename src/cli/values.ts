@@ -64,7 +64,7 @@ export function parseHttpUrl(text: string): URL {
  * @returns UTC, as MySQL writes it.
  * @throws {Failure} naming the option.
  */
-export function readMoment(option: string, text: string, zone: ZoneOffset): string {
+function readMoment(option: string, text: string, zone: ZoneOffset): string {
   const moment = parseMoment(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text} 00:00:00` : text, zone);
   if (moment === null) {
     throw new Failure(

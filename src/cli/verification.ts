@@ -16,7 +16,7 @@ export interface Secrets {
 }
 
 /** The body of an event. Only webhooks with the event OPERATIONAL or BALANCE_UPDATED get it. */
-export interface OperationalNotification {
+interface OperationalNotification {
   type: string;
   timestamp: string;
   data: Readonly<Record<string, unknown>>;
@@ -97,7 +97,7 @@ export const isSecret = (text: string): boolean =>
   /^whsec_(?:[A-Za-z0-9+/]{4}){6,}[A-Za-z0-9+/]{0,3}={0,2}$/.test(text);
 
 /** Whether `hash` is the base64 of the SHA-256 of these fields and the API secret: of its bytes, or of its hexadecimal digits. */
-export function verifyHash(fields: Readonly<Record<string, string>>, apiSecret: string): boolean {
+function verifyHash(fields: Readonly<Record<string, string>>, apiSecret: string): boolean {
   const { dc, code, amount, balance, currency, description, hash = '' } = fields;
   const text = [dc, code, amount, balance, currency, description, apiSecret].join('');
   const digest = createHash('sha256').update(text, 'utf8').digest();

@@ -94,7 +94,7 @@ function watchLoad() {
 const RUNNING_SECONDS = 15;
 
 /** The heartbeat of a process. */
-export interface Heartbeat {
+interface Heartbeat {
   id: string;
   roles: readonly string[];
   version: string;
@@ -134,13 +134,13 @@ const READ = `
     TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seen_ago
   FROM processes WHERE seen_at > NOW(6) - INTERVAL 1 HOUR ORDER BY host, started_at LIMIT 500`;
 
-export async function recordHeartbeat(sql: Sql, beat: Heartbeat): Promise<void> {
+async function recordHeartbeat(sql: Sql, beat: Heartbeat): Promise<void> {
   const { id, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib } = beat;
   await sql.query(BEAT, [id, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib]);
 }
 
 /** Removes a process that stops, and those that have not been seen for an hour. */
-export async function removeProcess(sql: Sql, id: string): Promise<void> {
+async function removeProcess(sql: Sql, id: string): Promise<void> {
   await sql.query(FORGET, [id]);
 }
 

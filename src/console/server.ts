@@ -48,7 +48,7 @@ export async function startOps(runtime: Runtime): Promise<Role & { url: string }
  * Creates the app of the operators' listener. Only the health checks and the explanations of errors are open to everybody.
  * @param watched reads the installation for the page Now.
  */
-export function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
+function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
   const app = createBaseApp(runtime);
   app.get('/healthz', ...getHealthRoute());
   app.get('/readyz', ...getReadinessRoute(runtime));

@@ -47,7 +47,7 @@ export const OnConflict = v.pipe(
   ),
 );
 
-export const LateAfterDays = v.pipe(
+const LateAfterDays = v.pipe(
   v.nullable(
     v.pipe(
       v.number('must be a number of days, or null'),

@@ -251,7 +251,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
 }
 
 /** The start of the state machine. */
-export function toRunStart({ state, settings, ...options }: RunOptions): RunStart {
+function toRunStart({ state, settings, ...options }: RunOptions): RunStart {
   const { sentThrough, highestRecordedId } = state;
   const { ordered, maxInFlight, rateLimit, health } = settings;
   return {

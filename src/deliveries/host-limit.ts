@@ -8,7 +8,7 @@ export interface HostLimit {
   open(customerId: string, origin: string): HostSlots;
 }
 
-export interface HostSlots {
+interface HostSlots {
   /** Begins a POST, now or when the limit allows it. */
   enter(begin: () => void): void;
   /** Called when a POST that was begun has ended. */

@@ -95,7 +95,7 @@ const RETRIES = `
   WHERE webhook_id = ? AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
 
 /** Finds deliveries that had an attempt, in the tables that have a row for each of them. @param status null: all. */
-export function findAttempted(
+function findAttempted(
   sql: Sql,
   caller: Caller,
   { webhookId, status, after, before, perPage, ofEvents }: DeliveryRange & { status: ListedStatus | null },
@@ -157,7 +157,7 @@ const HAVE_ROWS =
   'SELECT transaction_id AS id FROM deliveries WHERE webhook_id = ? AND transaction_id IN (?)';
 
 /** Finds deliveries without an attempt: matching movements beyond the webhook's cursor that have no row in `deliveries`. */
-export async function findUnattempted(
+async function findUnattempted(
   sql: Sql,
   caller: Caller,
   { webhookId, after, before, perPage }: DeliveryRange,
@@ -220,7 +220,7 @@ const WINDOW = 1_000;
 export const MOST_LOOKED_AT = 10_000;
 
 /** Deliveries of a webhook, of the movements after < id < before. More than `perPage` of them end a scan. */
-export interface DeliveryRange {
+interface DeliveryRange {
   webhookId: string;
   after: string;
   before: string;
@@ -237,7 +237,7 @@ export interface Found {
 }
 
 /** The rest of MOST_LOOKED_AT. Several scans for one page share it. */
-export interface Budget {
+interface Budget {
   entries: number;
 }
 

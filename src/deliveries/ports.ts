@@ -19,7 +19,7 @@ export interface LogPort {
 }
 
 /** Deliveries that are due again. */
-export interface RetriesPort {
+interface RetriesPort {
   /** Reads those of a webhook that are due, see `readRetries`. */
   read(
     webhookId: string,
@@ -30,7 +30,7 @@ export interface RetriesPort {
 }
 
 /** Webhooks, as the runner finds them. A call may share a statement with those for other webhooks. */
-export interface WebhooksPort {
+interface WebhooksPort {
   /** Reads one. @returns null when it does not exist. */
   readState(webhookId: string): Promise<WebhookState | null>;
   /** Opens its settings: decrypts its secrets, and says how its POSTs are built. */
@@ -56,13 +56,13 @@ export interface ResultsPort {
 }
 
 /** The queue of webhooks. */
-export interface JobsPort {
+interface JobsPort {
   /** Adds the webhook's job, to run after `delay` milliseconds. */
   add(webhookId: string, delay: number): Promise<void>;
 }
 
 /** Endpoints. */
-export interface PostPort {
+interface PostPort {
   /** Sends a POST. Never rejects. */
   post(request: PostRequest): Promise<Answer>;
 }
@@ -115,7 +115,7 @@ export interface WakePort {
   addJobs(webhookIds: readonly string[]): Promise<void>;
 }
 
-export interface WokenWebhook {
+interface WokenWebhook {
   id: string;
   isActive: boolean;
   /** A run has its lease. */

@@ -124,7 +124,7 @@ export const STALLED_AFTER_MINUTES = 10;
 const IS_STALLED = `AND (c.circuit_open_until IS NULL OR c.circuit_open_until < NOW(6))
     AND (c.progressed_at IS NULL OR c.progressed_at < NOW(6) - INTERVAL ${STALLED_AFTER_MINUTES} MINUTE)`;
 
-export interface WaitingFilter {
+interface WaitingFilter {
   /** Whether the last attempts of the webhooks failed. */
   failing: boolean;
   /** Only webhooks that make no progress: no delivery has ended for ten minutes, although the circuit is not open. Default: false. */
@@ -161,7 +161,7 @@ function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
   };
 }
 
-export interface WaitingWebhook {
+interface WaitingWebhook {
   id: string;
   /** When the oldest movement that it was not sent was stored, and how many seconds ago that was by MySQL's clock. */
   since: Date;

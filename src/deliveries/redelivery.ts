@@ -79,7 +79,7 @@ const BRING_FORWARD = `
   UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND transaction_id = ? AND due_at > NOW(6)`;
 
 /** Whether anything can be sent for a webhook with this status. A paused webhook sends when it is active again. */
-export type Sendable = 'accepted' | 'disabled' | 'deleted';
+type Sendable = 'accepted' | 'disabled' | 'deleted';
 
 /**
  * Locks a webhook's status until the transaction ends.

@@ -46,7 +46,7 @@ export const firstDate = ({ movements }: Statement): string =>
   movements.map(({ date_issue }) => date_issue).sort()[0] ?? '';
 
 /** Searches upwards: examples/ is beside src/ and dist/, and this file is deeper in dist/. */
-export function findExamples(from: string): string {
+function findExamples(from: string): string {
   const here = join(from, 'examples');
   if (existsSync(join(here, 'accounts.json'))) return here;
   if (dirname(from) === from) throw new Error('The folder examples is missing from this installation.');

@@ -104,7 +104,7 @@ const PROGRESS = `
   FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id IN (?)`;
 
 /** Reads the progress of these webhooks, in the order of `webhookIds`. */
-export async function readProgress(sql: Sql, webhookIds: readonly string[]): Promise<Progress[]> {
+async function readProgress(sql: Sql, webhookIds: readonly string[]): Promise<Progress[]> {
   const rows = await sql.query<
     Record<'webhook_id' | 'matched' | 'delivered' | 'failed' | 'retried', string>[]
   >(PROGRESS, [webhookIds]);

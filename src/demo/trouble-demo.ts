@@ -127,12 +127,12 @@ const plan = (
 });
 
 /** The titles do not say which webhooks are in trouble: finding that out is what the demo is for. */
-export const WITH_SOURCES: PlannedCustomer = {
+const WITH_SOURCES: PlannedCustomer = {
   name: 'Kardelen Market',
   webhooks: [plan('Accounting', 'healthy'), plan('Treasury', 'dead')],
 };
 
-export const WITH_IMPORT: PlannedCustomer = {
+const WITH_IMPORT: PlannedCustomer = {
   name: 'Boğaz Lojistik',
   webhooks: [
     plan('Warehouse', 'healthy'),

@@ -14,7 +14,7 @@ import { type EarlierUpload, type Staged, stageImport, type Upload } from './sta
 /** The outcome of an upload: stored, staged, known from an earlier request, or not accepted. */
 export type Accepted = ({ outcome: 'stored' } & GroupImport) | EarlierUpload | Staged;
 
-export interface ImportAcceptance {
+interface ImportAcceptance {
   /** Finds what is wrong with the accounts and times of movements. */
   check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
   /** Accepts movements that were checked, with the body that they came in. */

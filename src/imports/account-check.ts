@@ -37,7 +37,7 @@ export interface CheckedMovements {
   needImporter: boolean;
 }
 
-export interface AccountCheck {
+interface AccountCheck {
   /**
    * Returns an issue for each movement of an account that the caller cannot see, and for each of a time whose movements have been
    * removed.

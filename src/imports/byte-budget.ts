@@ -5,7 +5,7 @@ interface Waiting {
   end(granted: boolean): void;
 }
 
-export interface ByteBudget {
+interface ByteBudget {
   /**
    * Reserves bytes for an owner, and waits until they are free.
    * @param bytes at most `perOwner`.

@@ -32,7 +32,7 @@ const ROWS_PER_PASS = 20;
 const MAX_LISTED = 10_000;
 
 /** Accounts by their ids, of which of them the running balances are checked, and which have statements. */
-export type KnownAccounts = ReadonlyMap<string, Pick<KnownAccount, 'check_balances' | 'has_statements'>>;
+type KnownAccounts = ReadonlyMap<string, Pick<KnownAccount, 'check_balances' | 'has_statements'>>;
 
 /** A customer is locked for a second at most, where MySQL is not slower still. Milliseconds; rows. */
 const MOST_LOCKED = 1_000;

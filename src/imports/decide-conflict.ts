@@ -14,7 +14,7 @@ import { storeBatches } from './store.ts';
 
 /** Finds conflicts, and decides them. */
 
-export type ConflictStatus = ConflictRow['status'];
+type ConflictStatus = ConflictRow['status'];
 export const CONFLICT_STATUSES = ['open', 'stored', 'ignored'] as const;
 
 /** A conflict, with the movement that was stored first. */
@@ -34,7 +34,7 @@ const FIND = (column: 'customer_id' | 'account_id', status?: ConflictStatus) => 
 /** Index: the primary key. */
 const ONE = `SELECT ${COLUMNS} FROM movement_conflicts WHERE id = ? AND customer_id = ?`;
 
-export interface ConflictFilters {
+interface ConflictFilters {
   accountId?: string | undefined;
   status?: ConflictStatus | undefined;
   /** Only those below this id. */

@@ -10,7 +10,7 @@ import type { FindAccount } from './statement-rows.ts';
  * movements of the source's account, or of all accounts of the customer if the source has none. Accounts that are being deleted are left
  * out. Follows the columns of a SELECT, with the import's id as its value. Indexes: the primary keys, and the customer's of accounts.
  */
-export const VISIBLE_TO_IMPORT = `
+const VISIBLE_TO_IMPORT = `
   FROM imports i
   JOIN import_locks l ON l.customer_id = i.customer_id
   JOIN accounts a ON a.customer_id = i.customer_id AND a.status <> 'deleting'
@@ -22,7 +22,7 @@ export const VISIBLE_TO_IMPORT = `
 /** Finds the account that a statement is about. */
 
 /** The accounts that the sender of a file named, and which ones there are. */
-export interface AccountOptions {
+interface AccountOptions {
   customerId: string;
   /** All statements of the file are about this account; null: each says which. */
   accountId: string | null;

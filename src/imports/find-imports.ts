@@ -87,7 +87,7 @@ const FIND = {
 /** Who looks at the imports of a customer. */
 type ImportViewer = Pick<Caller, 'customerId' | 'apiKeyId' | 'accountIds'>;
 
-export interface ImportFilters {
+interface ImportFilters {
   /** null: the imports of all customers, for operators. */
   viewer: ImportViewer | null;
   status?: ImportStatus | undefined;

@@ -38,7 +38,7 @@ const MAX_MOVEMENTS = 1_000;
  * @throws when MySQL is unreachable. If the response to COMMIT was lost, the import may have been stored. Sending it again does not
  * store its movements twice.
  */
-export type StoreInGroup = (
+type StoreInGroup = (
   upload: GroupUpload,
 ) => Promise<({ outcome: 'stored' } & GroupImport) | EarlierUpload | null>;
 
@@ -311,7 +311,7 @@ function hashOf(idempotencyKey: string | null, body: readonly Uint8Array[]): Buf
 }
 
 /** An import after its movements were stored. */
-export function viewStored(
+function viewStored(
   { customerId, movements }: GroupUpload,
   importId: string,
   stored: Stored,

@@ -23,7 +23,7 @@ const MOST_ISSUES = 10_000;
 export const readIssues = (sql: Sql, importId: string, limit: number = MOST_ISSUES): Promise<ImportIssue[]> =>
   sql.query(ISSUES, [importId, limit]);
 
-export interface ImportErrors {
+interface ImportErrors {
   /** Why rows were rejected, by line. */
   errors: { line: number; path: string; message: string }[];
   /** Warnings, by line: somebody should look at them although they cost no row. */
@@ -45,7 +45,7 @@ export async function findImportErrors(sql: Sql, importId: string): Promise<Impo
 const DUPLICATES = `
   SELECT line, reason, transaction_id FROM import_duplicates WHERE import_id = ? ORDER BY import_id, id`;
 
-export interface ImportDuplicate {
+interface ImportDuplicate {
   line: number;
   reason: DuplicateReason;
   transaction_id: number;

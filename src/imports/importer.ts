@@ -35,7 +35,7 @@ import { UnorderedFileError } from './unique-ids.ts';
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 
 /** Stores staged imports. Several may run at the same time, in any number of processes. */
-export interface Importer {
+interface Importer {
   /**
    * Stores the rest of the import, chunk by chunk.
    * @param signal when aborted, the import is given back after the current chunk.

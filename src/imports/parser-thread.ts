@@ -25,7 +25,7 @@ export type FromThread =
   | { defect: Error };
 
 /** Batches that may be sent before one is taken: the thread parses on while others are stored. */
-export const BATCHES_AHEAD = 4;
+const BATCHES_AHEAD = 4;
 
 /** Entries in a batch. Crossing the border costs less for many at once. */
 const BATCH_SIZE = 500;

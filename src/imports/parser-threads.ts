@@ -20,7 +20,7 @@ const MOST_IDLE = 2;
 /** A thread that nobody has needed for this long ends. Milliseconds. */
 const IDLE_TIME = 60_000;
 
-export interface ThreadLimits {
+interface ThreadLimits {
   memoryLimit?: number;
   deadline?: number;
 }

@@ -6,7 +6,7 @@ import type { Row } from './rows.ts';
 import { createRowReader, type FindAccount } from './statement-rows.ts';
 
 /** How a file is to be read. */
-export interface ReadOptions extends Recognition {
+interface ReadOptions extends Recognition {
   formats: StatementFormats;
   findAccount: FindAccount;
 }

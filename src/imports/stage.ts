@@ -6,20 +6,20 @@ import { cutIntoParts } from './parts.ts';
 import type { FormatName } from './rows.ts';
 
 /** How often an upload in progress renews its import's `received_at`, in milliseconds. */
-export const HEARTBEAT_EVERY = 3_000;
+const HEARTBEAT_EVERY = 3_000;
 
 /**
  * An upload without a heartbeat for five times as long has lost its process. It was not answered 202, so it can be dropped. Both
  * times are from MySQL's clock.
  */
-export const UPLOAD_IS_DEAD = `(status = 'receiving' AND received_at < NOW(6) - INTERVAL 15 SECOND)`;
+const UPLOAD_IS_DEAD = `(status = 'receiving' AND received_at < NOW(6) - INTERVAL 15 SECOND)`;
 
 const FIND = `SELECT id FROM imports WHERE ${UPLOAD_IS_DEAD} ORDER BY id LIMIT 1000`;
 /** Checks again under the row lock, because the heartbeat may have been renewed since FIND. */
 const DROP = `DELETE FROM imports WHERE id = ? AND ${UPLOAD_IS_DEAD}`;
 
 /** Drops an upload with its parts, and frees its Idempotency-Key. @returns false when it is not dead or no longer exists. */
-export function dropUpload(database: DataSource, importId: string): Promise<boolean> {
+function dropUpload(database: DataSource, importId: string): Promise<boolean> {
   return inTransaction(database, async (sql) => {
     const { affectedRows } = await sql.query<WriteResult>(DROP, [importId]);
     return affectedRows === 1;
@@ -91,7 +91,7 @@ class UploadDroppedError extends Error {
 }
 
 /** The API key was deleted after the request was authenticated, or the source after its run began. */
-export class ApiKeyDeletedError extends Error {
+class ApiKeyDeletedError extends Error {
   override name = 'ApiKeyDeletedError';
 }
 
@@ -236,11 +236,7 @@ function keepAlive(database: DataSource, importId: string): () => void {
  * @returns its id.
  * @throws {ApiKeyDeletedError} when its API key or source no longer exists.
  */
-export async function openImport(
-  sql: Sql,
-  upload: Omit<Upload, 'body'>,
-  bodyHash: string | null,
-): Promise<string> {
+async function openImport(sql: Sql, upload: Omit<Upload, 'body'>, bodyHash: string | null): Promise<string> {
   const { customerId, apiKeyId, sourceId = null, format, statement = NO_OPTIONS, received } = upload;
   const { accountId, profile, createAccounts } = statement;
   const values = [

@@ -83,7 +83,7 @@ export function fingerprintOf(it: EndedStatement): Buffer {
 const money = (amount: bigint | null): string | null => (amount === null ? null : formatAmount(amount));
 
 /** The statements of a chunk: those of its entries, and those that end in it. */
-export interface ChunkStatements {
+interface ChunkStatements {
   customerId: string;
   importId: string;
   /** Rows of the import that were stored before. */

@@ -50,7 +50,7 @@ export interface Chunk extends Batch {
   removals: number;
 }
 
-export interface StoreOptions {
+interface StoreOptions {
   database: DataSource;
   matcher: Matcher;
   /** Identifies the entries of this import's statements, in all its chunks. */

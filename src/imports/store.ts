@@ -29,7 +29,7 @@ export interface KnownRow {
 }
 
 /** A row that is listed with the movement that it was taken for, or stored as. */
-export type ListedRow = Pick<KnownRow, 'importId' | 'line' | 'transactionId'> & {
+type ListedRow = Pick<KnownRow, 'importId' | 'line' | 'transactionId'> & {
   reason: DuplicateReason | 'assumed_new';
 };
 

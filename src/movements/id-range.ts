@@ -20,7 +20,7 @@ export const FIRST_READ_AFTER = `
  * Takes the smallest and the largest id of each day of each account, and then the extremes of these. In the index
  * transactions_account_date that takes as many steps as there are days, however many movements a day has.
  */
-export const RANGE_OF_DATES = `
+const RANGE_OF_DATES = `
   SELECT MIN(first) AS first, MAX(last) AS last FROM (
     SELECT MIN(id) AS first, MAX(id) AS last FROM transactions FORCE INDEX (transactions_account_date)
     WHERE account_id IN (?) AND date_issue >= ? AND date_issue <= ? GROUP BY account_id, date_issue) days`;

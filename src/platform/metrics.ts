@@ -19,7 +19,7 @@ const LATENCY_SECONDS = [
 ];
 
 /** The part of an attempt that is counted. Every `AttemptResult` has it. */
-export interface CountedAttempt {
+interface CountedAttempt {
   outcome: (typeof ATTEMPT_OUTCOMES)[number];
   /** The delivery's status after the attempt. */
   status: 'pending' | 'delivered' | 'failed';
@@ -108,7 +108,7 @@ const IMPORT_OUTCOMES = ['done', 'unreadable', 'given_up'] as const;
 type ImportOutcome = (typeof IMPORT_OUTCOMES)[number];
 
 /** Rows of imports whose transaction is committed. */
-export interface CountedRows {
+interface CountedRows {
   inserted: number;
   /** Known already. */
   duplicates: number;
@@ -126,7 +126,7 @@ export interface ImportMetrics {
   ended(format: string, outcome: ImportOutcome, count?: number): void;
 }
 
-export function createImportMetrics(registry: Registry): ImportMetrics {
+function createImportMetrics(registry: Registry): ImportMetrics {
   const registers = [registry];
   const imports = new Counter({
     name: 'ledgerbell_imports_total',
@@ -162,12 +162,12 @@ export function createImportMetrics(registry: Registry): ImportMetrics {
   };
 }
 
-export interface ReconcilerMetrics {
+interface ReconcilerMetrics {
   /** Counts work that was due and had no job, until the reconciler added one. */
   repaired(queue: 'imports' | 'deliveries', jobs: number): void;
 }
 
-export function createReconcilerMetrics(registry: Registry): ReconcilerMetrics {
+function createReconcilerMetrics(registry: Registry): ReconcilerMetrics {
   const repairs = new Counter({
     name: 'ledgerbell_reconciler_repairs_total',
     help: 'Unfinished imports, and webhooks with something due, that had no job until the reconciler added one.',
@@ -206,7 +206,7 @@ export interface RetentionMetrics {
   ended(outcome: (typeof RETENTION_OUTCOMES)[number]): void;
 }
 
-export function createRetentionMetrics(registry: Registry): RetentionMetrics {
+function createRetentionMetrics(registry: Registry): RetentionMetrics {
   const registers = [registry];
   const removed = new Counter({
     name: 'ledgerbell_retention_removed_total',

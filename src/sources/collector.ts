@@ -24,9 +24,9 @@ const MAX_UNREADABLE = 3;
 
 const UNEXPECTED = 'The run failed. The operator finds the reason in the log.';
 
-export type RunOutcome = RunEnd['status'] | 'lost' | 'not due' | 'in progress' | 'inactive';
+type RunOutcome = RunEnd['status'] | 'lost' | 'not due' | 'in progress' | 'inactive';
 
-export interface CollectorOptions {
+interface CollectorOptions {
   database: DataSource;
   secrets: SecretBox;
   guard: AddressGuard;

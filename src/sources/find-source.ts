@@ -70,7 +70,7 @@ const FIND = {
 /** Who looks at the sources of a customer. */
 type SourceViewer = Pick<Caller, 'customerId' | 'accountIds'>;
 
-export interface SourceFilters {
+interface SourceFilters {
   /** null: the sources of all customers, for operators. */
   viewer: SourceViewer | null;
   status?: 'active' | 'paused' | undefined;

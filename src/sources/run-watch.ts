@@ -16,7 +16,7 @@ const LEAST_BYTES = 64 * 1_024;
 export const RUN_LIMITS: RunLimits = { total: 60 * MINUTE, silence: 2 * MINUTE };
 
 /** Reasons that end a run before it has looked at everything. */
-export interface RunWatch {
+interface RunWatch {
   /** Aborted with the reason, an error. */
   signal: AbortSignal;
   /** A file, or bytes of one, came from the source. */

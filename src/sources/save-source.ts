@@ -10,7 +10,7 @@ import { revokeRun } from './source-lease.ts';
 import { nextSlot, type SourceSchedule } from './source-schedule.ts';
 
 /** Columns of `sources` and their values. The names come from our code, never from a caller. */
-export type SourceColumns = Record<string, unknown>;
+type SourceColumns = Record<string, unknown>;
 
 const INSERT = (columns: readonly string[]) =>
   `INSERT INTO sources (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

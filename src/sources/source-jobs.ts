@@ -7,7 +7,7 @@ import { intervalOf, nextSlot, type SourceSchedule } from './source-schedule.ts'
 /** Jobs of sources: one when a run is asked for, and a job scheduler that adds one whenever the source is due. */
 
 /** An active source, as its scheduler needs it. */
-export interface ScheduledSource {
+interface ScheduledSource {
   id: string;
   schedule: SourceSchedule;
   /** The moment from which intervals are counted. */

@@ -8,7 +8,7 @@ import { backoff, nextSlot, type SourceSchedule } from './source-schedule.ts';
 /** Who may collect from a source. One run of a source is in progress at a time, and its process renews a lease. */
 
 /** `inactive`: paused or deleted, so that it needs no jobs. */
-export type Claim =
+type Claim =
   | { outcome: 'claimed'; source: ClaimedSource }
   | { outcome: 'not due' | 'in progress' | 'inactive' };
 

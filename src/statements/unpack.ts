@@ -10,7 +10,7 @@ import { UnreadableFileError } from './unreadable.ts';
 const MIB = 1024 * 1024;
 
 /** The most bytes that a file may have when unpacked. */
-export const MAX_UNPACKED_BYTES = 1024 * MIB;
+const MAX_UNPACKED_BYTES = 1024 * MIB;
 
 /** Statements are text, which packs to a tenth or so. A file that unpacks to more than this many times its size is refused. */
 const MAX_RATIO = 200;

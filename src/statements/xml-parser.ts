@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 
-export interface XmlHandlers {
+interface XmlHandlers {
   opentag(tag: { name: string; attributes: Readonly<Record<string, string>> }): void;
   closetag(tag: { name: string }): void;
   /** Also gets the text of CDATA sections. */

@@ -32,7 +32,7 @@ export interface Task {
   run(signal: AbortSignal): Promise<unknown>;
 }
 
-export interface Leadership {
+interface Leadership {
   /** Ends the tasks, and resolves when all have ended. */
   stop(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { inTransaction, type Sql, type WriteResult } from '../platform/database/
 import { Problem } from '../platform/problems/problem.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
-export type WebhookColumns = Record<string, unknown>;
+type WebhookColumns = Record<string, unknown>;
 
 const INSERT = (columns: readonly string[]) => `
   INSERT INTO webhooks (customer_id, event, account_id, secret, ${columns.join(', ')})
@@ -17,7 +17,7 @@ const INSERT = (columns: readonly string[]) => `
 
 const SEAL = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
 
-export interface NewWebhookRow {
+interface NewWebhookRow {
   customerId: string;
   event: Webhook['event'];
   /** null: all. */
@@ -91,7 +91,7 @@ const FILTERING = ['event', 'account_id', 'status'];
 /** Columns whose change leads to another place, about which the health so far says nothing. */
 const REDIRECTING = ['endpoint', 'headers'];
 
-export interface WebhookUpdate {
+interface WebhookUpdate {
   id: string;
   customerId: string;
   columns: WebhookColumns;

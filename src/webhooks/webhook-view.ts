@@ -120,7 +120,7 @@ const view = (webhook: Webhook, { headerNames, health, deliveries }: WebhookDeta
 });
 
 /** How a webhook stands: its endpoint's health and its deliveries, by number. */
-export interface WebhookDetails {
+interface WebhookDetails {
   headerNames: string[];
   health: {
     circuit: 'closed' | 'open' | 'half_open';

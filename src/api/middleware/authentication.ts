@@ -77,7 +77,7 @@ const KEY_ACCOUNTS = 'SELECT api_key_id, account_id FROM api_key_accounts WHERE 
  * Creates a function that finds the caller by the SHA-256 of an API key, or null for an unknown key. Keys of concurrent
  * requests are looked up together.
  */
-export function createCallerFinder(database: DataSource): (hash: Buffer) => Promise<Caller | null> {
+function createCallerFinder(database: DataSource): (hash: Buffer) => Promise<Caller | null> {
   return createBatcher((hashes: readonly Buffer[]) => findCallers(database, hashes));
 }
 

@@ -46,7 +46,7 @@ export function answerUnrouted(app: Hono<ApiEnv>): void {
  * Sets `clientAddress`, for throttling and for the log.
  * @param trustedProxies as in {@link createClientFinder}.
  */
-export function identifyClient(trustedProxies: readonly string[]) {
+function identifyClient(trustedProxies: readonly string[]) {
   const findClient = createClientFinder(trustedProxies);
   return createMiddleware(async (c, next) => {
     c.set('clientAddress', findClient(getConnInfo(c).remote.address, c.req.header('x-forwarded-for')));
@@ -90,7 +90,7 @@ function unmapRange([address, bits]: Range): Range {
 }
 
 /** Logs one line per request. Query, headers and body are left out, because they may hold account data and keys. */
-export const requestLog = (log: Log) =>
+const requestLog = (log: Log) =>
   createMiddleware(async (c, next) => {
     const started = performance.now();
     await next();

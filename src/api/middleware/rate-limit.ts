@@ -26,7 +26,7 @@ export interface Left {
   seconds: number;
 }
 
-export interface Quota {
+interface Quota {
   /** Counts one use. If nothing is left, it counts nothing and returns `exhausted`. */
   take(name: string): Left;
   /** The rest, without counting. */

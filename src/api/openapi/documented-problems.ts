@@ -174,7 +174,7 @@ export const refer = (names: readonly HeaderName[]) =>
 const RETRIABLE = new Set([409, 429, 503]);
 
 /** The facts that decide about the headers of a route's answers. */
-export interface Traits {
+interface Traits {
   /** No API key is needed. */
   open: boolean;
   /** An answer may hold a secret: the route's own, or one that is stored for an Idempotency-Key. */

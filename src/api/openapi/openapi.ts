@@ -42,7 +42,7 @@ const IDEMPOTENCY_KEY_PARAMETER: Record<string, Parameter> = {
 };
 
 /** Parameters that are only valid in some combinations. At least one of them is required. */
-export interface ParameterGroup {
+interface ParameterGroup {
   /** Not sent: each property is a query parameter of its own (style form, explode). */
   name: string;
   description: string;

@@ -39,7 +39,7 @@ export const importColumns = (zone: ZoneOffset): readonly Column<Import>[] => [
   ['error', ({ error }) => error],
 ];
 
-export const describeImport = (it: Import, zone: ZoneOffset): string =>
+const describeImport = (it: Import, zone: ZoneOffset): string =>
   renderFacts([
     ['import', it.id],
     ['status', it.status],

@@ -29,8 +29,8 @@ export type Source = v.InferOutput<typeof Source>;
 export const SourceAnswer = v.object({ source: Source });
 
 /** A run of a source as the API shows it. */
-export const SourceRun = v.looseObject(RunView.entries);
-export type SourceRun = v.InferOutput<typeof SourceRun>;
+const SourceRun = v.looseObject(RunView.entries);
+type SourceRun = v.InferOutput<typeof SourceRun>;
 
 const stateOf = ({ status, is_running, consecutive_failures }: Source): string => {
   if (is_running) return `${status}, running`;
@@ -60,7 +60,7 @@ export const runColumns = (zone: ZoneOffset): readonly Column<SourceRun>[] => [
   ['error', ({ error }) => error],
 ];
 
-export const describeSource = (it: Source, zone: ZoneOffset): string =>
+const describeSource = (it: Source, zone: ZoneOffset): string =>
   renderFacts([
     ['source', it.id],
     ['title', it.title],

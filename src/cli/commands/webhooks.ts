@@ -30,7 +30,7 @@ export const Webhook = v.looseObject(WebhookView.entries);
 export type Webhook = v.InferOutput<typeof Webhook>;
 export const WebhookAnswer = v.object({ webhook: Webhook });
 
-export const WEBHOOK_COLUMNS: readonly Column<Webhook>[] = [
+const WEBHOOK_COLUMNS: readonly Column<Webhook>[] = [
   ['id', ({ id }) => id, 'right'],
   ['title', ({ title }) => title],
   ['event', ({ event }) => event],
@@ -46,7 +46,7 @@ const describeStatus = ({ status, health }: Webhook): string =>
     ? status
     : `${status}, circuit ${health.circuit.replace('_', '-')}`;
 
-export function describeWebhook(it: Webhook, zone: ZoneOffset): string {
+function describeWebhook(it: Webhook, zone: ZoneOffset): string {
   const { health, deliveries } = it;
   return renderFacts([
     ['webhook', it.id],

@@ -11,10 +11,10 @@ import { pathWith, readFilters } from '../page/read-filters.ts';
 
 /** Reads the audit log. */
 
-export const AUDIT_SOURCES = ['api', 'console', 'command line', 'configuration'] as const;
-export type AuditSource = (typeof AUDIT_SOURCES)[number];
+const AUDIT_SOURCES = ['api', 'console', 'command line', 'configuration'] as const;
+type AuditSource = (typeof AUDIT_SOURCES)[number];
 
-export interface AuditEvent {
+interface AuditEvent {
   id: string;
   at: Date;
   /** Null: what was changed belongs to no customer. */
@@ -28,7 +28,7 @@ export interface AuditEvent {
   detail: string;
 }
 
-export interface AuditFilters {
+interface AuditFilters {
   subject: string | null;
   customerId: string | null;
   source: AuditSource | null;

@@ -8,7 +8,7 @@ import type { WebhookRow } from '../webhooks/webhook-rows.ts';
 
 /** Lists deliveries of one or several webhooks, newest movement first. */
 
-export interface DeliveryFilters extends DeliveryBounds {
+interface DeliveryFilters extends DeliveryBounds {
   /** Null: all. */
   accountId: string | null;
   status: ListedStatus | null;
@@ -19,7 +19,7 @@ export interface ListedDelivery {
   row: DeliveryRow;
 }
 
-export interface DeliveryList {
+interface DeliveryList {
   deliveries: ListedDelivery[];
   /** The next page has the movements below this one; null: there is none. */
   next: string | null;
@@ -146,7 +146,7 @@ export async function readNewestAttempts(sql: Sql, webhookId: string, limit: num
 
 /** The newest attempts of webhooks, from which the console takes latencies and success rates. */
 
-export interface RecentAttempt {
+interface RecentAttempt {
   webhook_id: string;
   outcome: string;
   started_at: Date;

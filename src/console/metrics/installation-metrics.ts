@@ -124,7 +124,7 @@ function setOnly(gauge: Labelled, value: number | undefined): void {
 }
 
 /** The open work of all customers together, as the metrics show it. No query reads single deliveries. */
-export interface InstallationState {
+interface InstallationState {
   webhooks: Record<WebhookStatus, number>;
   /** Circuits of active webhooks. */
   circuits: Record<CircuitState, number>;
@@ -242,14 +242,14 @@ async function readSeconds(sql: Sql, statement: string): Promise<number> {
 }
 
 /** The jobs of one queue by state, and how many processes work on them. */
-export interface QueueState {
+interface QueueState {
   name: string;
   jobs: Record<'waiting' | 'active' | 'delayed' | 'failed', number>;
   workers: number;
 }
 
 /** Reads the state of all queues from Redis. It counts jobs without reading them, and looks at the list of Redis' clients. */
-export const readQueueStates = ({ imports, deliveries, sources }: Queues): Promise<QueueState[]> =>
+const readQueueStates = ({ imports, deliveries, sources }: Queues): Promise<QueueState[]> =>
   Promise.all(
     [imports, deliveries, sources].map(async (queue) => {
       const [jobs, workers] = await Promise.all([

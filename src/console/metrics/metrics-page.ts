@@ -18,7 +18,7 @@ const MISNAMED = [
  * the event loop.
  * @returns what brings them up to date.
  */
-export function createProcessGauges(
+function createProcessGauges(
   registry: Registry,
   { database, redis }: Pick<Runtime, 'database' | 'redis'>,
 ): () => Promise<void> {

@@ -230,10 +230,7 @@ const linkToSource = (it: SourceSummary) => ({ text: `Source ${it.id}`, href: `/
 const LIST = { text: 'Sources', href: '/ops/sources' };
 
 /** Sources whose runs fail, and sources that brought a file which could not be imported. */
-export function sourceAlerts({
-  sources,
-  sourcesInTrouble,
-}: Pick<Work, 'sources' | 'sourcesInTrouble'>): Alert[] {
+function sourceAlerts({ sources, sourcesInTrouble }: Pick<Work, 'sources' | 'sourcesInTrouble'>): Alert[] {
   const { failing, withWrongFile } = sourcesInTrouble;
   const named = sources.filter((it) => it.consecutive_failures > 0).slice(0, NAMED_SOURCES);
   const others = failing - named.length;

@@ -179,7 +179,7 @@ export const formatUtc = (moment: Date): string =>
   `${moment.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /** `3 min ago`, or `in 20 s` for a moment in the future. */
-export function formatDistance(moment: Date, now: Date): string {
+function formatDistance(moment: Date, now: Date): string {
   const ago = now.getTime() - moment.getTime();
   if (Math.abs(ago) < SECOND) return 'now';
   return ago > 0 ? `${formatDuration(ago)} ago` : `in ${formatDuration(-ago)}`;

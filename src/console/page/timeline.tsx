@@ -20,7 +20,7 @@ const toneOf = (outcome: string): Tone =>
   outcome === 'delivered' ? 'good' : outcome === 'throttled' ? 'warn' : 'bad';
 
 /** A bar for each attempt, at its time, as high as it took long. The table below says the same. */
-export function AttemptBars({ attempts }: { attempts: readonly AttemptRow[] }) {
+function AttemptBars({ attempts }: { attempts: readonly AttemptRow[] }) {
   const times = attempts.map(({ started_at }) => started_at.getTime());
   const first = Math.min(...times);
   const last = Math.max(...times);

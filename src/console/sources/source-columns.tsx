@@ -4,7 +4,7 @@ import { type Column, formatCount, Moment, Table, Tag } from '../page/elements.t
 
 /** How the console describes sources in tables. */
 
-export const SourceLink = ({ id, title }: { id: string; title: string }) => (
+const SourceLink = ({ id, title }: { id: string; title: string }) => (
   <a href={`/ops/sources/${id}`}>
     <span class="id">{id}</span> {title}
   </a>

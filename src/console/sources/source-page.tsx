@@ -23,11 +23,11 @@ import type { WrongFile } from './source-rows.ts';
 /** Imports that are named of each run. */
 const NAMED_IMPORTS = 5;
 
-export interface RunImports extends RunRow {
+interface RunImports extends RunRow {
   imports: readonly { id: number; file: string }[];
 }
 
-export interface SourcePageProps {
+interface SourcePageProps {
   source: SourceSummary;
   /** Null for a deleted source. */
   settings: SourceView | null;
@@ -203,14 +203,14 @@ export const SOURCE_ACTIONS = ['run', 'pause', 'enable'] as const;
 export type SourceAction = (typeof SOURCE_ACTIONS)[number];
 
 /** The label of each button. */
-export const SOURCE_LABELS: Readonly<Record<SourceAction, string>> = {
+const SOURCE_LABELS: Readonly<Record<SourceAction, string>> = {
   run: 'Run now',
   pause: 'Pause',
   enable: 'Enable',
 };
 
 /** The actions that make sense for a source in its state, the most likely one first. */
-export function sourceActionsFor({ status }: SourceSummary): SourceAction[] {
+function sourceActionsFor({ status }: SourceSummary): SourceAction[] {
   switch (status) {
     case 'deleted':
       return [];
@@ -258,7 +258,7 @@ export function confirmSourceAction(action: SourceAction, it: SourceSummary): Om
 }
 
 /** The confirmation on the page of the source afterwards. */
-export const SOURCE_DONE: Readonly<Record<string, string>> = {
+const SOURCE_DONE: Readonly<Record<string, string>> = {
   run: 'A run was asked for. Reload this page to see how it ends.',
   pause: 'The source is paused. Nothing more is collected.',
   enable: 'The source is enabled.',

@@ -16,7 +16,7 @@ import { Timeline } from '../page/timeline.tsx';
 import { WebhookState } from './webhook-columns.tsx';
 import { explainWebhook, type WebhookRow } from './webhook-rows.ts';
 
-export interface WebhookPageProps {
+interface WebhookPageProps {
   webhook: WebhookRow;
   /** The operator who has paused it, from the audit log; null: nobody but its owner has. */
   pausedBy: string | null;
@@ -121,7 +121,7 @@ export const WEBHOOK_ACTIONS = ['pause', 'enable', 'probe', 'test', 'rotate-secr
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number];
 
 /** The label of each button. */
-export const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
+const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
   pause: 'Pause',
   enable: 'Enable',
   probe: 'Probe now',
@@ -131,7 +131,7 @@ export const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> =
 };
 
 /** The actions that make sense for a webhook in its state, the most likely one first. */
-export function actionsFor({ status, failing_since, open_until }: WebhookRow): (WebhookAction | 'replay')[] {
+function actionsFor({ status, failing_since, open_until }: WebhookRow): (WebhookAction | 'replay')[] {
   switch (status) {
     case 'deleted':
       return [];

@@ -15,7 +15,7 @@ export const EVENT_TYPES = [
   'source.failing',
   'delivery.stalled',
 ] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
+type EventType = (typeof EVENT_TYPES)[number];
 
 /** The type of the events for webhooks with the event BALANCE_UPDATED. No other webhook is sent them. */
 export const BALANCE_UPDATED = 'balance.updated';

@@ -6,7 +6,7 @@ import { DISABLE_AFTER_DAYS } from '../run/endpoint-health.ts';
 import { findRecorded, recordEvent } from './operational-event.ts';
 
 /** The webhook that an event is about, as it says. Of the endpoint only the origin: a path may hold a token. */
-export interface WebhookSubject {
+interface WebhookSubject {
   id: number;
   title: string;
   event: string;
@@ -14,17 +14,16 @@ export interface WebhookSubject {
 }
 
 /** Columns of `webhooks w` for `toSubject`. */
-export const SUBJECT_COLUMNS =
-  "w.id AS subject_id, w.title, w.event, SUBSTRING_INDEX(w.endpoint, '/', 3) AS origin";
+const SUBJECT_COLUMNS = "w.id AS subject_id, w.title, w.event, SUBSTRING_INDEX(w.endpoint, '/', 3) AS origin";
 
-export interface SubjectRow {
+interface SubjectRow {
   subject_id: string;
   title: string;
   event: string;
   origin: string;
 }
 
-export const toSubject = ({ subject_id, title, event, origin }: SubjectRow): WebhookSubject => ({
+const toSubject = ({ subject_id, title, event, origin }: SubjectRow): WebhookSubject => ({
   id: Number(subject_id),
   title,
   event,

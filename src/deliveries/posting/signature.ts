@@ -3,7 +3,7 @@ import { createHmac, hash, randomBytes } from 'node:crypto';
 /** Signs notifications: the field `hash` in the body, and the header `webhook-signature`. Also creates webhook secrets. */
 
 /** The fields of a notification that its `hash` covers, as they appear in the body. */
-export interface HashedFields {
+interface HashedFields {
   dc: string | null;
   code: string | null;
   amount: string | null;

@@ -9,7 +9,7 @@ import type { AttemptResult, Delivery, RunEvent } from './types.ts';
 export type AnsweredAttempt = Omit<Extract<RunEvent, { type: 'answered' }>, 'type'>;
 
 /** The consequences of one attempt. */
-export interface AttemptEnd {
+interface AttemptEnd {
   result: AttemptResult;
   health: EndpointHealth;
   /** The error, for people to read; null: none. */

@@ -1,5 +1,5 @@
 /** Spaces the POSTs of one webhook evenly, so that no second holds more than its `rate_limit`. */
-export interface Pace {
+interface Pace {
   /** Milliseconds until the next POST may go; 0: now. */
   wait(now: number): number;
   /** A POST goes now. */

@@ -28,7 +28,7 @@ type Phase =
 const LONGEST_RATE_WAIT = 500;
 
 /** Time and randomness come in as arguments. `now` is milliseconds since 1970 and never goes back; `random` is in [0, 1). */
-export interface RunContext {
+interface RunContext {
   now: number;
   random: () => number;
   /** The most POSTs that a run of this process may have in flight, at least 1, whatever its webhook allows. */

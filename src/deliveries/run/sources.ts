@@ -157,7 +157,7 @@ export function createSources(start: RunStart, now: number): Sources {
  * The part of the movement log that a run has read, and which of it has a result. Attempts end in any order, but the cursor may pass a
  * movement only when that movement and all before it have a result. A result counts here before it is recorded in MySQL.
  */
-export interface LogWindow {
+interface LogWindow {
   /** Adds the ids that were read next, in ascending order. @param through nothing that matches is left at or before it. */
   read(ids: readonly number[], through: number): void;
   /** Notes that an id has a result. @returns whether the id was read from the log. */

@@ -36,7 +36,7 @@ async function readOn(bytes: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 /** The file to read, and how. */
-export type DryUpload = Pick<Upload, 'format' | 'statement' | 'unidentified' | 'body'>;
+type DryUpload = Pick<Upload, 'format' | 'statement' | 'unidentified' | 'body'>;
 
 /** Creates a function that answers dry runs: it reads the body as an import does, and stores nothing. */
 export function createDryRuns(database: DataSource, formats: StatementFormats) {

@@ -223,7 +223,7 @@ function viewStatement(
 
 /** The accounts of a dry run: those that the caller can see, and those that an import would create. */
 
-export interface DryAccount extends KnownAccount {
+interface DryAccount extends KnownAccount {
   bank: string;
   title: string;
   on_conflict?: OnConflict;

@@ -8,7 +8,7 @@ import { balanceBefore } from './walks.ts';
  * one on an earlier day, after which all balances are other ones.
  */
 
-export interface ComparedStatement {
+interface ComparedStatement {
   statement: { format: string; rows: readonly StatementRow[] };
   /** The rows of each day, in the order of their walk. */
   days: ReadonlyMap<string, readonly number[]>;
@@ -17,7 +17,7 @@ export interface ComparedStatement {
 /** A shift that nothing explains is believed when this many rows with at least two different amounts are the same. */
 const ROWS_OF_SHIFT = 3;
 
-export interface ComparedDays {
+interface ComparedDays {
   /** Rows of the first and the second statement that are the same booking. */
   pairs: { one: number; other: number }[];
   /** By how much the balances of the first are more than those of the second. */

@@ -23,7 +23,7 @@ export interface FileStatement extends ReceivedStatement {
   indexes: number[];
 }
 
-export interface FileEntries {
+interface FileEntries {
   add(chunk: Pick<Chunk, 'entries' | 'ended'>): void;
   /** @returns the entries by account. */
   end(): Map<string, AccountEntries>;

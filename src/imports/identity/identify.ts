@@ -34,7 +34,7 @@ export interface IdentifyOptions {
   useNumbers?: boolean;
 }
 
-export interface Identified {
+interface Identified {
   /** For each statement, the decision of each row. */
   decisions: Decision[][];
   /** By how much the balances of a statement have shifted against stored ones, where no new row explains it. */

@@ -4,7 +4,7 @@
  * left by count: the third such payment of a day is the third one stored.
  */
 
-export interface MatchableRow {
+interface MatchableRow {
   /** The day and amount. */
   group: string;
   reference: string | null;

@@ -9,7 +9,7 @@ import { checkCidr } from './cidrs.ts';
  *
  * The order matters: the first range that contains an address names it, so narrower ranges come first.
  */
-export interface SpecialRange {
+interface SpecialRange {
   readonly cidr: string;
   /** Completes "The endpoint's address is …". */
   readonly name: string;

@@ -108,7 +108,7 @@ const MAX_ADDRESSES_PER_FAMILY = 16;
 /** Errors of c-ares that mean "there is no such address" and not "DNS failed". */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
-export interface DnsAnswer {
+interface DnsAnswer {
   addresses: LookupAddress[];
   /** Null exactly when there are addresses. Otherwise `ENOTFOUND` (no A and no AAAA) or `EAI_AGAIN` (DNS failed). */
   error: NodeJS.ErrnoException | null;
@@ -116,7 +116,7 @@ export interface DnsAnswer {
   ttl: number;
 }
 
-export interface DnsQueryOptions {
+interface DnsQueryOptions {
   /** DNS servers, each an address with an optional port; undefined: those of /etc/resolv.conf. */
   servers: readonly string[] | undefined;
   /** After this many milliseconds, a query that has not been answered fails. */
@@ -129,7 +129,7 @@ export interface DnsQueryOptions {
  * Each query has a c-ares channel of its own, which takes about 30 µs. It can be cancelled alone, follows changes of
  * /etc/resolv.conf, has its own source port (RFC 5452), and gets no shorter timeout because other names were answered quickly.
  */
-export async function queryDns(name: string, { servers, timeout }: DnsQueryOptions): Promise<DnsAnswer> {
+async function queryDns(name: string, { servers, timeout }: DnsQueryOptions): Promise<DnsAnswer> {
   const resolver = new Resolver({ timeout: FIRST_TRY, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   const deadline = setTimeout(() => resolver.cancel(), timeout);
@@ -158,7 +158,7 @@ export async function queryDns(name: string, { servers, timeout }: DnsQueryOptio
 }
 
 /** The error for a name without addresses, with the code that `dns.lookup` uses. */
-export function noAddress(name: string): NodeJS.ErrnoException {
+function noAddress(name: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${name} has no address in DNS`), { code: 'ENOTFOUND' });
 }
 
@@ -172,10 +172,10 @@ function codeOf(error: unknown): string {
 }
 
 /** Finds the addresses that the hosts file lists for a normalized name; undefined when it lists none. */
-export type HostsFile = (name: string) => LookupAddress[] | undefined;
+type HostsFile = (name: string) => LookupAddress[] | undefined;
 
 /** Reads a hosts file (hosts(5)), and again whenever it has changed. A file that cannot be read lists no names. */
-export function createHostsFile(path: string): HostsFile {
+function createHostsFile(path: string): HostsFile {
   let hosts = new Map<string, LookupAddress[]>();
   let version = '';
   return (name) => {
@@ -195,7 +195,7 @@ export function createHostsFile(path: string): HostsFile {
 }
 
 /** In lower case and without the final dot, which only says that the name is complete. */
-export function normalizeName(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/\.+$/, '');
 }
 

@@ -17,7 +17,7 @@ interface Tls {
 }
 
 /** MySQL's address from DATABASE_URL. `tls` null: the connection is not encrypted. */
-export type MysqlUrl = ServerUrl & { tls: Tls | null };
+type MysqlUrl = ServerUrl & { tls: Tls | null };
 
 /**
  * Parses `mysql://user:password@host:3306/database`, with `?socketPath=FILE`, or with `?ssl-mode=MODE&ssl-ca=FILE`, and reads the
@@ -79,7 +79,7 @@ interface Form {
 }
 
 /** A server's URL in its parts. Either `socketPath` is set, or `host`. */
-export interface ServerUrl {
+interface ServerUrl {
   protocol: string;
   host: string;
   /** null: the server's usual port. */
@@ -96,7 +96,7 @@ export interface ServerUrl {
  * @throws {Error} that says what the URL must be, to be read after the name of a variable. It holds no part of the URL but the
  * name of a parameter.
  */
-export function parseServerUrl(text: string, { protocols, path, example, parameters }: Form): ServerUrl {
+function parseServerUrl(text: string, { protocols, path, example, parameters }: Form): ServerUrl {
   const url = URL.parse(text);
   const [username, password, database] = [url?.username, url?.password, url?.pathname.slice(1)].map(decode);
   const fits = url !== null && protocols.includes(url.protocol) && url.hostname !== '';
@@ -145,7 +145,7 @@ const SENTINEL_FORM = {
 };
 
 /** Redis' address from REDIS_URL. */
-export type RedisUrl = ServerUrl & {
+type RedisUrl = ServerUrl & {
   /** null: the connection is not encrypted. */
   tls: { ca?: string } | null;
   /** Who knows the address of the master; null: the URL itself has it. */

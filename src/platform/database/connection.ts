@@ -141,7 +141,7 @@ async function run<T>(
 }
 
 /** How the connections of a pool are used at this moment. */
-export interface PoolUse {
+interface PoolUse {
   busy: number;
   idle: number;
   /** Callers that wait for a connection. */

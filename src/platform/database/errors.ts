@@ -7,7 +7,7 @@
  * - `full`: the server cannot store anything now. The same statement may succeed when somebody has made room.
  * - `defect`: the statement itself is wrong. It fails again.
  */
-export type FailureKind = 'unreachable' | 'lock' | 'full' | 'defect';
+type FailureKind = 'unreachable' | 'lock' | 'full' | 'defect';
 
 /** Errors of MySQL and MariaDB by their number (MySQL "Server Error Message Reference", MariaDB "Error Codes"). */
 const KINDS = new Map<number, FailureKind>([
@@ -62,7 +62,7 @@ const CONNECTION_CODES = new Set([
 ]);
 
 /** @returns null for an error that does not come from the database. */
-export function failureKind(error: unknown): FailureKind | null {
+function failureKind(error: unknown): FailureKind | null {
   if (!(error instanceof Error)) return null;
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
   if (code !== undefined && CONNECTION_CODES.has(code)) return 'unreachable';

@@ -25,7 +25,7 @@ const COUNTERS = `
 const ADVANCE = (table: string, next: bigint) => `ALTER TABLE \`${table}\` AUTO_INCREMENT = ${next}`;
 
 /** A table with the next id that it gives out. */
-export interface NextId {
+interface NextId {
   table: string;
   next: number;
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-export interface CommandResult {
+interface CommandResult {
   ok: boolean;
   /** Standard output alone. */
   stdout: string;

@@ -141,7 +141,7 @@ function takesDirectIo(directory: string): boolean {
   }
 }
 
-export interface MysqlSettings {
+interface MysqlSettings {
   flavor: 'mariadb' | 'mysql';
   dataDirectory: string;
   /** Not shared: in a directory such as /tmp, each server that starts deletes the temporary tables of all others. */
@@ -166,7 +166,7 @@ export const bufferPoolFor = (memory: number): number =>
   Math.min(8_192, Math.max(128, Math.floor(memory / 4)));
 
 /** The complete option file of the embedded server. It reads no other file, so nothing in /etc affects it. */
-export function renderMysqlConfig(settings: MysqlSettings): string {
+function renderMysqlConfig(settings: MysqlSettings): string {
   const options: Record<string, string | number> = {
     datadir: settings.dataDirectory,
     tmpdir: settings.temporaryDirectory,
@@ -207,7 +207,7 @@ const FLAVOR_OPTIONS: Record<MysqlSettings['flavor'], Record<string, string | nu
  * and none without a password. The SQL can be run repeatedly. It has one statement per line, as init-file requires.
  * @param password Letters and digits only.
  */
-export function renderMysqlAccounts(flavor: MysqlSettings['flavor'], password: string): string {
+function renderMysqlAccounts(flavor: MysqlSettings['flavor'], password: string): string {
   const user = `'ledgerbell'@'localhost'`;
   return [
     'CREATE DATABASE IF NOT EXISTS ledgerbell CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;',

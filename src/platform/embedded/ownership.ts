@@ -10,7 +10,7 @@ const OwnerRecord = v.object({
   redisUrl: v.optional(v.string()),
 });
 /** The process that owns a DATA_DIR. The URLs are set once its servers answer. */
-export type OwnerRecord = v.InferOutput<typeof OwnerRecord>;
+type OwnerRecord = v.InferOutput<typeof OwnerRecord>;
 
 /** Another process is using this DATA_DIR. */
 export class DataDirInUseError extends Error {

@@ -8,7 +8,7 @@ export interface Provision {
   redis?: string | 'docker';
 }
 
-export interface ProvisionOptions {
+interface ProvisionOptions {
   mysql: boolean;
   redis: boolean;
   install: 'auto' | 'never';

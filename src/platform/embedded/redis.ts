@@ -30,7 +30,7 @@ export function prepareRedis(
 }
 
 /** No port, no eviction, and an fsync every second: MySQL is the source of truth, and jobs that Redis loses are queued again. */
-export function renderRedisConfig(settings: { directory: string; socket: string; password: string }): string {
+function renderRedisConfig(settings: { directory: string; socket: string; password: string }): string {
   return [
     'port 0',
     `unixsocket ${quoted(settings.socket)}`,

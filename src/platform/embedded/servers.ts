@@ -17,7 +17,7 @@ export interface EmbeddedServers extends ServerUrls {
   stop(): Promise<void>;
 }
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** Absolute, or relative to the working directory. Created if it is missing. */
   dataDir: string;
   mysql: boolean;

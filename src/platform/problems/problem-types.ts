@@ -1,7 +1,7 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
 /** A kind of error, in words for the people who write clients. */
-export interface ProblemText {
+interface ProblemText {
   status: ContentfulStatusCode;
   /** The same for every occurrence (RFC 9457, section 3.1.3). */
   title: string;
@@ -13,11 +13,11 @@ export interface ProblemText {
   retry: string;
 }
 
-export const NOT_UNCHANGED = 'No. The same request fails again.';
-export const AFTER_RETRY_AFTER = 'Yes, after the seconds in Retry-After.';
+const NOT_UNCHANGED = 'No. The same request fails again.';
+const AFTER_RETRY_AFTER = 'Yes, after the seconds in Retry-After.';
 
 /** Errors of a request that is wrong in itself, or that its sender may not make. */
-export const REQUEST_PROBLEMS = {
+const REQUEST_PROBLEMS = {
   malformed: {
     status: 400,
     title: 'Malformed request',
@@ -170,7 +170,7 @@ export const REQUEST_PROBLEMS = {
 } as const satisfies Record<string, ProblemText>;
 
 /** Errors of a request that could succeed in another state of the service, or at another time. */
-export const STATE_PROBLEMS = {
+const STATE_PROBLEMS = {
   'request-in-progress': {
     status: 409,
     title: 'Request in progress',

@@ -7,7 +7,7 @@ import { CONCURRENCY, QUEUES, WORKER_OPTIONS } from './queues.ts';
 /** Milliseconds between warnings. While Redis is unreachable, BullMQ reports every attempt to connect. */
 const REPORT_EVERY = 30_000;
 
-export interface WorkerContext {
+interface WorkerContext {
   connectWorker: () => Redis;
   prefix: string;
   log: Log;

@@ -25,7 +25,7 @@ export type Request =
   | { do: 'close' }
   | { do: 'abort' };
 
-export type ThreadFile = Pick<OfferedFile, 'name' | 'version' | 'format' | 'cursor'>;
+type ThreadFile = Pick<OfferedFile, 'name' | 'version' | 'format' | 'cursor'>;
 
 export type Reply =
   | { file: ThreadFile | null }

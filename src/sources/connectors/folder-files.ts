@@ -10,7 +10,7 @@ import { FOLDERS } from './settings.ts';
 /** The files of a folder source: those that lie there, and those that a run has taken. */
 
 /** A file that lies in the folder. */
-export interface FoundFile {
+interface FoundFile {
   name: string;
   /** Changes while the file is written. */
   state: string;

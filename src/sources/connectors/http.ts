@@ -15,7 +15,7 @@ const MAX_ETAG = 240;
  * Yields the file unless it is the one of version `since`. The server is asked with that version (RFC 9110, section 13). If it sends
  * neither ETag nor Last-Modified, the content is compared: the file is then read once to compare it, and again if it has changed.
  */
-export async function* offerFile(
+async function* offerFile(
   client: HttpClient,
   url: URL,
   since: string | null,

@@ -98,7 +98,7 @@ export const checkS3Address = (
  * Returns a function that puts an object away. It does nothing if that was done, or if the object has changed since: the new one is
  * collected by the next run.
  */
-export function createS3Mover(sdk: Sdk, client: S3Client, { settings, limits }: S3Access) {
+function createS3Mover(sdk: Sdk, client: S3Client, { settings, limits }: S3Access) {
   const { bucket, prefix = '' } = settings;
   const folders = foldersOf(settings);
 

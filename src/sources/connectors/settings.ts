@@ -11,7 +11,7 @@ const URL_RULE =
 
 export const Host = v.pipe(v.string(HOST_RULE), ...maxCharacters(253), v.regex(HOST, HOST_RULE));
 
-export const HttpUrl = v.pipe(
+const HttpUrl = v.pipe(
   v.string(URL_RULE),
   ...maxCharacters(2_048),
   v.regex(HTTP_URL, URL_RULE),
@@ -19,7 +19,7 @@ export const HttpUrl = v.pipe(
 );
 
 /** A text without control characters, which no path and no name of a user needs. */
-export const plainText = (most: number) =>
+const plainText = (most: number) =>
   v.pipe(
     v.string('must be a string'),
     ...maxCharacters(most),
@@ -40,7 +40,7 @@ export const secretText = (most: number) =>
   );
 
 /** Which names are collected. `*` stands for any characters, `?` for one. */
-export const NamePattern = v.pipe(
+const NamePattern = v.pipe(
   plainText(200),
   v.check((text) => !text.includes('/'), 'must be a pattern of file names, such as "*.sta", without a path'),
   documented({ examples: ['*.sta'] }),
@@ -50,8 +50,8 @@ export const NamePattern = v.pipe(
 export const After = v.picklist(['leave', 'move'], 'must be "leave" or "move"');
 
 /** A place for collected files, which has a meaning only if they are moved. */
-export const MOVE_RULE = 'needs "after": "move"';
-export const hasMeaning = (place: string | undefined, after: 'leave' | 'move'): boolean =>
+const MOVE_RULE = 'needs "after": "move"';
+const hasMeaning = (place: string | undefined, after: 'leave' | 'move'): boolean =>
   place === undefined || after === 'move';
 
 /** Folders that a folder source makes below its own. */

@@ -15,7 +15,7 @@ export interface SftpAccess {
   limits: TimeLimits;
 }
 
-export interface SftpConnection {
+interface SftpConnection {
   client: Client;
   sftp: SFTPWrapper;
   socket: Socket;

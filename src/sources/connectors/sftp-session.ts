@@ -32,7 +32,7 @@ export interface SftpEntry {
   changedAt: number;
 }
 
-export type Attributes = Pick<SftpEntry, 'size' | 'changedAt'>;
+type Attributes = Pick<SftpEntry, 'size' | 'changedAt'>;
 
 /** Changes when the content does, as far as the server tells. */
 export const versionOf = ({ size, changedAt }: Attributes): string => `${size}-${changedAt}`;

@@ -104,7 +104,7 @@ function describeAmount(record: BaiRecord, text: string, currency: string): stri
 }
 
 /** The meaning of a transaction detail's type code. `summary` and `status` codes belong into account records only. */
-export type TypeCodeMeaning = 'Credit' | 'Debit' | 'summary' | 'status' | 'information' | 'unknown';
+type TypeCodeMeaning = 'Credit' | 'Debit' | 'summary' | 'status' | 'information' | 'unknown';
 
 /** Codes above 100 that stand for sums (BAI2 specification, appendix A: level "Summary" or "Status"). */
 const SUMMARIES = new Set(
@@ -121,7 +121,7 @@ const SUMMARIES = new Set(
  * Reads a type code (BAI2 specification, "Type Code Ranges" and appendix A). Codes from 900 on are agreed between a bank and its
  * customer, within ranges. Of the loan codes, 721 to 728 are payments.
  */
-export function meaningOf(typeCode: string): TypeCodeMeaning {
+function meaningOf(typeCode: string): TypeCodeMeaning {
   if (!/^\d{3}$/.test(typeCode)) return 'unknown';
   if (SUMMARIES.has(typeCode)) return 'summary';
   const code = Number(typeCode);

@@ -44,7 +44,7 @@ const NEXT_RECORD = new RegExp(
 );
 
 /** Splits a line that has several records. Each keeps its closing slash. */
-export function splitRecords(line: string): string[] {
+function splitRecords(line: string): string[] {
   const records: string[] = [];
   let rest = line;
   for (;;) {
@@ -202,7 +202,7 @@ export function createLineReader(splitLong: (text: string) => string[]) {
 }
 
 /** Reads the fields of a record in turn. A continuation goes on with the next field, or with the text that has begun. */
-export interface FieldReader {
+interface FieldReader {
   /** The next field, without blanks around it. Null: there is none, or it may be incomplete since the record is broken off there. */
   next(): string | null;
   /** The next field if a continuation begins with it, and it is not read yet. */

@@ -27,7 +27,7 @@ export interface RawEntry {
 }
 
 /** The facts of its statement that an entry needs. */
-export interface StatementContext {
+interface StatementContext {
   kind: 'final' | 'interim';
   holder: Holder;
 }
@@ -153,7 +153,7 @@ type Party = Counterparty & { account: string | null };
  * In a reversal or return, many banks name the parties of the original payment, whose money moved the other way round. There, what
  * the file says of the parties counts first: who is named at all, who has the holder's name, and who has an account.
  */
-export function findCounterparty(
+function findCounterparty(
   detail: Fields,
   { dc, isReversal, holder }: { dc: 'Debit' | 'Credit'; isReversal: boolean; holder: Holder },
 ): Counterparty {
@@ -244,7 +244,7 @@ const cut = (text: string): string =>
  * Reads the bank's code for the kind of transaction: domain, family and sub-family, such as PMNT-RCDT-ESCT, or else the bank's own
  * code. Each counts as the detail has it, or else as the entry has it.
  */
-export function readCode(detail: Fields, entry: Fields): string | null {
+function readCode(detail: Fields, entry: Fields): string | null {
   const { domain, family, subFamily } = detail.domain === undefined ? entry : detail;
   if (domain === undefined) return detail.proprietary ?? entry.proprietary ?? null;
   return [domain, family, subFamily].filter((part) => part !== undefined).join('-');

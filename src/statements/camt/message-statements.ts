@@ -213,7 +213,7 @@ export interface Balances {
  * some of them for each day: the earliest opening and the latest closing balance count.
  * @param accountCurrency a balance in another currency is not used.
  */
-export function createBalances(accountCurrency: () => string | null): Balances {
+function createBalances(accountCurrency: () => string | null): Balances {
   let opening: (Balance & { type: string }) | null = null;
   let closing: Balance | null = null;
   let currency: string | null = null;

@@ -20,7 +20,7 @@ interface OpenElement {
 }
 
 /** Follows the elements of a document to their places, and collects the fields of each scope. */
-export function createDocument(handler: ScopeHandler): ElementHandler {
+function createDocument(handler: ScopeHandler): ElementHandler {
   let at: OpenElement = { place: OUTSIDE, fields: {}, text: '' };
   // By depth. Elements at the same depth take turns with one object, since a message has millions of them.
   const elements = [at];

@@ -194,7 +194,7 @@ export interface Stop {
   reason: string;
 }
 
-export interface XmlReader {
+interface XmlReader {
   write(text: string): void;
   /** No more text follows. */
   end(): void;

@@ -15,7 +15,7 @@ import { createLineSplitter, createRecordReader, type Dialect } from './records.
 const DELIMITERS = [';', ',', '\t', '|'];
 
 /** Creates a function that reads the start of a file as a table in some dialect. Each dialect is read once. */
-export function createTableStart(start: string): (dialect: Dialect) => readonly Row[] {
+function createTableStart(start: string): (dialect: Dialect) => readonly Row[] {
   const lines = createLineSplitter();
   const texts = [...lines.split(start), ...lines.end()];
   const tables = new Map<string, readonly Row[]>();

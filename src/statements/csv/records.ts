@@ -9,7 +9,7 @@ export interface Dialect {
 /** A quoted field may contain line breaks. A record of more lines is taken for a quotation mark that is not closed. */
 const MAX_LINES = 20;
 
-export interface RecordReader {
+interface RecordReader {
   read(lines: readonly (string | null)[]): Row[];
   end(): Row[];
 }
@@ -105,7 +105,7 @@ function count(text: string, quote: string): number {
  * @param isStrict whether a quotation mark may stand only around a field, and twice within one. Otherwise others stand for themselves.
  * @returns null if a quotation mark is not closed or, with `isStrict`, is where it may not be.
  */
-export function splitFields(
+function splitFields(
   text: string,
   { delimiter, quote, isStrict }: { delimiter: string; quote: string; isStrict: boolean },
 ): string[] | null {
@@ -156,9 +156,9 @@ function skipSpaces(text: string, from: number): number {
 }
 
 /** Longer lines are refused. A movement takes a few hundred characters. */
-export const MAX_LINE_LENGTH = 64 * 1024;
+const MAX_LINE_LENGTH = 64 * 1024;
 
-export interface LineSplitter {
+interface LineSplitter {
   /** The lines that `text` completes, without their ends; null for a line that is too long. */
   split(text: string): (string | null)[];
   /** The last line, if it has no end. */

@@ -12,7 +12,7 @@ const NAME = [32, 33];
 const CODES = new Set([0, 10, 11, ...range(20, 38), ...range(60, 65), 70, 71]);
 
 /** The separator of sub-fields; null if the text has none. */
-export function separatorOf(text: string): string | null {
+function separatorOf(text: string): string | null {
   const [, afterCode, first] = START.exec(text) ?? [];
   return afterCode ?? first ?? null;
 }
@@ -22,7 +22,7 @@ export function separatorOf(text: string): string | null {
  * ?60 to ?63 remittance information, ?31 account (or ?38 IBAN), ?32 and ?33 name.
  * Source: Deutsche Kreditwirtschaft, "DFÜ-Abkommen, Anlage 3", chapter 8 (MT940, field 86).
  */
-export function readSubFields(lines: readonly string[], separator: string): Details {
+function readSubFields(lines: readonly string[], separator: string): Details {
   const fields = splitSubFields(joinLines(lines, separator), separator);
   const remittance = joinFields(fields, REMITTANCE);
   const tags = readSepaTags(remittance);
@@ -95,10 +95,10 @@ function joinLines(lines: readonly string[], separator: string): string {
 
 /** A line of :86: has 65 characters, a sub-field 27. */
 export const LINE_WIDTH = 65;
-export const SUB_FIELD_WIDTH = 27;
+const SUB_FIELD_WIDTH = 27;
 
 /** The references of a payment, as its text has them. */
-export type TextReferences = Pick<EntryDetails, 'endToEndId' | 'mandateReference' | 'creditorReference'>;
+type TextReferences = Pick<EntryDetails, 'endToEndId' | 'mandateReference' | 'creditorReference'>;
 
 /** The content of the text beside an entry. */
 export interface Details {
@@ -110,7 +110,7 @@ export interface Details {
   references?: TextReferences;
 }
 
-export const NO_DETAILS: Details = { description: null, name: null, opponentId: null, opponentIban: null };
+const NO_DETAILS: Details = { description: null, name: null, opponentId: null, opponentIban: null };
 
 /** Without blanks at its ends, with one blank where there were several; null if nothing is left. */
 export const tidy = (text: string): string | null => squeeze(text) || null;
@@ -136,13 +136,13 @@ const TAGS =
 const TAG = new RegExp(`/(${TAGS})(?=/)`, 'g');
 const SLASH_TAG_START = new RegExp(`^/(?:${TAGS})/`);
 
-export const hasSlashTags = (text: string): boolean => SLASH_TAG_START.test(text);
+const hasSlashTags = (text: string): boolean => SLASH_TAG_START.test(text);
 
 /**
  * Reads the tags of Dutch banks: "/TRTP/…/IBAN/…/NAME/…/REMI/…/EREF/…" (ABN AMRO), "/EREF/…/BENM//NAME/…/REMI/…" (Rabobank),
  * "/CNTP/<IBAN>/<BIC>/<name>/<place>//REMI/USTD//…" (ING).
  */
-export function readSlashTags(lines: readonly string[]): Details {
+function readSlashTags(lines: readonly string[]): Details {
   const text = joinWrapped(lines, WIDTH);
   const tags = new Map<string, string>();
   const matches = [...text.matchAll(TAG)];
@@ -180,7 +180,7 @@ function trimSlashes(text: string): string {
 const SEPA_TAG =
   /(EREF|KREF|MREF|PREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|RREF|RCMT|SQTP|(?<![A-Z])(?:IBAN|BIC))\+/;
 
-export interface SepaTags {
+interface SepaTags {
   /** SVWZ+ */
   remittance: string | null;
   /** ABWA+ or ABWE+: on whose behalf it was sent, or for whom it was received. */
@@ -194,7 +194,7 @@ export interface SepaTags {
 const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null, references: {} };
 
 /** Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information. Text without them has none. */
-export function readSepaTags(text: string): SepaTags {
+function readSepaTags(text: string): SepaTags {
   if (!text.includes('+')) return NO_TAGS;
   const values = new Map<string, string>();
   // The text before the first tag, then each tag with the text after it.
@@ -237,7 +237,7 @@ function readReferences(
  * Reads :NS: beside an entry, by which German software writes lines that begin with a number: 01 to 14 remittance information, 15 and 16
  * name, 17 booking text, 34 account.
  */
-export function readNumberedLines(lines: readonly string[]): Details {
+function readNumberedLines(lines: readonly string[]): Details {
   const select = (from: number, to: number) =>
     joinWrapped(
       lines.filter((line) => isWithin(line, from, to)).map((line) => line.slice(2)),
@@ -264,7 +264,7 @@ const ACCOUNT_AND_NAME = /^([A-Z]{2}\d{2}[A-Z0-9]{11,30}|\d{7,10})(?: (.*))?$/;
 const LABELS = /^REK: ([A-Z0-9]{15,34})\/NAAM: (.*)$/;
 
 /** Reads text without a structure. The counterparty is found where a bank is known to write it. */
-export function readFreeText(lines: readonly string[]): Details {
+function readFreeText(lines: readonly string[]): Details {
   const [first = '', second, ...rest] = lines;
   const heading = second?.trim() === '' ? ACCOUNT_AND_NAME.exec(first.trim()) : null;
   if (heading) return withCounterparty(rest, heading[1], heading[2]);

@@ -28,7 +28,7 @@ export interface EntryLine extends Pick<Entry, 'status' | 'date' | 'dc' | 'amoun
   warning: string | null;
 }
 
-export type EntryLineResult = { entryLine: EntryLine } | { issue: { path: string; message: string } };
+type EntryLineResult = { entryLine: EntryLine } | { issue: { path: string; message: string } };
 
 /**
  * Reads :61:. RC, the reversal of a credit, takes money away; RD, the reversal of a debit, brings it back. EC and ED are expected and

@@ -68,7 +68,7 @@ export function readAmount(text: string): MinorUnits | null {
 /** C or D, the date, the currency, the amount. An envelope may end on the same line. */
 const BALANCE = /^([CD])(\d{6})([A-Z]{3})?\s*([\d.,]+)\s*(?:-.*)?$/s;
 
-export interface ReadBalance {
+interface ReadBalance {
   balance: Balance | null;
   /** ISO 4217; null if it is missing. */
   currency: string | null;

@@ -152,7 +152,7 @@ const mayBecomeTag = (buffer: string, at: number): boolean =>
 const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
 /** `&#x10FFFF;` has ten characters. */
-export const LONGEST_ENTITY = 10;
+const LONGEST_ENTITY = 10;
 
 /** Replaces the entities of OFX and character references. Others stay as they are, as does a bare "&". */
 export function decodeEntities(text: string): string {

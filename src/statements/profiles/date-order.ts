@@ -6,7 +6,7 @@ import { createDateReader, type DateFormat } from './values.ts';
 const MOST_ROWS = 100_000;
 
 /** Decides once for a file whether its dates begin with the day or the month, where a profile allows both. */
-export interface DateOrder {
+interface DateOrder {
   /**
    * Looks at the date of a row.
    * @returns the formats of the file, once they are decided; null: they are not yet.

@@ -1,7 +1,7 @@
 import { squeeze } from '../text.ts';
 
 /** A number as an XLSX file stores it: with a point, perhaps with an exponent. A date is such a number too. */
-export interface NumberCell {
+interface NumberCell {
   number: string;
   /** The year from which the workbook counts days. */
   epoch: 1900 | 1904;
@@ -30,7 +30,7 @@ export function quote(cell: Cell | undefined): string {
 }
 
 /** A reference or an account number can be stored as a number: 1.2E11 is 120000000000. */
-export function plainNumber(number: string): string {
+function plainNumber(number: string): string {
   const value = Number(number);
   return Number.isSafeInteger(value) ? value.toString() : number;
 }

@@ -4,7 +4,7 @@ import { parseAmount, parseShortAmount } from '../values.ts';
 import { type Cell, textOf } from './row.ts';
 
 /** How a profile writes amounts. */
-export interface AmountFormat {
+interface AmountFormat {
   decimalSign: ',' | '.';
   /** Texts that may stand before or after an amount, such as "TL". */
   currencyTexts: readonly string[];

@@ -6,7 +6,7 @@ import { XlsxError, type Zip } from './zip.ts';
 /** Characters of all shared texts together. They are the one thing that must be in memory while a sheet is read. */
 const MAX_SHARED_LENGTH = 48 * 1024 * 1024;
 
-export interface Workbook {
+interface Workbook {
   /** The name of the part with the first sheet. */
   sheet: string;
   epoch: 1900 | 1904;
@@ -163,7 +163,7 @@ function toColumn(reference: string | undefined): number | null {
 /** A text of a cell has at most 32,767 characters in Excel. The parser holds a text or a tag until it is complete. */
 const MAX_PIECE_LENGTH = 256 * 1024;
 
-export interface Handlers {
+interface Handlers {
   /** @param name without its namespace prefix. */
   open?(name: string, attributes: Readonly<Record<string, string>>): void;
   close?(name: string): void;
@@ -174,7 +174,7 @@ export interface Handlers {
  * Reads XML part by part, and calls the handlers. Yields after each part, so that what the handlers collected can be taken away.
  * @throws {XlsxError} when it is not well-formed, has a document type, or a text or tag is longer than 256 KiB.
  */
-export async function* readXml(bytes: AsyncIterable<Uint8Array>, handlers: Handlers): AsyncGenerator<void> {
+async function* readXml(bytes: AsyncIterable<Uint8Array>, handlers: Handlers): AsyncGenerator<void> {
   const decoder = new TextDecoder();
   let pieceLength = 0;
   const parser = createXmlParser({
@@ -207,6 +207,6 @@ export async function* readXml(bytes: AsyncIterable<Uint8Array>, handlers: Handl
 }
 
 /** Reads XML to its end. */
-export async function readAllXml(bytes: AsyncIterable<Uint8Array>, handlers: Handlers): Promise<void> {
+async function readAllXml(bytes: AsyncIterable<Uint8Array>, handlers: Handlers): Promise<void> {
   for await (const _ of readXml(bytes, handlers));
 }

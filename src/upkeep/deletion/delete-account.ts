@@ -141,7 +141,7 @@ const COUNT_DELETED = `
   UPDATE deletions SET movements_deleted = movements_deleted + ? WHERE customer_id = ? AND account_id = ?`;
 
 /** Webhooks that may have deliveries of the account. */
-export interface MatchingWebhooks {
+interface MatchingWebhooks {
   /** Those that still send. */
   live: string[];
   deleted: string[];

@@ -56,15 +56,15 @@ export function requestCustomerDeletion(
  * sent. The maintenance role deletes the rows.
  */
 
-export const FIND_ACCOUNT = 'SELECT status FROM accounts WHERE id = ? AND customer_id = ? FOR UPDATE';
+const FIND_ACCOUNT = 'SELECT status FROM accounts WHERE id = ? AND customer_id = ? FOR UPDATE';
 
-export const MARK_ACCOUNT = "UPDATE accounts SET status = 'deleting' WHERE id = ?";
+const MARK_ACCOUNT = "UPDATE accounts SET status = 'deleting' WHERE id = ?";
 
-export const MARK_ACCOUNTS = "UPDATE accounts SET status = 'deleting' WHERE customer_id = ?";
+const MARK_ACCOUNTS = "UPDATE accounts SET status = 'deleting' WHERE customer_id = ?";
 
 /** A request that is repeated changes nothing. */
-export const ADD_DELETION = `
+const ADD_DELETION = `
   INSERT INTO deletions (customer_id, account_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE account_id = VALUES(account_id)`;
 
 /** From now on, requests with them are answered 401. Their accounts go with them. */
-export const DELETE_KEYS = 'DELETE FROM api_keys WHERE customer_id = ?';
+const DELETE_KEYS = 'DELETE FROM api_keys WHERE customer_id = ?';

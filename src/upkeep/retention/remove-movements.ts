@@ -89,7 +89,7 @@ const STORED = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WH
 const DELETE = 'DELETE FROM transactions WHERE id IN (?)';
 
 /** The outcome for movements that were to be deleted. */
-export interface MovementDeletion {
+interface MovementDeletion {
   deleted: number;
   /** All of them up to this id are gone. */
   through: string;

@@ -55,7 +55,7 @@ const CUSTOMERS = `
     WHERE t.customer_id = l.customer_id ORDER BY t.customer_id, t.id LIMIT 1) AS oldest
   FROM import_locks l WHERE l.customer_id > ? ORDER BY l.customer_id LIMIT ${PAGE}`;
 
-export interface RetentionRun {
+interface RetentionRun {
   database: DataSource;
   retention: Retention;
   steps: Steps;

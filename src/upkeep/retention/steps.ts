@@ -116,7 +116,7 @@ export const dateOf = (moment: Date): string => moment.toISOString().slice(0, 10
 const NEWEST = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ?';
 
 /** Finds the newest movement of a customer that was stored before a moment. */
-export type FindNewestBefore = (customerId: string) => Promise<bigint>;
+type FindNewestBefore = (customerId: string) => Promise<bigint>;
 
 /**
  * Ids and date_readed of a customer grow together, so what is older than a moment is everything up to one id. That needs no index on

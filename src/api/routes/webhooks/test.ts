@@ -45,7 +45,7 @@ export const TESTS_PER_MINUTE = 10;
  * Creates a function that counts a test notification. Without a limit, a customer could change the endpoint and send a test for
  * each port of a host, or send many tests to a host of somebody else. All processes count together, as far as Redis is reachable.
  */
-export function limitTests({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
+function limitTests({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
   const quota = (name: string) =>
     createQuota({
       redis,
