@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ReplayRequest } from '../../src/deliveries/create-replay.ts';
 import { expandReplay } from '../../src/deliveries/expand-replay.ts';
@@ -102,6 +103,32 @@ describe('a replay', () => {
     await replay({ statuses: [status] });
     expect(await expand()).toEqual({ added: 2, replaying: false });
     expect(await dueIds()).toEqual(expected.map((at) => ids[at]));
+  });
+
+  it('is searched for before the cursor is locked: meanwhile, results are recorded and leases renewed', async () => {
+    await record(await subscriber.store(3), () => 'delivered');
+    await replay({ statuses: ['delivered'] });
+    const { database } = service.runtime;
+    const [holder, other] = [database.createQueryRunner(), database.createQueryRunner()];
+    try {
+      await holder.query('LOCK TABLES deliveries WRITE');
+      let isExpanded = false;
+      const expanding = expand().finally(() => {
+        isExpanded = true;
+      });
+      await sleep(500);
+      await other.startTransaction();
+      await other.query('SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE NOWAIT', [
+        webhookId,
+      ]);
+      expect(isExpanded).toBe(false);
+      await other.rollbackTransaction();
+      await holder.query('UNLOCK TABLES');
+      expect(await expanding).toEqual({ added: 3, replaying: false });
+    } finally {
+      await holder.query('UNLOCK TABLES');
+      await Promise.all([holder.release(), other.release()]);
+    }
   });
 
   it('is worked off in parts, in the order of the movements', async () => {
