@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, linkSync } from 'node:fs';
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -102,6 +102,22 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     expect(await collect(source.connect())).toEqual([]);
     await put('empty.sta', '');
     expect(await collect(source.connect())).toMatchObject([{ name: 'empty.sta', text: '' }]);
+  });
+
+  it('says so when more files lie in processing than may be held in memory', async () => {
+    const processing = join(source.folder, 'processing');
+    await mkdir(processing);
+    for (let file = 0; file <= 100_000; file += 50_000) {
+      const first = join(processing, `1-${at(0).getTime() / 1_000}-${file}.sta`);
+      await writeFile(first, 'x');
+      await utimes(first, at(0), at(0));
+      // Other names of the same file: a file system has few that are as many.
+      for (let other = file + 1; other < Math.min(file + 50_000, 100_001); other += 1)
+        linkSync(first, join(processing, `1-${at(0).getTime() / 1_000}-${other}.sta`));
+    }
+    await expect(collect(source.connect({ after: 'move' }))).rejects.toThrow(
+      `"${processing}" has more than 100000 files.`,
+    );
   });
 
   it('names a folder that is not there', async () => {
