@@ -123,7 +123,7 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
 }
 
 /**
- * Counts what a replay would send again, and stores nothing. It counts further than `createReplay`: null means more than 100,000,
+ * Counts what a replay would send again, and stores nothing. It counts further than `storeReplay`: null means more than 100,000,
  * or more than can be counted quickly.
  * @throws {Problem} 409 for a webhook that sends nothing.
  */

@@ -5,6 +5,7 @@ import type { Sql } from './transaction.ts';
 /**
  * The oldest version that may use the schema of this one. A migration adds first what the new version needs; what only older versions use
  * is taken away by a later version, which raises this number. So processes of two releases that follow each other run side by side.
+ * 1.0.0 is the first release: databases made before cannot be upgraded.
  */
 const OLDEST_COMPATIBLE = '1.0.0';
 

@@ -88,6 +88,9 @@ export function renderEnvironment(passwords: Record<Service, string>): string {
     `MYSQL_ROOT_PASSWORD=${passwords.mysql}`,
     `REDIS_PASSWORD=${passwords.redis}`,
     'SECRET_KEY=of-no-use-to-mysql-and-redis',
+    // Containers would mount these folders, and a relative path of the user's would be an unknown volume.
+    'PROFILES_DIR=',
+    'SOURCES_DIR=',
     '',
   ].join('\n');
 }

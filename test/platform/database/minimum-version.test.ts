@@ -5,6 +5,7 @@ import {
   requireMinimumVersion,
   requireNoOlderProcess,
 } from '../../../src/platform/database/minimum-version.ts';
+import { VERSION } from '../../../src/platform/version.ts';
 import { useDatabase } from '../../support/database.ts';
 
 const { database } = useDatabase();
@@ -21,6 +22,11 @@ it.each([
 });
 
 describe('the oldest version that may use the schema', () => {
+  it('is no older than the first release, and this version may use it', async () => {
+    await expect(requireMinimumVersion(database, '0.9.0')).rejects.toThrow('needs 1.0.0 or later');
+    await requireMinimumVersion(database, VERSION);
+  });
+
   it('only grows, and an older version is refused', async () => {
     await raiseMinimumVersion(database, '3.0.0');
     await raiseMinimumVersion(database, '2.0.0');

@@ -17,6 +17,11 @@ test('every variable that docker-compose.yml insists on has a value when only it
   expect([...new Set(required)].filter((name) => !given?.includes(name ?? ''))).toEqual([]);
 });
 
+test('the folders of the user, which no server needs, are not mounted', () => {
+  for (const name of ['PROFILES_DIR', 'SOURCES_DIR'])
+    expect(renderEnvironment(PASSWORDS).split('\n')).toContain(`${name}=`);
+});
+
 test('docker gets the passwords through its environment, never on its command line', async () => {
   const directory = await temporaryDirectory();
   const environment = join(directory, 'docker.env');
