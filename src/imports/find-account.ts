@@ -31,7 +31,7 @@ interface AccountOptions {
   /** Those that the sender can see. */
   accounts: readonly KnownAccount[];
   /** Creates an account. */
-  addAccount: (account: NewAccount) => Promise<{ id: string } | null>;
+  addAccount: (account: NewAccount) => Promise<{ id: string } | { problem: string } | null>;
 }
 
 export interface KnownAccount {
@@ -131,5 +131,6 @@ async function create(
     title: name.slice(0, 200),
     ...names,
   });
+  if (added !== null && 'problem' in added) return added;
   return added === null ? { problem: 'the account could not be created' } : { id: added.id, ...names };
 }

@@ -218,7 +218,7 @@ export function createImporter(options: {
       accounts,
       addAccount: (account) =>
         createAccount(database, account).catch((error: unknown) => {
-          if (error instanceof Problem) return null;
+          if (error instanceof Problem) return { problem: error.message };
           throw error;
         }),
     });

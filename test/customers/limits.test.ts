@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { insertApiKey } from '../../src/customers/keys.ts';
-import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { dayStatement } from '../support/day-statement.ts';
+import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { webhook } from '../support/webhooks.ts';
@@ -66,6 +67,17 @@ it('a customer has at most 1,000 sources, without deleted ones, and 100,000 acco
   );
   const body = { bank: 'Banka', title: 'Yeni', currency: 'TRY' };
   expectProblem(await service.call('POST', '/v1/accounts', { key, body }), 409, 'account-limit-reached');
+  const file = await service.call('POST', '/v1/imports?create_accounts=true', {
+    key,
+    body: dayStatement(1, 2, 100, [50]),
+    type: 'application/octet-stream',
+  });
+  const { id, inserted } = await importDone(service, key, file.body.import.id);
+  expect(inserted).toBe(0);
+  const { errors } = (await service.call('GET', `/v1/imports/${id}/errors`, { key })).body;
+  expect(errors).toMatchObject([
+    { path: 'account', message: expect.stringContaining('You have 100000 accounts, which is the limit.') },
+  ]);
 });
 
 it('a key needs the scope read too to have past movements sent again', async () => {
