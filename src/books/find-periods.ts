@@ -10,7 +10,7 @@ import { type ChainStatement, findPeriods, type Period } from './statement-chain
 
 const SECOND = 1_000;
 
-/** Statements up to this number are looked at at once: this takes a few milliseconds. */
+/** So many statements need no thread: comparing them takes a few milliseconds. */
 const FEW = 500;
 
 /** Statements that are looked at in one pass of the event loop. */

@@ -46,9 +46,9 @@ const REMOVED = 'SELECT removed_before FROM import_locks WHERE customer_id = ?';
 const SUM = `
   SELECT COALESCE(SUM(IF(dc = 'Credit', amount, -amount)), 0.00) AS total
   FROM transactions FORCE INDEX (transactions_account_date) WHERE account_id = ? AND date_issue BETWEEN ? AND ?`;
-/** Index: movement_conflicts_account. */
+/** Index: movement_conflicts_account_status. */
 const CONFLICTS =
-  "SELECT COUNT(*) AS number FROM movement_conflicts FORCE INDEX (movement_conflicts_account) WHERE account_id = ? AND status = 'open'";
+  "SELECT COUNT(*) AS number FROM movement_conflicts FORCE INDEX (movement_conflicts_account_status) WHERE account_id = ? AND status = 'open'";
 /** Index: webhooks_customer. */
 const PENDING = `
   SELECT w.id, w.title, CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count AS pending

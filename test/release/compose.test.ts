@@ -18,7 +18,7 @@ it('docker-compose.yml passes every variable that docs/configuration.md document
   const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
   const passed = Object.keys(services.api?.environment ?? {});
   expect(documented.filter((name) => !passed.includes(name)).toSorted()).toEqual(OF_OTHERS);
-  // What the api alone needs is about its own listener.
+  // These five configure the listener of the API, which the other roles do not have.
   for (const role of ['importer', 'delivery', 'maintenance']) {
     const own = Object.keys(services[role]?.environment ?? {});
     expect(

@@ -23,11 +23,9 @@ export async function removeStatements(
 ): Promise<number> {
   let removed = 0;
   await steps.repeat(async (rows) => {
-    const found = await database.query<{ id: string }[]>(READ, [customerId, before, rows]);
-    const ids = found.map(({ id }) => id);
-    await inTransaction(database, (sql) => deleteByIds(sql, DELETE, [], ids));
-    removed += ids.length;
-    return ids.length === rows;
+    const deleted = await deleteFound(database, READ, [customerId, before, rows]);
+    removed += deleted;
+    return deleted === rows;
   });
   return removed;
 }
@@ -38,9 +36,12 @@ const READ_OF_ACCOUNT =
 
 /** Deletes the statements of an account. @returns false if it was stopped before. */
 export const deleteStatements = (database: DataSource, steps: Steps, accountId: string): Promise<boolean> =>
-  steps.repeat(async (rows) => {
-    const found = await database.query<{ id: string }[]>(READ_OF_ACCOUNT, [accountId, rows]);
-    const ids = found.map(({ id }) => id);
-    await inTransaction(database, (sql) => deleteByIds(sql, DELETE, [], ids));
-    return ids.length === rows;
-  });
+  steps.repeat(async (rows) => (await deleteFound(database, READ_OF_ACCOUNT, [accountId, rows])) === rows);
+
+/** Deletes the statements that a query finds. @returns how many it found. */
+async function deleteFound(database: DataSource, read: string, values: readonly unknown[]): Promise<number> {
+  const found = await database.query<{ id: string }[]>(read, [...values]);
+  const ids = found.map(({ id }) => id);
+  await inTransaction(database, (sql) => deleteByIds(sql, DELETE, [], ids));
+  return ids.length;
+}
