@@ -43,7 +43,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
   // It counts dry runs here, not bytes.
   const turns = createByteBudget(AT_ONCE);
 
-  /** @throws {Problem} 413 when reading takes too long, 503 when there are too many dry runs. */
+  /** @throws {Problem} 408 when the body comes too slowly, 413 when reading takes too long, 503 when there are too many dry runs. */
   return async function answerDryRun(
     caller: Caller,
     { format, statement, unidentified = 'known', body }: DryUpload,

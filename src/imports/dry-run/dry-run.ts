@@ -48,7 +48,7 @@ export interface DryRun {
   statements: DryStatement[];
 }
 
-/** A statement of the file. `totals` is null if the file breaks off before the statement ends. */
+/** A statement of the file. `totals` is null if a limit ends the reading before the statement ends. */
 export type DryStatement = BegunStatement & { line: number; totals: StatementTotals | null };
 
 /** No import has this id, so nothing that is stored counts as this file's own. */
