@@ -1,15 +1,14 @@
 import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import { formatDeliveryId } from './delivery-id.ts';
-import { type FairDispatch, SMALL_BACKLOG } from './fair-dispatch.ts';
-import type { HostLimit } from './host-limit.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
-import type { LogRead } from './log-ranges.ts';
+import type { LogRead } from './movement-log.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
+import type { PostQueue, RunShare } from './post-queue.ts';
 import type { AttemptTraces } from './posting/attempt-traces.ts';
 import { type Answer, NOT_SENT } from './posting/post.ts';
 import type { ResultWriter } from './result-writer.ts';
 import { toNewDelivery, withoutDeleted } from './retries.ts';
-import type { createRun, Run } from './run/run.ts';
+import { createRun, type Run } from './run/run.ts';
 import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from './run/types.ts';
 import type { Settings } from './settings.ts';
 import { hasBacklog, type WebhookState } from './webhook-state.ts';
@@ -22,21 +21,10 @@ export interface RunTools
   writer: ResultWriter;
   /** `undefined`: traces are off. */
   traces?: AttemptTraces | undefined;
-  fairDispatch: FairDispatch;
-  hostLimit: HostLimit;
+  posts: PostQueue;
   share: () => RunShare;
-  /** Makes the state machine of a run. */
-  createMachine: typeof createRun;
   /** Called when a run starts or stops waiting for new movements. */
   onIdle: (run: ActiveRun, isIdle: boolean) => void;
-}
-
-/** The share that each sending run may have in hand. */
-export interface RunShare {
-  /** Movements read at a time. */
-  readSize: number;
-  /** POSTs in flight. */
-  mostInFlight: number;
 }
 
 /** A delivery run with its I/O. */
@@ -68,27 +56,14 @@ export interface RunOptions {
 
 /** Starts a run and its first read of the log. Nothing is sent before the run has its lease. */
 export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
-  const {
-    movementLog,
-    retries,
-    webhooks,
-    writer,
-    poster,
-    traces,
-    fairDispatch,
-    hostLimit,
-    share,
-    clock,
-    random,
-    onIdle,
-  } = tools;
+  const { movementLog, retries, webhooks, writer, poster, traces, share, clock, random, onIdle } = tools;
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
   const ofEvents = isOfEvents(state.settings.event);
   const isExtended = state.settings.body === 'extended';
   const start = toRunStart(options);
-  const slots = hostLimit.open(customerId, settings.origin);
+  const posts = tools.posts.open(customerId, settings.origin);
   const readLog = (after: number, highestRecordedId: number) =>
     movementLog.read({
       webhookId,
@@ -112,7 +87,6 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   /** Until then no other run can have the lease. A process that was frozen for longer must not send what it had ready. */
   let heldUntil = 0;
   let cancelTimer: CancelTimer = () => {};
-  let sent = 0;
   let failure: { error: unknown } | null = null;
   let isLost = false;
   let isStopped = false;
@@ -149,9 +123,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         );
         return;
       case 'send':
-        sent += 1;
-        if (sent <= SMALL_BACKLOG) slots.enter(() => post(command.delivery));
-        else fairDispatch.add(webhookId, () => slots.enter(() => post(command.delivery)));
+        posts.add(() => post(command.delivery));
         return;
       case 'flush soon':
         writer.flushSoon(() => report({ type: 'flush due' }));
@@ -164,7 +136,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
         cancelTimer = clock.after(Math.max(1, command.at - clock.now()), () => report({ type: 'timer' }));
         return;
       case 'idle':
-        sent = 0;
+        posts.caughtUp();
         onIdle(run, command.isIdle);
         return;
       case 'end':
@@ -197,7 +169,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const startedAt = clock.wallTime();
     const began = clock.now();
     const answered = (answer: Answer) => {
-      slots.leave();
+      posts.ended();
       report({ type: 'answered', delivery, answer, startedAt, durationMs: clock.now() - began });
     };
     // The lease may have been lost while the delivery waited. Then another run sends it.
@@ -228,7 +200,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     async send(taken, takenAt) {
       lease = taken;
       run.renewed(takenAt);
-      machine = tools.createMachine(start, clock.now());
+      machine = createRun(start, clock.now());
       const ended = new Promise<RunEnd>((resolve) => {
         finish = resolve;
       });

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/transaction.ts';
 
-/** Stores what a webhook matches, and from which movement on. */
+/** What a webhook matches: stored with the movement from which on it does, read in ranges of ids, and found by an index. */
 
 /** The movements that a webhook matches. */
 export interface Filter {
@@ -62,8 +62,6 @@ export async function createProgress(
   await sql.query(ADD_CURSOR, [id, customerId, newest, newest]);
   await setFilter(sql, webhook, filter);
 }
-
-/** Reads what a webhook matches in ranges of movement ids. */
 
 /** A row of webhook_filters and where it ends: what a webhook matches among the movements fromId < id <= throughId. */
 export interface FilterRange {
@@ -139,4 +137,28 @@ export function matchesFilter(
 ): boolean {
   if (accountId !== null && accountId !== movement.account_id) return false;
   return event === 'NEW_TRANSACTION' || event === (movement.dc === 'Debit' ? 'NEW_DEBIT' : 'NEW_CREDIT');
+}
+
+/** The movements that a filter of a customer matches. */
+interface Matching {
+  customerId: string;
+  filter: Filter;
+}
+
+/** The column that begins the index of the movements that a filter matches. */
+export const ownerOf = ({ filter }: Matching): 'customer_id' | 'account_id' =>
+  filter.accountId === null ? 'customer_id' : 'account_id';
+
+export const ownerIdOf = ({ filter, customerId }: Matching): string => filter.accountId ?? customerId;
+
+export const dcOf = ({ event }: Filter): string | null =>
+  event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
+
+/** The index of the movements that a filter matches, and its columns in their order. @param alias of the table. */
+export function indexOf(matching: Matching, alias: string): { name: string; columns: string } {
+  const owner = ownerOf(matching);
+  const of = owner === 'customer_id' ? 'customer' : 'account';
+  return dcOf(matching.filter) === null
+    ? { name: `transactions_${of}_page`, columns: `${alias}.${owner}, ${alias}.id` }
+    : { name: `transactions_${of}_dc`, columns: `${alias}.${owner}, ${alias}.dc, ${alias}.id` };
 }

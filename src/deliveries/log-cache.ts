@@ -1,5 +1,5 @@
-import type { Filter } from './filters.ts';
-import type { LogRead } from './log-ranges.ts';
+import { LRUCache } from 'lru-cache';
+import type { LogRange, LogRead } from './movement-log.ts';
 
 /** Caches what was read of the movement log for webhooks with the same filter, which mostly read at about the same place. */
 
@@ -9,61 +9,40 @@ const MAX_MOVEMENTS = 10_000;
 /** The most movements cached for one filter. Webhooks that lag further behind read from MySQL. */
 const MAX_MOVEMENTS_PER_FILTER = 1_000;
 
+type CachedRead = Omit<LogRange, 'withoutResultsOf'>;
+
 /** The newest movements that some webhook has read with one filter, without a gap. */
 interface CachedRange extends Omit<LogRead, 'complete'> {
   from: number;
 }
 
-interface CachedRead {
-  customerId: string;
-  filter: Filter;
-  after: number;
-  through: number | null;
-  limit: number;
-}
-
 /** Caches movements and, with them, the bodies made of them. A movement never changes, so nothing has to be invalidated. */
 export interface LogCache {
-  read(read: CachedRead, query: () => Promise<LogRead>): Promise<LogRead>;
+  /** Reads a range from the cache, or with `query`. */
+  read(range: CachedRead, query: () => Promise<LogRead>): Promise<LogRead>;
 }
 
 export function createLogCache(): LogCache {
-  /** The least recently used comes first. */
-  const ranges = new Map<string, CachedRange>();
-  let cached = 0;
-
-  function put(key: string, range: CachedRange): void {
-    cached += sizeOf(range) - sizeOf(ranges.get(key));
-    ranges.delete(key);
-    ranges.set(key, range);
-    for (const [oldestKey, oldest] of ranges) {
-      if (cached <= MAX_MOVEMENTS) return;
-      ranges.delete(oldestKey);
-      cached -= sizeOf(oldest);
-    }
-  }
-
+  const ranges = new LRUCache<string, CachedRange>({
+    maxSize: MAX_MOVEMENTS,
+    // A range counts even if it holds no movements: there may be one for each customer and filter.
+    sizeCalculation: ({ movements }) => 1 + movements.length,
+  });
   return {
     async read({ customerId, filter, after, through, limit }, query) {
       if (through !== null) return query();
       const key = `${customerId} ${filter.accountId} ${filter.event}`;
       const range = ranges.get(key);
-      if (range !== undefined && range.from <= after && after < range.through) {
-        put(key, range);
+      if (range !== undefined && range.from <= after && after < range.through)
         return slice(range, after, limit);
-      }
       const read = await query();
       const before = ranges.get(key);
       // Another webhook may have read further in the meantime.
-      if (before === undefined || before.through < read.through) put(key, extend(before, after, read));
+      if (before === undefined || before.through < read.through) ranges.set(key, extend(before, after, read));
       return read;
     },
   };
 }
-
-/** A range counts even if it holds no movements: there may be one for each customer and filter. */
-const sizeOf = (range: CachedRange | undefined): number =>
-  range === undefined ? 0 : 1 + range.movements.length;
 
 function slice({ movements, through, filtersVersion }: CachedRange, after: number, limit: number): LogRead {
   const start = movements.findIndex(({ transaction_id }) => Number(transaction_id) > after);

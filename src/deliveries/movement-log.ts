@@ -1,71 +1,101 @@
 import { createBatcher } from '../platform/batcher.ts';
 import type { Sql } from '../platform/database/transaction.ts';
+import { dcOf, type Filter, indexOf, ownerIdOf, ownerOf } from './filters.ts';
 import { createLogCache, type LogCache } from './log-cache.ts';
-import {
-  groupRanges,
-  isCrowdedOut,
-  keyOf,
-  type LogRange,
-  type LogRead,
-  type Newest,
-  nextRange,
-  nothingMatches,
-  READ_SIZE,
-  toLogRead,
-} from './log-ranges.ts';
-import { rangesStatement } from './log-statement.ts';
-import type { LogPort } from './ports.ts';
+import { extend, MOVEMENT_COLUMNS, NO_MOVEMENT_COLUMNS } from './logged-movement.ts';
 import type { LoggedMovement } from './run/types.ts';
+import type { LogFilter } from './webhook-state.ts';
 
-/**
- * Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. Here reads of many webhooks
- * become few statements: log-ranges.ts plans them, and log-statement.ts has the SQL.
- */
+/** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */
+
+/** The most movements that one read gets. */
+export const READ_SIZE = 300;
 
 /** The most reads that share a statement. */
 const READS_PER_STATEMENT = 100;
 
-type Row = LoggedMovement & Newest & { branch: string | number; owner: string };
-
-/** Reads several ranges in one statement. */
-export async function readRanges(sql: Sql, all: readonly LogRange[]): Promise<LogRead[]> {
-  const found = await readGroups(sql, groupRanges(all));
-  const readOf = (range: LogRange) => found.get(keyOf(range)) as LogRead;
-  // Repeated alone, so that they need not wait.
-  const crowdedOut = all.filter((range) => isCrowdedOut(range, readOf(range))).map((range) => [range]);
-  if (crowdedOut.length > 0)
-    for (const [key, read] of await readGroups(sql, crowdedOut)) found.set(key, read);
-  return all.map(readOf);
+/** The movement log as a run reads it. */
+export interface MovementLog {
+  read(request: LogRequest): Promise<LogRead>;
 }
 
-/** Runs one statement. @returns what was read, by `keyOf`. */
-async function readGroups(sql: Sql, groups: readonly (readonly LogRange[])[]): Promise<Map<string, LogRead>> {
-  const limits = groups.map((ranges) => (ranges.length === 1 ? (ranges[0]?.limit ?? 0) : READ_SIZE));
-  const statement = rangesStatement(groups, limits);
-  const rows = await sql.query<Row[]>(statement.sql, statement.values);
-  const newest = new Map(rows.filter(({ branch }) => Number(branch) === -1).map((row) => [row.owner, row]));
-  const found = new Map<string, LogRead>();
-  for (const [index, ranges] of groups.entries()) {
-    const ofGroup = rows.filter(({ branch }) => Number(branch) === index);
-    for (const range of ranges)
-      found.set(keyOf(range), toLogRead(range, newest.get(range.customerId), ofGroup, limits[index] ?? 0));
-  }
-  return found;
+/** A webhook's request to the log: the movements after `after` that match its filters. */
+export interface LogRequest {
+  webhookId: string;
+  customerId: string;
+  filters: readonly LogFilter[];
+  after: number;
+  /** Up to this id, some movements already have results. Those are left out. */
+  highestRecordedId: number;
+  /** The most movements to read. */
+  limit: number;
+  /** Whether the bodies are extended. */
+  isExtended: boolean;
 }
+
+/** The result of one read of the log. */
+export interface LogRead {
+  movements: LoggedMovement[];
+  /** No other match is left at or before this id. */
+  through: number;
+  /** Nothing lay beyond `through` at the moment of the read. */
+  complete: boolean;
+  /** The customer's `filters_version` at the moment of the read. */
+  filtersVersion: number;
+}
+
+/** A range of the log that is read with one filter. */
+export interface LogRange {
+  customerId: string;
+  filter: Filter;
+  after: number;
+  /** Inclusive; null: up to the newest. */
+  through: number | null;
+  /** Leaves out the movements that this webhook has results for; null: leaves out none. */
+  withoutResultsOf: string | null;
+  /** The most movements to read. */
+  limit: number;
+}
+
+/** The range that a webhook reads next. Its filter is null if nothing matches there. */
+export function nextRange(request: LogRequest): Omit<LogRange, 'filter'> & { filter: Filter | null } {
+  const { webhookId, customerId, filters, after, highestRecordedId, limit } = request;
+  const filtered = filters.findLast(({ from }) => from <= after) ?? filters[0];
+  if (filtered === undefined) throw new Error(`webhook ${webhookId} has no filter`);
+  // After a crash, or a shutdown that cut POSTs short, only some of the movements up to highestRecordedId have results.
+  const hasResults = after < highestRecordedId;
+  const ends = [filtered.through, hasResults ? highestRecordedId : null].filter((end) => end !== null);
+  return {
+    customerId,
+    filter: filtered.filter,
+    after,
+    through: ends.length === 0 ? null : Math.min(...ends),
+    withoutResultsOf: hasResults ? webhookId : null,
+    limit,
+  };
+}
+
+/** The read of a range in which nothing matches. */
+export const nothingMatches = (after: number, through: number | null): LogRead => ({
+  movements: [],
+  through: through ?? after,
+  complete: through === null,
+  filtersVersion: 0,
+});
 
 /** Opens the log for the webhooks of one process. Webhooks of one customer with the same filter share what was read. */
-export function openMovementLog(database: Sql, cache: LogCache = createLogCache()): LogPort {
-  /** Reads that have not begun yet, by `keyOf`. Webhooks with the same filter that are woken together share one of them. */
+export function openMovementLog(database: Sql, cache: LogCache = createLogCache()): MovementLog {
+  /** Reads that have not begun yet, by range. Webhooks with the same filter that are woken together share one of them. */
   const waiting = new Map<string, Promise<LogRead>>();
   const readInGroup = createBatcher(
     (ranges: readonly LogRange[]) => {
-      for (const range of ranges) waiting.delete(keyOf(range));
+      for (const range of ranges) waiting.delete(JSON.stringify(range));
       return readRanges(database, ranges);
     },
     { workers: 2, maxItems: READS_PER_STATEMENT },
   );
   const readRange = (range: LogRange): Promise<LogRead> => {
-    const key = keyOf(range);
+    const key = JSON.stringify(range);
     const shared = waiting.get(key) ?? readInGroup(range);
     waiting.set(key, shared);
     return shared;
@@ -75,8 +105,87 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
     async read(request) {
       const { filter, ...range } = nextRange(request);
       if (filter === null) return nothingMatches(range.after, range.through);
-      const read = { ...range, filter };
-      return read.withoutResultsOf === null ? cache.read(read, () => readRange(read)) : readRange(read);
+      const wanted = { ...range, filter };
+      const read = await cache.read(wanted, () => readRange(wanted));
+      return request.isExtended ? { ...read, movements: await extend(database, read.movements) } : read;
     },
   };
+}
+
+/**
+ * The customers' newest ids are read in the same statement, and so in the same snapshot: no movement beyond them is read, and
+ * filters_version is the one that applies to everything up to them. Index: the primary key.
+ */
+const NEWEST = `
+  (SELECT -1 AS branch, l.customer_id, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT_COLUMNS}
+   FROM import_locks l WHERE l.customer_id IN (?))`;
+
+/**
+ * One range. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all of them, and
+ * sort the result.
+ */
+const BRANCH = (branch: number, range: LogRange, conditions: readonly string[]) => `
+  (SELECT ${branch}, NULL, NULL, NULL, ${MOVEMENT_COLUMNS}
+   FROM transactions t FORCE INDEX (${indexOf(range, 't').name})
+   STRAIGHT_JOIN accounts a FORCE INDEX (PRIMARY) ON a.id = t.account_id
+   STRAIGHT_JOIN banks b FORCE INDEX (PRIMARY) ON b.id = a.bank_id
+   WHERE ${conditions.join(' AND ')} ORDER BY ${indexOf(range, 't').columns} LIMIT ${range.limit})`;
+
+/** Index: the primary key of deliveries. */
+const WITHOUT_RESULT =
+  'NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id)';
+
+function toBranch(range: LogRange, branch: number): { sql: string; values: unknown[] } {
+  const { after, through, filter, withoutResultsOf } = range;
+  const dc = dcOf(filter);
+  const conditions: [sql: string, ...values: unknown[]][] = [
+    [`t.${ownerOf(range)} = ? AND t.id > ?`, ownerIdOf(range), after],
+  ];
+  if (through !== null) conditions.push(['t.id <= ?', through]);
+  if (dc !== null) conditions.push(['t.dc = ?', dc]);
+  if (withoutResultsOf !== null) conditions.push([WITHOUT_RESULT, withoutResultsOf]);
+  return {
+    sql: BRANCH(
+      branch,
+      range,
+      conditions.map(([sql]) => sql),
+    ),
+    values: conditions.flatMap(([, ...values]) => values),
+  };
+}
+
+/** A movement of the range `branch`, or (-1) a customer's newest id. */
+type Row = LoggedMovement & {
+  branch: string | number;
+  customer_id: string | null;
+  newest: string | null;
+  filters_version: string | number;
+};
+
+/** Reads several ranges in one statement. */
+export async function readRanges(sql: Sql, ranges: readonly LogRange[]): Promise<LogRead[]> {
+  const branches = ranges.map(toBranch);
+  const customerIds = new Set(ranges.map(({ customerId }) => customerId));
+  const rows = await sql.query<Row[]>([NEWEST, ...branches.map((it) => it.sql)].join(' UNION ALL '), [
+    [...customerIds],
+    ...branches.flatMap(({ values }) => values),
+  ]);
+  const newest = new Map<string | null, Row>();
+  const movements: Row[][] = ranges.map(() => []);
+  for (const row of rows) {
+    if (Number(row.branch) === -1) newest.set(row.customer_id, row);
+    else movements[Number(row.branch)]?.push(row);
+  }
+  return ranges.map((range, branch) =>
+    toLogRead(range, newest.get(range.customerId), movements[branch] ?? []),
+  );
+}
+
+function toLogRead({ after, through, limit }: LogRange, newest: Row | undefined, movements: Row[]): LogRead {
+  const filtersVersion = Number(newest?.filters_version ?? 0);
+  const last = movements.length < limit ? undefined : movements.at(-1);
+  if (last !== undefined)
+    return { movements, through: Number(last.transaction_id), complete: false, filtersVersion };
+  const end = Math.max(after, through ?? Number(newest?.newest ?? 0));
+  return { movements, through: end, complete: through === null, filtersVersion };
 }

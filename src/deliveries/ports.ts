@@ -1,22 +1,22 @@
-import type { Lease, LeaseRequest } from './lease.ts';
-import type { LogRead, LogRequest } from './log-ranges.ts';
+import type { DataSource } from 'typeorm';
+import { createBatcher } from '../platform/batcher.ts';
+import { isConnectionError } from '../platform/database/errors.ts';
+import type { SecretBox } from '../platform/database/secret-box.ts';
+import { tryTransaction } from '../platform/database/transaction.ts';
+import { expandReplay } from './expand-replay.ts';
+import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
+import { type MovementLog, openMovementLog } from './movement-log.ts';
 import type { Answer, PostRequest } from './posting/post.ts';
-import type { LeasedRecord } from './record-results.ts';
-import type { RetriesRead } from './retries.ts';
-import type { SealedSettings, Settings } from './settings.ts';
-import type { WebhookState } from './webhook-state.ts';
-import type { Quarantine } from './webhook-status.ts';
+import { type LeasedRecord, recordResults } from './record-results.ts';
+import { type RetriesRead, readRetries } from './retries.ts';
+import { openSettings, type SealedSettings, type Settings } from './settings.ts';
+import { readStates, type WebhookState } from './webhook-state.ts';
+import { disableWebhook, type Quarantine, quarantineWebhook } from './webhook-status.ts';
 
 /**
  * The delivery engine's needs: runner.ts, active-run.ts, result-writer.ts and wake.ts reach MySQL, Redis, endpoints
- * and the clock only through these interfaces. mysql-ports.ts implements them. The model test implements them in memory, with a virtual
- * clock, and so drives the engine itself.
+ * and the clock only through these interfaces. The model test implements them in memory, with a virtual clock, and so drives the engine itself.
  */
-
-/** The movement log, or the log of operational events. */
-export interface LogPort {
-  read(request: LogRequest): Promise<LogRead>;
-}
 
 /** Deliveries that are due again. */
 interface RetriesPort {
@@ -94,7 +94,7 @@ export const systemClock: ClockPort = {
 
 /** Everything that the runner of a process needs from outside. */
 export interface EnginePorts {
-  movementLog: LogPort;
+  movementLog: MovementLog;
   retries: RetriesPort;
   webhooks: WebhooksPort;
   results: ResultsPort;
@@ -105,21 +105,28 @@ export interface EnginePorts {
   random: () => number;
 }
 
-/** Needed to wake a webhook. */
-export interface WakePort {
-  /** Tells all delivery processes. `reread`: the webhooks themselves have changed. */
-  publish(webhookIds: readonly string[], reread: boolean): Promise<unknown>;
-  /** Reads who would send for the webhooks. */
-  readLeases(webhookIds: readonly string[]): Promise<WokenWebhook[]>;
-  /** Adds their jobs. */
-  addJobs(webhookIds: readonly string[]): Promise<void>;
-}
+type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'results'>;
 
-interface WokenWebhook {
-  id: string;
-  isActive: boolean;
-  /** A run has its lease. */
-  isLeased: boolean;
-  /** Its circuit is open. */
-  isOpen: boolean;
+/** The ports of the delivery engine that lead to MySQL. */
+export function createMysqlPorts(database: DataSource, secrets: SecretBox): MysqlPorts {
+  // One webhook that cannot be read must not fail the others.
+  const afterFailure = (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone');
+  return {
+    movementLog: openMovementLog(database),
+    retries: {
+      read: (webhookId, options) => readRetries(database, webhookId, options),
+      expandReplay: (webhookId) => expandReplay(database, webhookId),
+    },
+    webhooks: {
+      readState: createBatcher((ids: readonly string[]) => readStates(database, ids), { afterFailure }),
+      openSettings: (settings) => openSettings(settings, secrets),
+      takeLease: createBatcher((requests: readonly LeaseRequest[]) => takeLeases(database, requests), {
+        afterFailure,
+      }),
+      renewLeases: (leases) => tryTransaction(database, (sql) => renewLeases(sql, leases)),
+      disable: (webhook, reason) => disableWebhook(database, webhook, reason),
+      quarantine: (webhook, cause) => quarantineWebhook(database, webhook, cause),
+    },
+    results: { record: (records) => recordResults(database, records) },
+  };
 }

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../platform/database/transaction.ts';
-import { dcOf, indexOf, ownerIdOf, ownerOf } from './log-ranges.ts';
+import { dcOf, indexOf, ownerIdOf, ownerOf } from './filters.ts';
 import { readStates, waitBeforeSending } from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */

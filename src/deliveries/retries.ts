@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/database/transaction.ts';
-import { MOVEMENT_COLUMNS } from './movement-columns.ts';
+import { extend, MOVEMENT_COLUMNS } from './logged-movement.ts';
 import type { Delivery, LoggedEvent, LoggedMovement } from './run/types.ts';
 
 /** Reads the retries of a webhook that are due, with the movements or the operational events that they are of. */
@@ -27,15 +27,15 @@ const WITH_EVENTS = (due: string) => `
   FROM (${due}) r
   LEFT JOIN operational_events e ON e.id = r.transaction_id`;
 
-interface DueRow {
+interface Due {
   id: string;
   attempts: number;
   failures: number;
   due_in: string;
 }
 
-type MovementRow = DueRow & Omit<LoggedMovement, 'transaction_id'> & { transaction_id: string | null };
-type EventRow = DueRow & Omit<LoggedEvent, 'type'> & { type: string | null };
+type DueMovement = Due & LoggedMovement;
+type DueRow = DueMovement | (Due & LoggedEvent);
 
 /** Retries of one webhook that are due. */
 export interface RetriesRead {
@@ -48,49 +48,35 @@ export interface RetriesRead {
  * Reads the retries of a webhook that are due, the longest due first. For an ordered webhook, the limit counts from the lowest
  * transaction id: with a limit of 1, only the first retry in its order is read, if it is due.
  * @param options.ofEvents the webhook is sent events in place of movements.
+ * @param options.isExtended the bodies are extended.
  */
 export async function readRetries(
   sql: Sql,
   webhookId: string,
-  { ordered, limit, ofEvents = false }: { ordered: boolean; limit: number; ofEvents?: boolean },
+  {
+    ordered,
+    limit,
+    ofEvents = false,
+    isExtended = false,
+  }: { ordered: boolean; limit: number; ofEvents?: boolean; isExtended?: boolean },
 ): Promise<RetriesRead> {
   const due = DUE(ordered ? 'transaction_id' : 'due_at');
-  const values = [webhookId, limit];
-  if (ofEvents) return toRead(await sql.query<EventRow[]>(WITH_EVENTS(due), values), limit, toEventDelivery);
-  return toRead(await sql.query<MovementRow[]>(WITH_MOVEMENTS(due), values), limit, toDelivery);
-}
-
-function toRead<Row extends DueRow>(
-  rows: Row[],
-  limit: number,
-  toDeliveryOf: (row: Row) => Delivery,
-): RetriesRead {
+  const rows = await sql.query<DueRow[]>((ofEvents ? WITH_EVENTS : WITH_MOVEMENTS)(due), [webhookId, limit]);
   rows.sort((one, other) => Number(one.due_in) - Number(other.due_in));
-  const due = rows.filter(({ due_in }) => Number(due_in) <= 0);
+  const dueNow = rows.filter(({ due_in }) => Number(due_in) <= 0);
   const later = rows.find(({ due_in }) => Number(due_in) > 0);
-  const nextIn = later === undefined ? (due.length === limit ? 0 : null) : Number(later.due_in);
-  return { deliveries: due.map(toDeliveryOf), nextIn };
+  const nextIn = later === undefined ? (dueNow.length === limit ? 0 : null) : Number(later.due_in);
+  const found = isExtended && !ofEvents ? await extend(sql, dueNow as DueMovement[]) : dueNow;
+  return { deliveries: found.map(toDelivery), nextIn };
 }
 
-function toDelivery({ id, attempts, failures, transaction_id, ...movement }: MovementRow): Delivery {
-  return {
-    transactionId: Number(id),
-    source: 'retries',
-    attempts,
-    failures,
-    movement: transaction_id === null ? null : { ...movement, transaction_id },
-  };
-}
-
-function toEventDelivery({ id, attempts, failures, type, ...event }: EventRow): Delivery {
-  return {
-    transactionId: Number(id),
-    source: 'retries',
-    attempts,
-    failures,
-    movement: type === null ? null : { ...event, type },
-  };
-}
+const toDelivery = ({ id, attempts, failures, due_in: _, ...content }: DueRow): Delivery => ({
+  transactionId: Number(id),
+  source: 'retries',
+  attempts,
+  failures,
+  movement: content.stored_at === null ? null : content,
+});
 
 /** Turns a movement of the log into a delivery that was never attempted. */
 export const toNewDelivery = (movement: LoggedMovement): Delivery => ({

@@ -1,14 +1,11 @@
 import { createBatcher } from '../platform/batcher.ts';
 import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
-import { type ActiveRun, type RunShare, type RunTools, startRun } from './active-run.ts';
-import { createFairDispatch } from './fair-dispatch.ts';
-import { createHostLimit } from './host-limit.ts';
+import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
 import type { Lease } from './lease.ts';
-import { READ_SIZE } from './log-ranges.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
+import { createPostQueue, shareAmong } from './post-queue.ts';
 import { createResultWriter, ResultsRefusedError } from './result-writer.ts';
-import { createRun } from './run/run.ts';
 import { RETRY_DELAYS } from './run/schedule.ts';
 import { type WebhookState, waitBeforeSending } from './webhook-state.ts';
 import { CRASHED, MAX_CRASHES } from './webhook-status.ts';
@@ -36,25 +33,11 @@ const MAX_LINGERING = 4_000;
 /** Recording results renews a lease. A run whose endpoint hangs has no results to record, so leases are also renewed on a timer. */
 const RENEW_EVERY = 4 * SECOND;
 
+/** How long a shutdown waits for POSTs in flight. Those that it cuts short after that do not count as attempts. Milliseconds. */
+export const SHUTDOWN_GRACE = 4_000;
+
 /** A second read of the same due time gives a slightly shorter wait. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
-
-/**
- * All sending runs of a process may have this much in hand together: some tens of megabytes of movements, and of connections. With many backlogs
- * at the same time, as after an outage, each run has less. It could not send more within its time slice anyway.
- */
-const MOVEMENTS_IN_HAND = 30_000;
-const POSTS_IN_FLIGHT = 8_000;
-const LEAST_READ_SIZE = 10;
-const LEAST_IN_FLIGHT = 2;
-
-function shareAmong(runs: number): RunShare {
-  const sending = Math.max(1, runs);
-  return {
-    readSize: Math.max(LEAST_READ_SIZE, Math.min(READ_SIZE, Math.floor(MOVEMENTS_IN_HAND / sending))),
-    mostInFlight: Math.max(LEAST_IN_FLIGHT, Math.floor(POSTS_IN_FLIGHT / sending)),
-  };
-}
 
 /** Runs deliveries. One process runs many webhooks at a time; across all processes, one run at a time holds a webhook's lease. */
 export interface Runner {
@@ -70,7 +53,7 @@ export interface Runner {
   stop(): void;
 }
 
-export interface RunnerOptions extends EnginePorts, Partial<Pick<RunTools, 'traces' | 'createMachine'>> {
+export interface RunnerOptions extends EnginePorts, Partial<Pick<RunTools, 'traces'>> {
   log: Log;
   metrics?: DeliveryMetrics;
   /** The retry schedule. Milliseconds. */
@@ -85,7 +68,6 @@ export function createRunner({
   log,
   metrics,
   traces,
-  createMachine = createRun,
   delays = RETRY_DELAYS,
   timeSlice = TIME_SLICE,
   longestRun = LONGEST_RUN,
@@ -98,14 +80,12 @@ export function createRunner({
   const tools: RunTools = {
     ...ports,
     traces,
-    createMachine,
     writer: createResultWriter(ports.results, clock, {
       log,
       metrics,
       onLocked: (lease) => void renewOne(lease),
     }),
-    fairDispatch: createFairDispatch(clock),
-    hostLimit: createHostLimit(),
+    posts: createPostQueue(clock),
     share: () => shareAmong(activeRuns.size - lingering.size),
     onIdle(run, isIdle) {
       lingering.delete(run);

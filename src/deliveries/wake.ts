@@ -3,7 +3,6 @@ import type { Sql } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import { addDeliveryJobs, type Queues } from '../platform/queues/queues.ts';
 import { LEASE_IS_FREE } from './lease.ts';
-import type { WakePort } from './ports.ts';
 
 /** Wakes webhooks: a run that is active is notified through Redis; for a webhook without one, a job is added. */
 
@@ -13,6 +12,25 @@ export interface WakeContext {
   queues: Queues;
   redis: Redis;
   prefix: string;
+}
+
+/** Needed to wake a webhook. */
+export interface WakePort {
+  /** Tells all delivery processes. `reread`: the webhooks themselves have changed. */
+  publish(webhookIds: readonly string[], reread: boolean): Promise<unknown>;
+  /** Reads who would send for the webhooks. */
+  readLeases(webhookIds: readonly string[]): Promise<WokenWebhook[]>;
+  /** Adds their jobs. */
+  addJobs(webhookIds: readonly string[]): Promise<void>;
+}
+
+interface WokenWebhook {
+  id: string;
+  isActive: boolean;
+  /** A run has its lease. */
+  isLeased: boolean;
+  /** Its circuit is open. */
+  isOpen: boolean;
 }
 
 /**

@@ -2,17 +2,13 @@ import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { addDeliveryJobs, type DeliveryJob } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
-import { createMysqlPorts } from './mysql-ports.ts';
-import { systemClock } from './ports.ts';
+import { createMysqlPorts, systemClock } from './ports.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
-import { createRunner, type RunnerOptions } from './runner.ts';
+import { createRunner, type RunnerOptions, SHUTDOWN_GRACE } from './runner.ts';
 import { listenForWakeUps } from './wake.ts';
 
 /** The role `delivery`: a worker on the queue `deliveries`, a poster for all its runs, and a listener for wake-ups. */
-
-/** How long a shutdown waits for POSTs in flight. Those that it cuts short after that do not count as attempts. Milliseconds. */
-const SHUTDOWN_GRACE = 4_000;
 
 /**
  * Starts taking webhooks from their queue and running their deliveries.

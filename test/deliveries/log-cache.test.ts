@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Filter } from '../../src/deliveries/filters.ts';
 import { createLogCache, type LogCache } from '../../src/deliveries/log-cache.ts';
-import type { LogRead } from '../../src/deliveries/log-ranges.ts';
+import type { LogRead } from '../../src/deliveries/movement-log.ts';
 import type { LoggedMovement } from '../../src/deliveries/run/types.ts';
 
 const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null };

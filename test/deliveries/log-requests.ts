@@ -1,6 +1,5 @@
 import type { Filter } from '../../src/deliveries/filters.ts';
-import type { LogRead, LogRequest } from '../../src/deliveries/log-ranges.ts';
-import type { LogPort } from '../../src/deliveries/ports.ts';
+import type { LogRead, LogRequest, MovementLog } from '../../src/deliveries/movement-log.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
 import type { Subscriber } from '../support/subscriber.ts';
 
@@ -26,7 +25,7 @@ export const only = (filter: Filter | null) => ({ filters: [{ from: 0, through: 
 export const idsOf = ({ movements }: LogRead) => movements.map(({ transaction_id }) => transaction_id);
 
 /** Reads until nothing is left. */
-export async function readAll(log: LogPort, first: LogRequest): Promise<string[]> {
+export async function readAll(log: MovementLog, first: LogRequest): Promise<string[]> {
   const ids: string[] = [];
   for (let after = first.after; ; ) {
     const read = await log.read({ ...first, after });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LogRequest } from '../../src/deliveries/log-ranges.ts';
-import { openMovementLog, readRanges } from '../../src/deliveries/movement-log.ts';
+import { type LogRequest, openMovementLog, readRanges } from '../../src/deliveries/movement-log.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';

@@ -3,8 +3,7 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { setImmediate as nextPass, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import type { Lease } from '../../src/deliveries/lease.ts';
-import { createMysqlPorts } from '../../src/deliveries/mysql-ports.ts';
-import { systemClock } from '../../src/deliveries/ports.ts';
+import { createMysqlPorts, systemClock } from '../../src/deliveries/ports.ts';
 import { createResultWriter } from '../../src/deliveries/result-writer.ts';
 import { createDataSource } from '../../src/platform/database/data-source.ts';
 import type { DeliveryMetrics } from '../../src/platform/metrics.ts';

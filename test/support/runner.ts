@@ -1,6 +1,5 @@
 import { afterAll } from 'vitest';
-import { createMysqlPorts } from '../../src/deliveries/mysql-ports.ts';
-import { systemClock } from '../../src/deliveries/ports.ts';
+import { createMysqlPorts, systemClock } from '../../src/deliveries/ports.ts';
 import { createPoster, type Poster } from '../../src/deliveries/posting/post.ts';
 import { createRunner, type Runner, type RunnerOptions } from '../../src/deliveries/runner.ts';
 import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';

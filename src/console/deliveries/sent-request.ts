@@ -1,6 +1,5 @@
 import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
-import { extend } from '../../deliveries/extended-movements.ts';
-import { MOVEMENT_COLUMNS } from '../../deliveries/movement-columns.ts';
+import { extend, MOVEMENT_COLUMNS } from '../../deliveries/logged-movement.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../deliveries/posting/notification.ts';
 import { openSettings } from '../../deliveries/settings.ts';
 import { readStates } from '../../deliveries/webhook-state.ts';

@@ -7,7 +7,7 @@ const SECOND = 1_000;
 const DAY = 24 * 60 * 60 * SECOND;
 
 /** Endpoint failures without a success between them that open the circuit. One 500 among many 200s says little. */
-const FAILURES_TO_OPEN = 3;
+export const FAILURES_TO_OPEN = 3;
 const FIRST_OPENING = 5 * SECOND;
 const LONGEST_OPENING = 600 * SECOND;
 

@@ -7,7 +7,7 @@ interface Pace {
 }
 
 /** A delay up to this is a timer's lateness and is made up for. A longer pause earns no credit for a burst. Milliseconds. */
-const TIMER_LATENESS = 20;
+export const TIMER_LATENESS = 20;
 
 /**
  * @param perSecond null: no limit.

@@ -6,7 +6,7 @@ import type { AttemptResult, Delivery, RunCommand, RunStart } from './types.ts';
 const READ_AHEAD = 150;
 
 /** Retries read at a time, in addition to those in hand, which the read may return again. */
-const RETRIES_PER_READ = 100;
+export const RETRIES_PER_READ = 100;
 
 /** While both are waiting, one send in this many is a retry, so that neither source holds up the other. */
 const RETRY_SHARE = 4;

@@ -2,7 +2,9 @@ import { parseDeliveryId } from '../../../src/deliveries/delivery-id.ts';
 import type { ClockPort, EnginePorts } from '../../../src/deliveries/ports.ts';
 import type { Answer, PostRequest } from '../../../src/deliveries/posting/post.ts';
 import { type LeasedRecord, LeaseLostError } from '../../../src/deliveries/record-results.ts';
+import { RETRIES_PER_READ } from '../../../src/deliveries/run/sources.ts';
 import type { SealedSettings, Settings } from '../../../src/deliveries/settings.ts';
+import { observeNextRun } from './observed-run.ts';
 import type { Process } from './process.ts';
 import { between } from './random.ts';
 import { readFilters, readLog, readRetries, readWebhook } from './reads.ts';
@@ -10,9 +12,6 @@ import { sendPost } from './send-post.ts';
 import { violation } from './violation.ts';
 import { addJob, ask, happens, latency, note, type World } from './world.ts';
 import { disableWebhook, expandReplay, quarantine, recordResults, renewLease, takeLease } from './writes.ts';
-
-/** Retries that the product reads at a time, in addition to those in hand. */
-const RETRIES_PER_READ = 100;
 
 /** The ports of one process, with the world in place of MySQL, Redis, the endpoint and the clock. */
 export function createEnginePorts(world: World, process: Process): EnginePorts {
@@ -57,8 +56,8 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
         leases += 1;
         const token = `${process.name}/${leases}`;
         const lease = await ask(world, process, () => takeLease(tables, timeline.now, { ...request, token }));
-        process.lease = lease;
         if (lease === null) note(world, token, 'gets no lease');
+        else observeNextRun(world, process, lease);
         return lease;
       },
       renewLeases: (held) =>

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { observe } from './observed-run.ts';
 import { type Schedule, schedules } from './schedule.ts';
 import { simulate } from './simulation.ts';
+
+/** The engine runs its own state machines. The checks see what goes in and comes out. */
+vi.mock('../../../src/deliveries/run/run.ts', async (original) => {
+  const { createRun } = await original<typeof import('../../../src/deliveries/run/run.ts')>();
+  const observed: typeof createRun = (start, now) => observe(createRun(start, now), start);
+  return { createRun: observed };
+});
 
 /** Lines of the trace to show. Its end is what matters. */
 const SHOWN = 150;

@@ -1,17 +1,10 @@
-import type { Lease } from '../../../src/deliveries/lease.ts';
-import type { Run } from '../../../src/deliveries/run/run.ts';
-import { createRun } from '../../../src/deliveries/run/run.ts';
-import type { RunStart } from '../../../src/deliveries/run/types.ts';
-import { createRunner, type Runner } from '../../../src/deliveries/runner.ts';
+import { createRunner, type Runner, SHUTDOWN_GRACE } from '../../../src/deliveries/runner.ts';
 import { createLog } from '../../../src/platform/log.ts';
-import { describeStep } from '../run/description.ts';
 import { createEnginePorts } from './engine-ports.ts';
 import type { ObservedRun, Post } from './observed-run.ts';
 import type { Activation } from './queue.ts';
 import type { Owner } from './timeline.ts';
 import { note, type World } from './world.ts';
-
-const SHUTDOWN_GRACE = 4_000;
 
 const LOG = createLog('silent');
 
@@ -21,8 +14,6 @@ export interface Process extends Owner {
   /** How far its clock is ahead of MySQL's. */
   readonly clockOffset: number;
   readonly runner: Runner;
-  /** The lease that was taken last. */
-  lease: Lease | null;
   /** The run that was started last. */
   run: ObservedRun | null;
   /** POSTs in flight. */
@@ -44,7 +35,6 @@ export function createProcess(world: World, name: string, clockOffset: number): 
     clockOffset,
     alive: true,
     frozenUntil: 0,
-    lease: null,
     run: null,
     posts: new Set(),
     jobs: new Set(),
@@ -77,52 +67,8 @@ export function createProcess(world: World, name: string, clockOffset: number): 
     ...createEnginePorts(world, process),
     ...{ delays, timeSlice, longestRun, linger, maxLingering },
     log: LOG,
-    createMachine: (start, now) => observe(createRun(start, now), start),
   });
   return process;
-
-  /** A state machine whose events and commands the checks see. */
-  function observe(machine: Run, start: RunStart): Run {
-    const { checks, watch } = world;
-    const { lease } = process;
-    if (lease === null) throw new Error('a run starts without a lease');
-    const run: ObservedRun = {
-      name: lease.token,
-      process,
-      start,
-      lease,
-      sent: new Map(),
-      inFlight: 0,
-      isOver: false,
-      hasFailed: false,
-    };
-    process.run = run;
-    world.runs.set(lease.token, run);
-    watch(() => checks.runStarts(run));
-    return {
-      handle(event, context) {
-        if (run.isOver) return machine.handle(event, context);
-        if (event.type === 'answered') run.inFlight -= 1;
-        if (event.type === 'failed') run.hasFailed = true;
-        watch(() => checks.happens(run, event));
-        const commands = machine.handle(event, context);
-        if (world.trace !== null)
-          note(
-            world,
-            run.name,
-            `${describeStep(event)} → ${commands.map(describeStep).join('; ') || 'nothing'}`,
-          );
-        for (const command of commands) {
-          watch(() => checks.commanded(run, command));
-          if (command.type === 'end') run.isOver = true;
-          if (command.type !== 'send') continue;
-          run.inFlight += 1;
-          run.sent.set(command.delivery.transactionId, command.delivery);
-        }
-        return commands;
-      },
-    };
-  }
 
   function finish(job: Activation): void {
     process.jobs.delete(job);

@@ -1,10 +1,11 @@
 import { matchesFilter } from '../../../src/deliveries/filters.ts';
+import { LEASE_SECONDS } from '../../../src/deliveries/lease.ts';
 import {
   type LogRead,
   type LogRequest,
   nextRange,
   nothingMatches,
-} from '../../../src/deliveries/log-ranges.ts';
+} from '../../../src/deliveries/movement-log.ts';
 import type { RetriesRead } from '../../../src/deliveries/retries.ts';
 import type { LoggedMovement } from '../../../src/deliveries/run/types.ts';
 import type { SealedSettings } from '../../../src/deliveries/settings.ts';
@@ -13,7 +14,8 @@ import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.
 
 /** The reads of a delivery run. Each function is one statement, so it sees one moment. */
 
-const LEASE = 12_000;
+/** Milliseconds. */
+export const LEASE = LEASE_SECONDS * 1_000;
 
 /** LEASE_IS_FREE of lease.ts. */
 export const isLeaseFree = ({ cursor: { leaseUntil } }: Tables, now: number): boolean =>

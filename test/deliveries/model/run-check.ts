@@ -1,4 +1,6 @@
 import type { Answer } from '../../../src/deliveries/posting/post.ts';
+import { FAILURES_TO_OPEN } from '../../../src/deliveries/run/endpoint-health.ts';
+import { TIMER_LATENESS } from '../../../src/deliveries/run/pace.ts';
 import type { AttemptResult, RunCommand, RunEvent } from '../../../src/deliveries/run/types.ts';
 import type { ObservedRun, Post } from './observed-run.ts';
 import { violation } from './violation.ts';
@@ -20,13 +22,8 @@ const EVENTS_WITHOUT_PROGRESS = 60;
 /** The first opening of the circuit lasts 5 s, less a fifth. Milliseconds. */
 const SHORTEST_OPENING = 4_000;
 
-const FAILURES_TO_OPEN = 3;
-
 /** A read reports in how many milliseconds the next retry is due, and may itself take this long. */
 const SLOWEST_ANSWER = 3_200;
-
-/** A late timer is made up for. Milliseconds. */
-const TIMER_LATENESS = 20;
 
 export function createRunCheck(run: ObservedRun, delays: readonly number[]): RunCheck {
   const { maxInFlight, rateLimit, health } = run.start;

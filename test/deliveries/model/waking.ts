@@ -1,5 +1,4 @@
-import type { WakePort } from '../../../src/deliveries/ports.ts';
-import { wake } from '../../../src/deliveries/wake.ts';
+import { type WakePort, wake } from '../../../src/deliveries/wake.ts';
 import { isLeaseFree } from './reads.ts';
 import { addJob, ask, happens, latency, note, type World } from './world.ts';
 

@@ -2,12 +2,10 @@ import type { Lease, LeaseRequest } from '../../../src/deliveries/lease.ts';
 import type { LeasedRecord } from '../../../src/deliveries/record-results.ts';
 import type { AttemptResult } from '../../../src/deliveries/run/types.ts';
 import type { Quarantine } from '../../../src/deliveries/webhook-status.ts';
-import { isLeaseFree } from './reads.ts';
+import { isLeaseFree, LEASE } from './reads.ts';
 import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 
 /** The writes of a delivery run. Each function is one transaction. */
-
-const LEASE = 12_000;
 
 /** takeLeases of lease.ts. @returns null when another run has it, or has had it since the webhook was read. */
 export function takeLease(

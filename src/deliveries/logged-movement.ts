@@ -1,4 +1,9 @@
+import { readExtended } from '../movements/extended.ts';
+import type { Sql } from '../platform/database/transaction.ts';
+import type { NotifiedMovement } from './posting/notification.ts';
 import type { LoggedMovement } from './run/types.ts';
+
+/** Reads movements with the fields that a notification has. */
 
 /** Where each field of a notified movement comes from. */
 const COLUMNS = {
@@ -27,3 +32,18 @@ export const MOVEMENT_COLUMNS = Object.entries(COLUMNS)
 export const NO_MOVEMENT_COLUMNS = Object.keys(COLUMNS)
   .map((name) => `NULL AS ${name}`)
   .join(', ');
+
+/**
+ * Adds what the bank says beyond the twelve fields, for a webhook with an extended body. Index: the primary key.
+ * @returns copies: other webhooks share the movements, and have other bodies.
+ */
+export async function extend<T extends NotifiedMovement>(sql: Sql, movements: readonly T[]): Promise<T[]> {
+  const extended = await readExtended(
+    sql,
+    movements.map(({ transaction_id }) => transaction_id),
+  );
+  return movements.map((movement) => {
+    const found = extended.get(movement.transaction_id);
+    return found === undefined ? movement : { ...movement, extended: found };
+  });
+}
