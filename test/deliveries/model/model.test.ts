@@ -1,15 +1,18 @@
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { observe } from './observed-run.ts';
 import { type Schedule, schedules } from './schedule.ts';
-import { simulate } from './simulation.ts';
 
-/** The engine runs its own state machines. The checks see what goes in and comes out. */
-vi.mock('../../../src/deliveries/run/run.ts', async (original) => {
+/** The engine of these modules runs its own state machines, and the checks see what goes in and comes out. Test files share a worker's modules. */
+vi.resetModules();
+vi.doMock('../../../src/deliveries/run/run.ts', async (original) => {
   const { createRun } = await original<typeof import('../../../src/deliveries/run/run.ts')>();
+  const { observe } = await import('./observed-run.ts');
   const observed: typeof createRun = (start, now) => observe(createRun(start, now), start);
   return { createRun: observed };
 });
+const { simulate } = await import('./simulation.ts');
+vi.doUnmock('../../../src/deliveries/run/run.ts');
+vi.resetModules();
 
 /** Lines of the trace to show. Its end is what matters. */
 const SHOWN = 150;
