@@ -1,41 +1,44 @@
-import type { Sql, WriteResult } from '../../src/platform/database/transaction.ts';
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../../src/platform/database/transaction.ts';
 
-/** Stores movements and their matches as an import does, with SQL only. @returns the ids of the movements. */
-export async function storeMovements(
-  sql: Sql,
+/** Stores movements and their matches as an import does, with SQL only and under the same lock. @returns the ids of the movements. */
+export function storeMovements(
+  database: DataSource,
   { customerId, accountId }: { customerId: string; accountId: string },
   movements: readonly { dc?: 'Debit' | 'Credit'; dateReaded?: string }[],
 ): Promise<string[]> {
-  const [before] = await sql.query<{ id: string }[]>(
-    'SELECT last_transaction_id AS id FROM import_locks WHERE customer_id = ?',
-    [customerId],
-  );
-  await sql.query<WriteResult>(
-    `INSERT INTO transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed) VALUES ?`,
-    [
-      movements.map(({ dc = 'Credit', dateReaded = '2026-01-31 12:00:00' }, at) => [
-        customerId,
-        accountId,
-        1,
-        `stored behind ${before?.id}, ${at}`,
-        dc,
-        '1.00',
-        '2026-01-15',
-        dateReaded,
-      ]),
-    ],
-  );
-  const rows = await sql.query<{ id: string }[]>(
-    'SELECT id FROM transactions WHERE customer_id = ? AND id > ? ORDER BY id',
-    [customerId, before?.id],
-  );
-  const ids = rows.map(({ id }) => id);
-  await sql.query('UPDATE import_locks SET last_transaction_id = ? WHERE customer_id = ?', [
-    ids.at(-1),
-    customerId,
-  ]);
-  await sql.query(MATCH, [customerId, before?.id]);
-  return ids;
+  return inTransaction(database, async (sql) => {
+    const [before] = await sql.query<{ id: string }[]>(
+      'SELECT last_transaction_id AS id FROM import_locks WHERE customer_id = ? FOR UPDATE',
+      [customerId],
+    );
+    await sql.query<WriteResult>(
+      `INSERT INTO transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed) VALUES ?`,
+      [
+        movements.map(({ dc = 'Credit', dateReaded = '2026-01-31 12:00:00' }, at) => [
+          customerId,
+          accountId,
+          1,
+          `stored behind ${before?.id}, ${at}`,
+          dc,
+          '1.00',
+          '2026-01-15',
+          dateReaded,
+        ]),
+      ],
+    );
+    const rows = await sql.query<{ id: string }[]>(
+      'SELECT id FROM transactions WHERE customer_id = ? AND id > ? ORDER BY id',
+      [customerId, before?.id],
+    );
+    const ids = rows.map(({ id }) => id);
+    await sql.query('UPDATE import_locks SET last_transaction_id = ? WHERE customer_id = ?', [
+      ids.at(-1),
+      customerId,
+    ]);
+    await sql.query(MATCH, [customerId, before?.id]);
+    return ids;
+  });
 }
 
 /** Adds to the backlogs what an import would add. The newest filter of each webhook decides. */
