@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/database/transaction.ts';
 
-/** What a webhook matches: stored with the movement from which on it does, read in ranges of ids, and found by an index. */
+/** Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. */
 
 /** The movements that a webhook matches. */
 export interface Filter {
@@ -132,11 +132,12 @@ export async function readFiltersAt(
 }
 
 export function matchesFilter(
-  { event, accountId }: Filter,
+  filter: Filter,
   movement: { account_id: string; dc: 'Debit' | 'Credit' },
 ): boolean {
-  if (accountId !== null && accountId !== movement.account_id) return false;
-  return event === 'NEW_TRANSACTION' || event === (movement.dc === 'Debit' ? 'NEW_DEBIT' : 'NEW_CREDIT');
+  const { accountId } = filter;
+  const dc = dcOf(filter);
+  return (accountId === null || accountId === movement.account_id) && (dc === null || dc === movement.dc);
 }
 
 /** The movements that a filter of a customer matches. */
@@ -151,7 +152,8 @@ export const ownerOf = ({ filter }: Matching): 'customer_id' | 'account_id' =>
 
 export const ownerIdOf = ({ filter, customerId }: Matching): string => filter.accountId ?? customerId;
 
-export const dcOf = ({ event }: Filter): string | null =>
+/** The direction that a filter matches; null: both. */
+export const dcOf = ({ event }: Filter): 'Debit' | 'Credit' | null =>
   event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
 
 /** The index of the movements that a filter matches, and its columns in their order. @param alias of the table. */

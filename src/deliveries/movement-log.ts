@@ -120,38 +120,34 @@ const NEWEST = `
   (SELECT -1 AS branch, l.customer_id, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT_COLUMNS}
    FROM import_locks l WHERE l.customer_id IN (?))`;
 
-/**
- * One range. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all of them, and
- * sort the result.
- */
-const BRANCH = (branch: number, range: LogRange, conditions: readonly string[]) => `
-  (SELECT ${branch}, NULL, NULL, NULL, ${MOVEMENT_COLUMNS}
-   FROM transactions t FORCE INDEX (${indexOf(range, 't').name})
-   STRAIGHT_JOIN accounts a FORCE INDEX (PRIMARY) ON a.id = t.account_id
-   STRAIGHT_JOIN banks b FORCE INDEX (PRIMARY) ON b.id = a.bank_id
-   WHERE ${conditions.join(' AND ')} ORDER BY ${indexOf(range, 't').columns} LIMIT ${range.limit})`;
-
 /** Index: the primary key of deliveries. */
 const WITHOUT_RESULT =
   'NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id)';
 
+/**
+ * The SELECT of one range. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all of
+ * them, and sort the result.
+ */
 function toBranch(range: LogRange, branch: number): { sql: string; values: unknown[] } {
-  const { after, through, filter, withoutResultsOf } = range;
-  const dc = dcOf(filter);
-  const conditions: [sql: string, ...values: unknown[]][] = [
-    [`t.${ownerOf(range)} = ? AND t.id > ?`, ownerIdOf(range), after],
-  ];
-  if (through !== null) conditions.push(['t.id <= ?', through]);
-  if (dc !== null) conditions.push(['t.dc = ?', dc]);
-  if (withoutResultsOf !== null) conditions.push([WITHOUT_RESULT, withoutResultsOf]);
-  return {
-    sql: BRANCH(
-      branch,
-      range,
-      conditions.map(([sql]) => sql),
-    ),
-    values: conditions.flatMap(([, ...values]) => values),
+  const { after, through, filter, withoutResultsOf, limit } = range;
+  const index = indexOf(range, 't');
+  const conditions = [`t.${ownerOf(range)} = ?`, 't.id > ?'];
+  const values: unknown[] = [ownerIdOf(range), after];
+  const add = (condition: string, value: unknown) => {
+    if (value === null) return;
+    conditions.push(condition);
+    values.push(value);
   };
+  add('t.id <= ?', through);
+  add('t.dc = ?', dcOf(filter));
+  add(WITHOUT_RESULT, withoutResultsOf);
+  const sql = `
+  (SELECT ${branch}, NULL, NULL, NULL, ${MOVEMENT_COLUMNS}
+   FROM transactions t FORCE INDEX (${index.name})
+   STRAIGHT_JOIN accounts a FORCE INDEX (PRIMARY) ON a.id = t.account_id
+   STRAIGHT_JOIN banks b FORCE INDEX (PRIMARY) ON b.id = a.bank_id
+   WHERE ${conditions.join(' AND ')} ORDER BY ${index.columns} LIMIT ${limit})`;
+  return { sql, values };
 }
 
 /** A movement of the range `branch`, or (-1) a customer's newest id. */

@@ -14,8 +14,8 @@ import { readStates, type WebhookState } from './webhook-state.ts';
 import { disableWebhook, type Quarantine, quarantineWebhook } from './webhook-status.ts';
 
 /**
- * The delivery engine's needs: runner.ts, active-run.ts, result-writer.ts and wake.ts reach MySQL, Redis, endpoints
- * and the clock only through these interfaces. The model test implements them in memory, with a virtual clock, and so drives the engine itself.
+ * The delivery engine's needs: runner.ts, active-run.ts and result-writer.ts reach MySQL, Redis, endpoints and the clock only through
+ * these interfaces. The model test implements them in memory, with a virtual clock, and so drives the engine itself.
  */
 
 /** Deliveries that are due again. */

@@ -1,12 +1,12 @@
 import { READ_SIZE } from './movement-log.ts';
-import { type ClockPort, systemClock } from './ports.ts';
+import type { ClockPort } from './ports.ts';
 
 /**
  * Decides in which order the POSTs of a process leave. A POST that a run has decided to send passes three gates:
  *
  * 1. The run's share. All sending runs of a process share what may be in flight and in memory (`shareAmong`). The state machine of the
  *    run decides nothing beyond its share.
- * 2. The pass of the event loop. The first POSTs of a run leave immediately, so that a webhook with a single delivery does not wait.
+ * 2. The pass of the event loop (fair dispatch). The first POSTs of a run leave immediately, so that a webhook with a single delivery does not wait.
  *    Others take turns: one pass begins eight POSTs, two of each webhook before the next one's follow. A webhook with thousands of
  *    pending deliveries would otherwise fill each pass with milliseconds of work.
  * 3. The host. A customer has at most 128 POSTs in flight to one host, or could turn many webhooks against a host of somebody else. A
@@ -48,15 +48,15 @@ interface Host {
 }
 
 export function createPostQueue({
-  nextPass = systemClock.nextPass,
+  nextPass,
   perPass = PER_PASS,
   perWebhook = PER_WEBHOOK,
   mostPerHost = MOST_PER_HOST,
-}: Partial<Pick<ClockPort, 'nextPass'>> & {
+}: Pick<ClockPort, 'nextPass'> & {
   perPass?: number;
   perWebhook?: number;
   mostPerHost?: number;
-} = {}): PostQueue {
+}): PostQueue {
   const hosts = new Map<string, Host>();
   /** The runs with POSTs that wait for a pass, in the order in which they are served. */
   const waiting = new Set<Run>();

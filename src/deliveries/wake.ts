@@ -14,7 +14,7 @@ export interface WakeContext {
   prefix: string;
 }
 
-/** Needed to wake a webhook. */
+/** MySQL, Redis and the queue, as `wake` reaches them. The model implements it too. */
 export interface WakePort {
   /** Tells all delivery processes. `reread`: the webhooks themselves have changed. */
   publish(webhookIds: readonly string[], reread: boolean): Promise<unknown>;

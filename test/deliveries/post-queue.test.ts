@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '../../src/deliveries/ports.ts';
 import { createPostQueue, SMALL_BACKLOG } from '../../src/deliveries/post-queue.ts';
 
 const ORIGIN = 'https://a.example';
 
 /** Runs of one process, whose POSTs end when the test says so. `begun` has the names of those whose POSTs took turns, in order. */
-function openQueue(options: Parameters<typeof createPostQueue>[0] = {}) {
-  const queue = createPostQueue(options);
+function openQueue(options: Partial<Parameters<typeof createPostQueue>[0]> = {}) {
+  const queue = createPostQueue({ ...systemClock, ...options });
   const begun: string[] = [];
   const open = (name = '', { customerId = '1', origin = ORIGIN } = {}) => {
     const posts = queue.open(customerId, origin);
@@ -82,7 +83,7 @@ it('a webhook that comes while others wait gets its turn behind them', async () 
 
 it('everything begins, also what is added while a POST begins', async () => {
   const begun: number[] = [];
-  const run = createPostQueue({ perPass: 4, perWebhook: 2 }).open('1', ORIGIN);
+  const run = createPostQueue({ ...systemClock, perPass: 4, perWebhook: 2 }).open('1', ORIGIN);
   const begin = (number: number) => {
     begun.push(number);
     if (number < 50) run.add(() => begin(number + 1));

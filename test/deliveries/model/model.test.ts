@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { type Schedule, schedules } from './schedule.ts';
 
-/** The engine of these modules runs its own state machines, and the checks see what goes in and comes out. Test files share a worker's modules. */
+/**
+ * The engine runs its own state machines, and the checks see what goes in and comes out. The test files of a worker share their modules, so
+ * these are loaded anew.
+ */
 vi.resetModules();
 vi.doMock('../../../src/deliveries/run/run.ts', async (original) => {
   const { createRun } = await original<typeof import('../../../src/deliveries/run/run.ts')>();
