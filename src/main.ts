@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { parseRoles } from './platform/roles.ts';
-import { runProcess } from './service.ts';
+import { runProcess } from './run.ts';
 
 try {
-  const { values } = parseArgs({ options: { roles: { type: 'string' } } });
-  await runProcess(values.roles === undefined ? undefined : parseRoles(values.roles));
+  const { values } = parseArgs({ options: { roles: { type: 'string' }, processes: { type: 'string' } } });
+  const { roles, processes } = values;
+  await runProcess({ roles: roles === undefined ? undefined : parseRoles(roles), processes });
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

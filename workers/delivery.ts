@@ -1,3 +1,3 @@
-import { runProcess } from '../src/service.ts';
+import { runProcess } from '../src/run.ts';
 
-await runProcess(['delivery']);
+await runProcess({ roles: ['delivery'] });

@@ -1,3 +1,3 @@
-import { runProcess } from '../src/service.ts';
+import { runProcess } from '../src/run.ts';
 
-await runProcess(['importer']);
+await runProcess({ roles: ['importer'] });

@@ -8,6 +8,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { Problem } from '../platform/problems/problem.ts';
 import { PROBLEMS } from '../platform/problems/problem-types.ts';
@@ -25,6 +26,9 @@ const TIMEOUT_CHECKS = 5 * SECOND;
 
 /** How long a shutdown waits for running requests before it closes their connections. */
 const SHUTDOWN_GRACE = 5 * SECOND;
+
+/** Long enough that a client which keeps sending has had an answer. */
+const HAND_OVER_TIME = SECOND;
 
 /** Another program is using the port. */
 export class PortTakenError extends Error {
@@ -49,9 +53,11 @@ interface ServerOptions {
 export async function startServer(
   fetch: Parameters<typeof getRequestListener>[0],
   { name, host, port, variable }: ServerOptions,
-): Promise<Role & { url: string }> {
+): Promise<Role & { url: string; handOver(): Promise<void> }> {
+  let handingOver = false;
   const listener = getRequestListener(fetch, { errorHandler: () => answerUnreadable() });
   const receive = oneAtATime((request, answer) => {
+    if (handingOver) answer.shouldKeepAlive = false;
     if (!refuseManyHeaders(request, answer)) void listener(request, answer);
   });
   const server = createServer(
@@ -82,6 +88,11 @@ export async function startServer(
   return {
     name,
     url: urlOf(host, server.address() as AddressInfo),
+    /** For a second, each answer asks the client to close its connection. Its next one leads to another process. */
+    async handOver() {
+      handingOver = true;
+      await sleep(HAND_OVER_TIME);
+    },
     async stop() {
       const closed = once(server, 'close');
       server.close();

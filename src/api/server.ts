@@ -8,7 +8,10 @@ import { startServer } from './http-server.ts';
  * Starts the API's listener. With PORT 0 it takes any free port, which `url` names.
  * @throws {PortTakenError} when the port is taken.
  */
-export async function startApi(runtime: Runtime, formats: StatementFormats): Promise<Role & { url: string }> {
+export async function startApi(
+  runtime: Runtime,
+  formats: StatementFormats,
+): Promise<Role & { url: string; handOver(): Promise<void> }> {
   const { host, port, allowPrivateEndpoints } = runtime.config;
   const app = createApp(runtime, createAddressGuard({ allow: allowPrivateEndpoints }), { formats });
   return startServer(app.fetch, { name: 'api', variable: 'PORT', host, port });

@@ -21,11 +21,13 @@ const MIB = 1024 * 1024;
 /**
  * Writes a heartbeat of this process to MySQL every 5 s: its roles, version and load. The console and `status` show it. A heartbeat
  * that fails is left out.
+ * @param name of the process, where several make up the service.
  * @returns once the first one was written, or has failed.
  */
 export async function startHeartbeat(
   { database, log }: Pick<Runtime, 'database' | 'log'>,
   roles: readonly string[],
+  name = '',
 ): Promise<Role> {
   const id = randomBytes(16).toString('base64url');
   const load = watchLoad();
@@ -34,6 +36,7 @@ export async function startHeartbeat(
     // MySQL may be slow. A second heartbeat beside the first would say nothing more.
     beating ??= recordHeartbeat(database, {
       id,
+      name,
       roles,
       version: VERSION,
       host: hostname(),
@@ -96,6 +99,7 @@ const RUNNING_SECONDS = 15;
 /** The heartbeat of a process. */
 interface Heartbeat {
   id: string;
+  name: string;
   roles: readonly string[];
   version: string;
   host: string;
@@ -108,6 +112,8 @@ interface Heartbeat {
 }
 
 export interface ProcessSeen {
+  /** Empty if the process is not one of several of a supervisor. */
+  name: string;
   roles: string[];
   version: string;
   host: string;
@@ -122,7 +128,8 @@ export interface ProcessSeen {
 
 /** Index: the primary key. The times are those of MySQL's clock. */
 const BEAT = `
-  INSERT INTO processes (id, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO processes (id, name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE seen_at = NOW(6), cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms),
     memory_mib = VALUES(memory_mib)`;
 
@@ -130,13 +137,13 @@ const BEAT = `
 const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
 
 const READ = `
-  SELECT roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, started_at,
+  SELECT name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, started_at,
     TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seen_ago
   FROM processes WHERE seen_at > NOW(6) - INTERVAL 1 HOUR ORDER BY host, started_at LIMIT 500`;
 
 async function recordHeartbeat(sql: Sql, beat: Heartbeat): Promise<void> {
-  const { id, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib } = beat;
-  await sql.query(BEAT, [id, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib]);
+  const { id, name, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib } = beat;
+  await sql.query(BEAT, [id, name, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib]);
 }
 
 /** Removes a process that stops, and those that have not been seen for an hour. */
@@ -145,6 +152,7 @@ async function removeProcess(sql: Sql, id: string): Promise<void> {
 }
 
 interface Row {
+  name: string;
   roles: string;
   version: string;
   host: string;
@@ -160,6 +168,7 @@ interface Row {
 export async function readProcesses(sql: Sql): Promise<ProcessSeen[]> {
   const rows = await sql.query<Row[]>(READ);
   return rows.map((row) => ({
+    name: row.name,
     roles: row.roles.split(','),
     version: row.version,
     host: row.host,

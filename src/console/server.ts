@@ -1,10 +1,12 @@
-import type { Hono } from 'hono';
+import { Hono } from 'hono';
+import type { MetricObject } from 'prom-client';
 import { getProblem } from '../api/docs-pages.ts';
 import type { ApiEnv } from '../api/environment.ts';
 import { PortTakenError, startServer } from '../api/http-server.ts';
 import { answerUnrouted, createBaseApp } from '../api/middleware/base-app.ts';
 import { getHealthRoute, getReadinessRoute } from '../api/routes/health.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
+import { VERSION } from '../platform/version.ts';
 import { refuseForeignPages, requireOperator } from './access.ts';
 import { opsConsole } from './console.ts';
 import { DASHBOARD_PATH, queueDashboard } from './dashboard.ts';
@@ -14,15 +16,23 @@ import { watchInstallation } from './now/now-routes.tsx';
 
 const LAST_PORT = 65_535;
 
+/** The processes of a supervisor, which has the operators' listener of all. */
+export interface OtherProcesses {
+  /** `metrics` is undefined for a process that does not answer. */
+  readMetrics(): Promise<{ name: string; metrics: MetricObject[] | undefined }[]>;
+  readHealth(): Promise<{ name: string; status: 'ok' | 'not running' | 'does not answer' }[]>;
+}
+
 /**
  * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
  * Without OPS_PORT it takes the port after PORT or, if that is taken by another process of the service, any free one.
+ * @param others the processes of this supervisor. A process on its own has none.
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */
-export async function startOps(runtime: Runtime): Promise<Role & { url: string }> {
+export async function startOps(runtime: Runtime, others?: OtherProcesses): Promise<Role & { url: string }> {
   const { opsHost, opsPort, port } = runtime.config;
   const watched = watchInstallation(runtime);
-  const { fetch } = createOpsApp(runtime, watched);
+  const { fetch } = createOpsApp(runtime, watched, others);
   const listen = async (on: number) => {
     const server = await startServer(fetch, { name: 'ops', variable: 'OPS_PORT', host: opsHost, port: on });
     return {
@@ -48,9 +58,14 @@ export async function startOps(runtime: Runtime): Promise<Role & { url: string }
  * Creates the app of the operators' listener. Only the health checks and the explanations of errors are open to everybody.
  * @param watched reads the installation for the page Now.
  */
-function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
+function createOpsApp(
+  runtime: Runtime,
+  watched: Poller<Now>,
+  others: OtherProcesses | undefined,
+): Hono<ApiEnv> {
   const app = createBaseApp(runtime);
-  app.get('/healthz', ...getHealthRoute());
+  if (others === undefined) app.get('/healthz', ...getHealthRoute());
+  else app.route('/healthz', processesHealth(others));
   app.get('/readyz', ...getReadinessRoute(runtime));
   app.get('/problems/:name', ...getProblem());
 
@@ -61,8 +76,17 @@ function createOpsApp(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
   app.get(`${DASHBOARD_PATH}/`, (c) => c.redirect(DASHBOARD_PATH));
   app.route(DASHBOARD_PATH, queueDashboard(runtime));
   app.route('/ops', opsConsole(runtime, watched));
-  app.route('/metrics', metricsPage(runtime));
+  app.route('/metrics', metricsPage(runtime, others));
 
   answerUnrouted(app);
   return app;
+}
+
+/** GET /healthz of a supervisor: 200 when all its processes answer, else 503 that names those that do not. */
+function processesHealth(others: OtherProcesses): Hono<ApiEnv> {
+  return new Hono<ApiEnv>().get('/', async (c) => {
+    const processes = await others.readHealth();
+    const ok = processes.every(({ status }) => status === 'ok');
+    return c.json({ status: ok ? 'ok' : 'not ok', version: VERSION, processes }, ok ? 200 : 503);
+  });
 }

@@ -6,11 +6,12 @@ export type Log = Logger;
 /**
  * Creates the logger. Only the type, code, message and stack of an error are logged: mysql2 and TypeORM attach the SQL with its
  * values (account data, sealed secrets) to their errors, and ioredis attaches the arguments of the command.
+ * @param name of this process, for the log that several processes share.
  */
-export function createLog(level: string): Log {
+export function createLog(level: string, name?: string): Log {
   return pino({
     level,
-    base: null,
+    base: name === undefined ? null : { process: name },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: bareError },
     redact: {

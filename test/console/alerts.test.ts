@@ -10,6 +10,7 @@ const AT = new Date('2026-03-01T03:00:00Z');
 const minutesAgo = (minutes: number) => new Date(AT.getTime() - minutes * 60_000);
 
 const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSeen => ({
+  name: '',
   roles,
   version: '1.0.0',
   host: 'ev',

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-/** Variables that containers do not take: what they need of servers and folders is in the compose file itself. */
-const OF_OTHERS = ['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL'];
+/** Variables that containers do not take: what they need of servers, folders and roles is in the compose file itself. */
+const OF_OTHERS = ['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL', 'PROCESSES'];
 
 interface Compose {
   services: Record<string, { environment?: Record<string, unknown>; volumes?: string[] }>;

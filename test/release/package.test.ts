@@ -120,9 +120,10 @@ describe('ledgerbell start', () => {
 describe('npm start', () => {
   it('needs no compiler where dist is there, and leaves nothing running when npm gets SIGTERM', async () => {
     const dataDir = join(directory, 'data');
-    const service = start('npm', ['start'], INSTALLED, { DATA_DIR: dataDir });
+    const service = start('npm', ['start'], INSTALLED, { DATA_DIR: dataDir, PROCESSES: '2' });
     const url = await service.url();
-    expect(await processesIn(INSTALLED)).toHaveLength(2);
+    // npm, the supervisor and its two processes.
+    expect(await processesIn(INSTALLED)).toHaveLength(4);
     expect(await service.end('SIGTERM')).toBe(0);
     expect(service.said).toContain('SIGTERM: finishing what is in hand');
     await until('nothing is left', async () => (await processesIn(directory)).length === 0, 5_000);

@@ -1,85 +1,41 @@
 import { Hono } from 'hono';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { AggregatorRegistry, Gauge, type MetricObject, Registry } from 'prom-client';
 import type { ApiEnv } from '../../api/environment.ts';
-import { probeServers } from '../../api/routes/health.ts';
-import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
 import type { Runtime } from '../../platform/runtime.ts';
+import type { OtherProcesses } from '../server.ts';
 import { createInstallationGauges } from './installation-metrics.ts';
-
-/** Gauges of prom-client that are named like counters, which `promtool check metrics` refuses. The same numbers are there by type. */
-const MISNAMED = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-];
+import { createProcessMetrics } from './process-metrics.ts';
 
 /**
- * Gauges of this process: whether it reaches MySQL and Redis, its connections, and what prom-client knows of Node, such as the delay of
- * the event loop.
- * @returns what brings them up to date.
- */
-function createProcessGauges(
-  registry: Registry,
-  { database, redis }: Pick<Runtime, 'database' | 'redis'>,
-): () => Promise<void> {
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  for (const name of MISNAMED) registry.removeSingleMetric(name);
-  const dependency = new Gauge({
-    name: 'ledgerbell_dependency_up',
-    help: '1 if MySQL or Redis has answered this process within 2 s, else 0.',
-    labelNames: ['dependency'],
-    registers,
-  });
-  const connections = new Gauge({
-    name: 'ledgerbell_mysql_pool_connections',
-    help: 'Open connections to MySQL of this process, busy or idle.',
-    labelNames: ['state'],
-    registers,
-  });
-  const max = new Gauge({
-    name: 'ledgerbell_mysql_pool_connections_max',
-    help: 'The most connections to MySQL that this process opens.',
-    registers,
-  });
-  const waiters = new Gauge({
-    name: 'ledgerbell_mysql_pool_waiters',
-    help: 'Statements and transactions of this process that are waiting for a connection to MySQL.',
-    registers,
-  });
-  const waits = new Counter({
-    name: 'ledgerbell_mysql_pool_waits_total',
-    help: 'How often a statement or transaction of this process had to wait for a connection to MySQL.',
-    registers,
-  });
-  onPoolWait(database, () => waits.inc());
-
-  return async () => {
-    // Before the probes, which take a connection themselves.
-    const use = readPoolUse(database);
-    if (use !== null) {
-      connections.set({ state: 'busy' }, use.busy);
-      connections.set({ state: 'idle' }, use.idle);
-      max.set(use.max);
-      waiters.set(use.waiters);
-    }
-    const answers = await probeServers({ database, redis });
-    for (const [name, answer] of Object.entries(answers)) {
-      dependency.set({ dependency: name }, answer === 'ok' ? 1 : 0);
-    }
-  };
-}
-
-/**
- * GET /metrics, in Prometheus' text format: what this process has counted, its own state, and the state of the installation. It answers
+ * GET /metrics, in Prometheus' text format: what the processes have counted, their state, and the state of the installation. It answers
  * without MySQL and Redis too.
+ * @param others whose metrics are on this page too. Each metric of a process then has the label `process`.
  */
-export function metricsPage(runtime: Runtime): Hono<ApiEnv> {
-  const gauges = new Registry();
-  const refreshes = [createProcessGauges(gauges, runtime), createInstallationGauges(gauges, runtime)];
+export function metricsPage(runtime: Runtime, others: OtherProcesses | undefined): Hono<ApiEnv> {
+  const installation = new Registry();
+  const refreshInstallation = createInstallationGauges(installation, runtime);
+  const readOwn = createProcessMetrics(runtime, others === undefined ? undefined : 'supervisor');
+  const up =
+    others &&
+    new Gauge({
+      name: 'ledgerbell_process_up',
+      help: '1 if a process of this supervisor has answered within 2 s, else 0. Its other metrics are missing then.',
+      labelNames: ['process'],
+      registers: [installation],
+    });
   return new Hono<ApiEnv>().get('/', async (c) => {
-    await Promise.all(refreshes.map((refresh) => refresh()));
-    const parts = await Promise.all([runtime.metrics.registry.metrics(), gauges.metrics()]);
-    return c.body(parts.join('\n'), 200, { 'Content-Type': gauges.contentType });
+    const [own, ofOthers] = await Promise.all([
+      readOwn(),
+      others?.readMetrics() ?? [],
+      refreshInstallation(),
+    ]);
+    for (const { name, metrics } of ofOthers) up?.set({ process: name }, metrics === undefined ? 0 : 1);
+    const metrics = [own, ...ofOthers.map((it) => it.metrics ?? [])];
+    const parts = await Promise.all([merge(metrics).metrics(), installation.metrics()]);
+    return c.body(parts.join('\n'), 200, { 'Content-Type': installation.contentType });
   });
 }
+
+/** Each process has its label, so that there is nothing to add up, and nothing may be left out. */
+const merge = (metrics: readonly MetricObject[][]): Registry =>
+  AggregatorRegistry.aggregate(metrics.map((ofOne) => ofOne.map((it) => ({ ...it, aggregator: 'first' }))));

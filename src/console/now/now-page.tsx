@@ -163,7 +163,11 @@ const processColumns = (at: Date): Column<ProcessSeen>[] => [
       </>
     ),
   },
-  { label: 'Host', kind: 'wide', cell: ({ host, pid }) => `${host}, process ${pid}` },
+  {
+    label: 'Host',
+    kind: 'wide',
+    cell: ({ name, host, pid }) => `${host}, process ${pid}${name === '' ? '' : `, ${name}`}`,
+  },
   { label: 'Version', cell: ({ version }) => version },
   { label: 'Last seen', cell: ({ seenSecondsAgo }) => `${formatDuration(seenSecondsAgo * 1_000)} ago` },
   { label: 'Running since', cell: ({ startedAt }) => <Moment at={startedAt} now={at} /> },

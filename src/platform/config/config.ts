@@ -49,6 +49,8 @@ export interface Config {
   /** Whether private servers may be started in place of missing URLs. */
   embedded: 'auto' | 'never';
   install: 'auto' | 'never';
+  /** How many processes `npm start` runs. `undefined`: one per core. */
+  processes: number | undefined;
   /** `undefined`: traces are off. */
   traces: TracesConfig | undefined;
 }
@@ -83,6 +85,7 @@ const perCustomer = v.pipe(
   v.minValue(1, PER_CUSTOMER_RANGE),
   v.maxValue(1_000_000, PER_CUSTOMER_RANGE),
 );
+const PROCESSES_RANGE = 'must be a whole number of processes from 1 to 64';
 const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
 
 const Environment = v.object({
@@ -133,6 +136,15 @@ const Environment = v.object({
     v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
     'read-only',
   ),
+  PROCESSES: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,2}$/, PROCESSES_RANGE),
+      v.transform(Number),
+      v.minValue(1, PROCESSES_RANGE),
+      v.maxValue(64, PROCESSES_RANGE),
+    ),
+  ),
   EMBEDDED: v.optional(v.picklist(['auto', 'never'], 'must be auto or never')),
   EMBEDDED_INSTALL: v.optional(v.picklist(['auto', 'never'], 'must be auto or never'), 'auto'),
 });
@@ -141,14 +153,16 @@ const Environment = v.object({
  * Reads and checks the environment. An empty variable counts as absent, as in docker-compose files. A secret NAME can be in the
  * file NAME_FILE.
  * @param separateRoles whether this process was told which roles to run. It then shares its servers with other processes.
+ * @param processes the command line's value for PROCESSES.
  * @throws {ConfigError} that names the first wrong variable, what it allows and what was wrong, in one line.
  */
 export function readConfig(
   env: NodeJS.ProcessEnv = process.env,
-  { separateRoles = false }: { separateRoles?: boolean } = {},
+  { separateRoles = false, processes }: { separateRoles?: boolean; processes?: string | undefined } = {},
 ): Config {
+  const given = processes === undefined ? env : { ...env, PROCESSES: processes };
   const present = readSecretFiles(
-    Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
+    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
   );
   const result = v.safeParse(Environment, present, { abortEarly: true });
   if (!result.success) {
@@ -168,6 +182,11 @@ export function readConfig(
   if (e.DATABASE_URL !== undefined && e.SECRET_KEY === undefined) {
     throw new ConfigError(
       'SECRET_KEY must be set when DATABASE_URL is: 32 bytes in base64 (make one with: openssl rand -base64 32).',
+    );
+  }
+  if (separateRoles && e.PROCESSES !== undefined) {
+    throw new ConfigError(
+      'PROCESSES and --processes do not go together with --roles, which runs one process.',
     );
   }
   return {
@@ -199,6 +218,7 @@ export function readConfig(
     queueDashboard: e.QUEUE_DASHBOARD,
     embedded: e.EMBEDDED ?? (separateRoles || present.NODE_ENV === 'production' ? 'never' : 'auto'),
     install: e.EMBEDDED_INSTALL,
+    processes: e.PROCESSES,
     traces: readTracesConfig(present),
   };
 }

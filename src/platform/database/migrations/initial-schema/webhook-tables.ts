@@ -176,10 +176,11 @@ export const EVENT_TABLES = [
 
 /** For operators: the processes that run, and who has changed what. */
 export const OPERATION_TABLES = [
-  // One row per process, renewed every 5 s and removed when the process stops. roles: separated by commas. cpu_percent is of one
+  // One row per process, renewed every 5 s and removed when the process stops. name: of a supervisor's process, such as api-1. roles: separated by commas. cpu_percent is of one
   // core, loop_delay_ms the 99th percentile of the event loop's delay since the last heartbeat.
   `CREATE TABLE processes (
     id CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    name VARCHAR(32) NOT NULL DEFAULT '',
     roles VARCHAR(64) NOT NULL,
     version VARCHAR(32) NOT NULL,
     host VARCHAR(255) NOT NULL,

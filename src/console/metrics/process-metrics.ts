@@ -1,0 +1,85 @@
+import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
+import { probeServers } from '../../api/routes/health.ts';
+import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
+import type { Runtime } from '../../platform/runtime.ts';
+
+/**
+ * Collects the metrics of this process: what it has counted, and its own state.
+ * @param name of the process, for the label `process`. Without it there is no such label.
+ * @returns what reads them.
+ */
+export function createProcessMetrics(runtime: Runtime, name?: string): () => Promise<MetricObject[]> {
+  const gauges = new Registry();
+  const refresh = createProcessGauges(gauges, runtime);
+  const registries = [runtime.metrics.registry, gauges];
+  if (name !== undefined) for (const registry of registries) registry.setDefaultLabels({ process: name });
+  return async () => {
+    await refresh();
+    const metrics = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));
+    return metrics.flat();
+  };
+}
+
+/** Gauges of prom-client that are named like counters, which `promtool check metrics` refuses. The same numbers are there by type. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
+/**
+ * Gauges of this process: whether it reaches MySQL and Redis, its connections, and what prom-client knows of Node, such as the delay of
+ * the event loop.
+ * @returns what brings them up to date.
+ */
+function createProcessGauges(
+  registry: Registry,
+  { database, redis }: Pick<Runtime, 'database' | 'redis'>,
+): () => Promise<void> {
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  const dependency = new Gauge({
+    name: 'ledgerbell_dependency_up',
+    help: '1 if MySQL or Redis has answered this process within 2 s, else 0.',
+    labelNames: ['dependency'],
+    registers,
+  });
+  const connections = new Gauge({
+    name: 'ledgerbell_mysql_pool_connections',
+    help: 'Open connections to MySQL of this process, busy or idle.',
+    labelNames: ['state'],
+    registers,
+  });
+  const max = new Gauge({
+    name: 'ledgerbell_mysql_pool_connections_max',
+    help: 'The most connections to MySQL that this process opens.',
+    registers,
+  });
+  const waiters = new Gauge({
+    name: 'ledgerbell_mysql_pool_waiters',
+    help: 'Statements and transactions of this process that are waiting for a connection to MySQL.',
+    registers,
+  });
+  const waits = new Counter({
+    name: 'ledgerbell_mysql_pool_waits_total',
+    help: 'How often a statement or transaction of this process had to wait for a connection to MySQL.',
+    registers,
+  });
+  onPoolWait(database, () => waits.inc());
+
+  return async () => {
+    // Before the probes, which take a connection themselves.
+    const use = readPoolUse(database);
+    if (use !== null) {
+      connections.set({ state: 'busy' }, use.busy);
+      connections.set({ state: 'idle' }, use.idle);
+      max.set(use.max);
+      waiters.set(use.waiters);
+    }
+    const answers = await probeServers({ database, redis });
+    for (const [name, answer] of Object.entries(answers)) {
+      dependency.set({ dependency: name }, answer === 'ok' ? 1 : 0);
+    }
+  };
+}

@@ -1,0 +1,38 @@
+import { type Config, requireServers } from './config/config.ts';
+import { loadOrCreateSecretKey } from './embedded/private-file.ts';
+import { startEmbedded } from './embedded/servers.ts';
+import type { Servers } from './runtime.ts';
+import { abandonStart } from './stopping.ts';
+
+/** Returns the configured servers, and starts embedded ones in place of those that are not configured. */
+export async function findServers(
+  config: Config,
+  announce: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<Servers> {
+  requireServers(config, ['databaseUrl', 'redisUrl']);
+  const { databaseUrl, redisUrl, dataDir, install } = config;
+  const embedded = await startEmbedded({
+    dataDir,
+    mysql: databaseUrl === undefined,
+    redis: redisUrl === undefined,
+    install,
+    announce,
+    signal,
+  });
+  try {
+    return {
+      databaseUrl: required(databaseUrl ?? embedded.databaseUrl),
+      redisUrl: required(redisUrl ?? embedded.redisUrl),
+      secretKey: config.secretKey ?? (await loadOrCreateSecretKey(dataDir)),
+      stop: embedded.stop,
+    };
+  } catch (error) {
+    return await abandonStart(error, embedded.stop);
+  }
+}
+
+function required(url: string | undefined): string {
+  if (url === undefined) throw new Error('an embedded server started without telling where it is');
+  return url;
+}

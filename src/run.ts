@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { createOneTimeAdmin } from './console/access.ts';
+import { type Config, ConfigError, readConfig } from './platform/config/config.ts';
+import { createLog } from './platform/log.ts';
+import { ROLES, type RoleName } from './platform/roles.ts';
+import { collectGarbageEarlier, compileEarlier } from './platform/v8-settings.ts';
+import { type Service, startService } from './service.ts';
+import { countCores } from './supervisor/cores.ts';
+import { planProcesses } from './supervisor/layout.ts';
+import { type SupervisedService, startSupervised } from './supervisor/supervisor.ts';
+
+const SECOND = 1_000;
+
+/** systemd and others kill a process that takes longer, so it exits by itself. Unfinished work is taken over as after a crash. */
+const SHUTDOWN_LIMIT = 10 * SECOND;
+
+/** `npm start` passes on a Ctrl-C that the terminal has sent to all processes, so that this one gets it twice. */
+const SAME_SIGNAL = SECOND;
+
+/** What the command line chose. */
+export interface RunOptions {
+  /** The roles of this one process. Default: all roles, in as many processes as the machine has cores for. */
+  roles?: readonly RoleName[] | undefined;
+  /** The value of `--processes`. */
+  processes?: string | undefined;
+}
+
+type Announce = (line: string) => void;
+
+/**
+ * Runs the service until SIGTERM or SIGINT, which also abort a start in progress. Everything is then shut down within 10 s; embedded
+ * servers that take longer are killed. A second signal ends everything at once. SIGHUP restarts the processes one by one. If the start or
+ * the shutdown fails, or a process keeps ending while it starts, this process exits with code 1 and writes the reason to stderr.
+ */
+export async function runProcess(options: RunOptions = {}): Promise<never> {
+  collectGarbageEarlier();
+  compileEarlier();
+  const announce: Announce = (line) => process.stderr.write(`${line}\n`);
+  const ending = new AbortController();
+  const { signal } = ending;
+  let endingSince = 0;
+  const end = (name: string) => {
+    if (signal.aborted) {
+      if (Date.now() - endingSince > SAME_SIGNAL) process.exit(1);
+      return;
+    }
+    endingSince = Date.now();
+    announce(`${name}: finishing what is in hand …`);
+    setTimeout(() => process.exit(1), SHUTDOWN_LIMIT);
+    ending.abort();
+  };
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => end(name));
+  // Replaced when there are processes to restart.
+  const hangUp = () => end('SIGHUP');
+  process.on('SIGHUP', hangUp);
+
+  let what = 'cannot start';
+  try {
+    const service = await start(options, announce, signal);
+    what = 'cannot go on';
+    if ('restart' in service && !process.stdin.isTTY) {
+      process.off('SIGHUP', hangUp);
+      restartOnHangUp(service, options, announce);
+    }
+    const ended = signal.aborted ? Promise.resolve() : once(signal, 'abort');
+    await ('failed' in service ? Promise.race([ended, service.failed]) : ended).finally(() => {
+      setTimeout(() => process.exit(1), SHUTDOWN_LIMIT);
+      return service.stop();
+    });
+  } catch (error) {
+    if (error !== signal.reason) {
+      announce(explain(error, signal.aborted ? 'cannot be shut down cleanly' : what));
+      process.exit(1);
+    }
+  }
+  process.exit(0);
+}
+
+async function start(
+  { roles, processes }: RunOptions,
+  announce: Announce,
+  signal: AbortSignal,
+): Promise<Service | SupervisedService> {
+  const read = readConfig(undefined, { separateRoles: roles !== undefined, processes });
+  const config = { ...read, admin: read.admin ?? createOneTimeAdmin() };
+  const count = roles === undefined ? (config.processes ?? countCores()) : 1;
+  const plans = planProcesses(count);
+  const service =
+    count === 1
+      ? await startService({
+          config,
+          roles: roles ?? ROLES,
+          log: createLog(config.logLevel),
+          announce,
+          signal,
+        })
+      : await startSupervised({ config, plans, announce, signal });
+  const where = count === 1 ? '' : ` (${plans.map(({ name }) => name).join(', ')})`;
+  process.stdout.write(`${describe(`${(roles ?? ROLES).join(', ')}${where}`, service, config).join('\n')}\n`);
+  return service;
+}
+
+/** On SIGHUP, all processes are replaced. They are given the configuration of the moment, such as a password that has changed in its file. */
+function restartOnHangUp(service: SupervisedService, { processes }: RunOptions, announce: Announce): void {
+  let restarting = false;
+  process.on('SIGHUP', async () => {
+    if (restarting) return;
+    restarting = true;
+    announce('SIGHUP: restarting the processes one by one …');
+    try {
+      await service.restart(readConfig(undefined, { processes }));
+      announce('The restart has ended.');
+    } catch (error) {
+      announce(explain(error, 'cannot restart its processes'));
+    }
+    restarting = false;
+  });
+}
+
+function explain(error: unknown, what: string): string {
+  if (error instanceof ConfigError) return error.message;
+  return `Ledgerbell ${what}: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Lines for a person: what runs, the URLs of the API and the console, and a password that was made for the console. */
+function describe(running: string, { url, opsUrl }: Service, { admin }: Pick<Config, 'admin'>): string[] {
+  return [
+    `Ledgerbell is running: ${running}`,
+    ...(url === '' ? [] : [`  API      ${url}/v1`, `  Docs     ${url}/docs`]),
+    `  Console  ${opsUrl}/ops`,
+    ...(admin?.isOneTime
+      ? [
+          `           Sign in as ${admin.user} with the password ${admin.password}`,
+          '           It is for this run alone. Set ADMIN_USER and ADMIN_PASSWORD to choose your own.',
+        ]
+      : []),
+  ];
+}

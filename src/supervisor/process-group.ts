@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PortTakenError } from '../api/http-server.ts';
+import type { OtherProcesses } from '../console/server.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { ProcessPlan } from './layout.ts';
+import { type Death, decideRestart } from './restarts.ts';
+import { type Assignment, forkRoleProcess, type RoleProcess } from './role-process.ts';
+
+const SECOND = 1_000;
+
+/** How long a process has to answer. If it takes longer, something blocks its event loop. */
+const ANSWER_LIMIT = 2 * SECOND;
+
+/** The processes that deliver begin to stop when those of the API have stopped, and no later than this. */
+const FIRST_STOP_LIMIT = 5 * SECOND;
+/** A process that has not stopped by then is killed. The whole shutdown has ten seconds. */
+const STOP_LIMIT = 9 * SECOND;
+
+/** How many of a process's latest deaths are remembered. */
+const DEATHS_KEPT = 10;
+
+/** A process of the plan, whichever runs for it at the moment. */
+interface Member {
+  plan: ProcessPlan;
+  /** `undefined` while it is started again. */
+  process: RoleProcess | undefined;
+  deaths: Death[];
+}
+
+/** The processes of a supervisor. */
+export interface ProcessGroup extends OtherProcesses {
+  /**
+   * Gives a forked process its roles, and starts it again whenever it ends.
+   * @throws what the process says if it cannot start, {PortTakenError} among it.
+   */
+  add(plan: ProcessPlan, process: RoleProcess): Promise<void>;
+  /** The URL of the API. */
+  url(): string;
+  /**
+   * Replaces the processes one by one. Each new one is ready before the old one stops. If a new one cannot start, the old one and those
+   * after it stay.
+   */
+  restart(config: Config): Promise<void>;
+  /** Rejects when a process keeps ending while it starts. */
+  failed: Promise<never>;
+  /** Stops the processes of the API, then the others. Those that take longer than nine seconds are killed. */
+  stop(): Promise<void>;
+}
+
+export function createProcessGroup(
+  { servers, ...given }: Pick<Assignment, 'config' | 'servers'>,
+  announce: (line: string) => void,
+): ProcessGroup {
+  let { config } = given;
+  let url = '';
+  const members: Member[] = [];
+  const alive = new Map<RoleProcess, ProcessPlan>();
+  const stopping = new AbortController();
+  let giveUp = (_reason: Error) => {};
+  const failed = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  // Whoever waits for it handles it. It may be nobody yet.
+  failed.catch(() => {});
+
+  async function begin(plan: ProcessPlan, process: RoleProcess): ReturnType<RoleProcess['start']> {
+    alive.set(process, plan);
+    void process.ended.then(() => alive.delete(process));
+    // With PORT=0, node:cluster gives the same port to all while one of them has it. After that, it has to be asked for by its number.
+    const isHeld = members.some(
+      ({ process: other, plan: { roles } }) => other !== undefined && roles.includes('api'),
+    );
+    if (url !== '' && !isHeld) config = { ...config, port: Number(/\d+$/.exec(url)?.[0]) };
+    const outcome = await process.start({ ...plan, config, servers });
+    if (outcome.state === 'failed') process.kill();
+    if (outcome.state === 'ready' && outcome.url !== '') ({ url } = outcome);
+    return outcome;
+  }
+
+  function watch(member: Member, process: RoleProcess): void {
+    member.process = process;
+    void process.ended.then((how) => {
+      if (member.process === process && !stopping.signal.aborted) void startAgain(member, how);
+    });
+  }
+
+  async function startAgain(member: Member, reason: string, { atStart = false } = {}): Promise<void> {
+    const { name } = member.plan;
+    member.process = undefined;
+    member.deaths = [...member.deaths, { at: Date.now(), atStart }].slice(-DEATHS_KEPT);
+    const pause = decideRestart(member.deaths, Date.now());
+    if (pause === 'give up')
+      return giveUp(new Error(`${name} ended again and again while it was starting, at last with ${reason}`));
+    announce(`${name} ended unexpectedly (${reason}) and is started again in ${pause / SECOND} s.`);
+    await sleep(pause);
+    if (stopping.signal.aborted) return;
+    const process = forkRoleProcess();
+    const outcome = await begin(member.plan, process);
+    if (stopping.signal.aborted) return;
+    if (outcome.state === 'ready') watch(member, process);
+    else await startAgain(member, outcome.message, { atStart: true });
+  }
+
+  /** Asks a process, which may be busy or have ended. @returns undefined: it does not answer. */
+  async function ask<T>(
+    { process }: Member,
+    question: (functions: RoleProcess['functions']) => Promise<T> | T,
+  ): Promise<T | undefined> {
+    if (process === undefined) return undefined;
+    const limit = new AbortController();
+    try {
+      const patience = sleep(ANSWER_LIMIT, undefined, { signal: limit.signal });
+      patience.catch(() => {});
+      return await Promise.race([question(process.functions), patience]);
+    } catch {
+      return undefined;
+    } finally {
+      limit.abort();
+    }
+  }
+
+  async function stopOne(process: RoleProcess, { handOver = false } = {}): Promise<void> {
+    // It ends instead of answering.
+    process.functions.stop(handOver).catch(() => {});
+    const timer = setTimeout(process.kill, STOP_LIMIT);
+    await process.ended;
+    clearTimeout(timer);
+  }
+
+  return {
+    failed,
+    url: () => url,
+    async add(plan, process) {
+      const member: Member = { plan, process: undefined, deaths: [] };
+      members.push(member);
+      const outcome = await begin(plan, process);
+      if (outcome.state === 'failed')
+        throw outcome.portTaken ? new PortTakenError(outcome.message) : new Error(outcome.message);
+      if (outcome.state === 'ready') watch(member, process);
+      else await Promise.race([startAgain(member, outcome.message, { atStart: true }), failed]);
+    },
+
+    async restart(next) {
+      config = { ...next, port: config.port };
+      for (const member of members) {
+        const before = member.process;
+        // One that is started again right now is a new one anyway.
+        if (before === undefined) continue;
+        const process = forkRoleProcess();
+        const outcome = await begin(member.plan, process);
+        if (stopping.signal.aborted) return;
+        if (outcome.state !== 'ready') {
+          announce(
+            `${member.plan.name} could not be replaced (${outcome.message}). The running processes stay.`,
+          );
+          return;
+        }
+        if (member.process !== before) {
+          // It has ended in the meantime, and is started again.
+          process.kill();
+          continue;
+        }
+        watch(member, process);
+        await stopOne(before, { handOver: true });
+      }
+    },
+
+    async stop() {
+      stopping.abort();
+      const all = [...alive];
+      const isFirst = ([, { roles }]: (typeof all)[number]) => roles.includes('api');
+      const first = Promise.all(all.filter(isFirst).map(([process]) => stopOne(process)));
+      await Promise.race([first, sleep(FIRST_STOP_LIMIT, undefined, { ref: false })]);
+      await Promise.all(all.filter((entry) => !isFirst(entry)).map(([process]) => stopOne(process)));
+      await first;
+    },
+
+    readHealth: () =>
+      Promise.all(
+        members.map(async (member) => {
+          const answers =
+            (await ask(member, async (functions) => {
+              await functions.ping();
+              return true;
+            })) === true;
+          const status = member.process === undefined ? 'not running' : answers ? 'ok' : 'does not answer';
+          return { name: member.plan.name, status };
+        }),
+      ),
+
+    readMetrics: () =>
+      Promise.all(
+        members.map(async (member) => ({
+          name: member.plan.name,
+          metrics: await ask(member, ({ readMetrics }) => readMetrics()),
+        })),
+      ),
+  };
+}

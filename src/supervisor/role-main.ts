@@ -1,0 +1,88 @@
+import { createBirpc } from 'birpc';
+import { PortTakenError } from '../api/http-server.ts';
+import { startHeartbeat } from '../console/heartbeat.ts';
+import { createProcessMetrics } from '../console/metrics/process-metrics.ts';
+import { loadProfiles } from '../imports/load-profiles.ts';
+import { createThreadedFormats } from '../imports/parser-threads.ts';
+import { createLog, type Log } from '../platform/log.ts';
+import { withoutValues } from '../platform/quoted-value.ts';
+import { openRuntime } from '../platform/runtime.ts';
+import { type Stop, stopInReverse } from '../platform/stopping.ts';
+import { startTracing } from '../platform/tracing/start-tracing.ts';
+import { collectGarbageEarlier, compileEarlier } from '../platform/v8-settings.ts';
+import { type RunningRoles, startRoles } from '../service.ts';
+import type { Assignment, RoleProcessFunctions, StartOutcome, SupervisorFunctions } from './role-process.ts';
+
+const SECOND = 1_000;
+
+/** The supervisor kills a process that takes longer to stop. This limit is for a SIGTERM that this process is sent by itself. */
+const SHUTDOWN_LIMIT = 10 * SECOND;
+
+/** For telling the supervisor why this process ends. */
+const LAST_WORDS = SECOND / 2;
+
+/** The program of a process of the supervisor. It is given its roles by a message, and ends with its supervisor. */
+
+collectGarbageEarlier();
+compileEarlier();
+
+const started: Stop[] = [];
+let roles: RunningRoles | undefined;
+let log: Log | undefined;
+let readMetrics: RoleProcessFunctions['readMetrics'] = async () => [];
+
+const supervisor = createBirpc<SupervisorFunctions, RoleProcessFunctions>(
+  { start, stop, readMetrics: () => readMetrics(), ping: () => {} },
+  {
+    post: (message) => process.send?.(message),
+    on: (receive) => process.on('message', receive),
+    timeout: LAST_WORDS,
+    // The supervisor has ended, and so will this process.
+    onGeneralError: () => true,
+  },
+);
+
+void supervisor.loaded.asEvent();
+
+// A terminal sends these to all processes. The supervisor ends or replaces this one.
+for (const name of ['SIGINT', 'SIGHUP'] as const) process.on(name, () => {});
+process.on('SIGTERM', () => void stop(false));
+process.on('uncaughtException', async (error) => {
+  log?.fatal({ err: error }, 'uncaught error');
+  await supervisor.reportError(withoutValues(String(error))).catch(() => {});
+  process.exit(1);
+});
+
+async function start(assignment: Assignment): Promise<StartOutcome> {
+  try {
+    return { state: 'ready', url: await startAssigned(assignment) };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { state: 'failed', message, portTaken: error instanceof PortTakenError };
+  }
+}
+
+/** @returns the URL of the API, empty without the role `api`. */
+async function startAssigned({ name, roles: names, config, servers }: Assignment): Promise<string> {
+  log = createLog(config.logLevel, name);
+  const announce = (line: string) => process.stderr.write(`${name}: ${line}\n`);
+  const formats = createThreadedFormats(loadProfiles(config.profilesDir));
+  const tracing = await startTracing(config.traces, { roles: names, log });
+  started.push(() => tracing?.stop());
+  const runtime = await openRuntime(config, servers, { log, announce, migrations: 'expect', tracing });
+  started.push(() => runtime.close());
+  runtime.metrics.setRoles(names);
+  readMetrics = createProcessMetrics(runtime, name);
+  roles = await startRoles(runtime, names, formats);
+  started.push(roles.stop);
+  const heartbeat = await startHeartbeat(runtime, names, name);
+  started.push(heartbeat.stop);
+  return roles.url;
+}
+
+async function stop(handOver: boolean): Promise<void> {
+  setTimeout(() => process.exit(1), SHUTDOWN_LIMIT);
+  if (handOver) await roles?.handOver();
+  await stopInReverse(started).catch((err: unknown) => log?.error({ err }, 'could not stop cleanly'));
+  process.exit(0);
+}

@@ -1,0 +1,217 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { findRunning } from '../../src/platform/embedded/running-servers.ts';
+import type { ServiceProcess } from '../support/process.ts';
+import { useServiceProcesses } from '../support/service-processes.ts';
+import { until } from '../support/until.ts';
+
+const { start, newDirectory } = useServiceProcesses();
+
+interface Health {
+  status: string;
+  processes: { name: string; status: string }[];
+}
+
+async function readHealth(service: ServiceProcess): Promise<Health> {
+  return (await (await fetch(`${await service.opsUrl()}/healthz`)).json()) as Health;
+}
+
+const untilAllAnswer = (service: ServiceProcess) =>
+  until('all processes answer', async () => (await readHealth(service)).status === 'ok', 30_000);
+
+/** The processes that this one has started, and that run its own program. */
+function childrenOf({ child }: ServiceProcess): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isChild(name, child.pid))
+    .map(Number);
+}
+
+function isChild(pid: string, parent: number | undefined): boolean {
+  try {
+    const ofParent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1];
+    return Number(ofParent) === parent && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('role-main');
+  } catch {
+    return false;
+  }
+}
+
+async function readProcesses(service: ServiceProcess): Promise<string> {
+  const page = await fetch(`${await service.opsUrl()}/metrics`, { headers: await service.signIn() });
+  return page.text();
+}
+
+describe('a service in several processes', () => {
+  let dataDir: string;
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    dataDir = await newDirectory();
+    service = start({ DATA_DIR: dataDir, PROCESSES: '3', LOG_LEVEL: 'info' });
+    await service.url();
+  });
+
+  it('says which processes there are, and has one health check for all', async () => {
+    expect(service.said).toContain(
+      'Ledgerbell is running: api, importer, delivery, maintenance (api-1, delivery-1, api-2)',
+    );
+    expect(await readHealth(service)).toMatchObject({
+      status: 'ok',
+      processes: [
+        { name: 'api-1', status: 'ok' },
+        { name: 'delivery-1', status: 'ok' },
+        { name: 'api-2', status: 'ok' },
+      ],
+    });
+    expect(childrenOf(service)).toHaveLength(3);
+  });
+
+  it('has the metrics of all processes on one page, each with the name of its process', async () => {
+    const page = await readProcesses(service);
+    for (const name of ['supervisor', 'api-1', 'delivery-1', 'api-2'])
+      expect(page).toMatch(new RegExp(`^process_resident_memory_bytes\\{process="${name}"\\} \\d+`, 'm'));
+    expect(page).toMatch(/^ledgerbell_attempts_total\{outcome="delivered",process="delivery-1"\} 0$/m);
+    expect(page).toMatch(
+      /^ledgerbell_attempt_duration_seconds_bucket\{le="0.005",process="delivery-1"\} 0$/m,
+    );
+    expect(page).toMatch(/^ledgerbell_process_up\{process="api-2"\} 1$/m);
+    expect(page.match(/^# TYPE ledgerbell_attempts_total /gm)).toHaveLength(1);
+    // Of the installation, and so without a process.
+    expect(page).toMatch(/^ledgerbell_processes\{role="api"\} 2$/m);
+  });
+
+  it('shows the names of its processes in the console, and writes one log with them', async () => {
+    const page = await fetch(`${await service.opsUrl()}/ops`, { headers: await service.signIn() });
+    const html = await page.text();
+    for (const name of ['supervisor', 'api-1', 'delivery-1', 'api-2']) expect(html).toContain(`, ${name}`);
+    await fetch(`${await service.url()}/healthz`);
+    await until('a line of the API in the log', () =>
+      /"process":"api-\d".*"path":"\/healthz"/.test(service.said),
+    );
+  });
+
+  it('starts each process again that is killed, and says so in one line', async () => {
+    const [victim = 0, ...others] = childrenOf(service);
+    process.kill(victim, 'SIGKILL');
+    await until('it is said', () =>
+      /^(api|delivery)-\d ended unexpectedly \(signal SIGKILL\) and is started again in 0.5 s\.$/m.test(
+        service.said,
+      ),
+    );
+    const health = await fetch(`${await service.opsUrl()}/healthz`);
+    expect(health.status).toBe(503);
+    await untilAllAnswer(service);
+    expect(childrenOf(service)).toEqual(expect.arrayContaining(others));
+    expect(childrenOf(service)).toHaveLength(3);
+  });
+
+  it('says that a process which hangs does not answer', async () => {
+    const [victim = 0] = childrenOf(service);
+    process.kill(victim, 'SIGSTOP');
+    const { status, processes } = await readHealth(service);
+    expect(status).toBe('not ok');
+    expect(processes.filter((it) => it.status === 'does not answer')).toHaveLength(1);
+    expect(await readProcesses(service)).toMatch(/^ledgerbell_process_up\{process="[a-z]+-\d"\} 0$/m);
+    process.kill(victim, 'SIGCONT');
+    await untilAllAnswer(service);
+  });
+
+  it('restarts process by process on SIGHUP, and refuses no request meanwhile', async () => {
+    const url = await service.url();
+    const before = childrenOf(service);
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    let restarted = false;
+    const statuses: (number | string | undefined)[] = [];
+    const clients = Array.from({ length: 8 }, async () => {
+      while (!restarted) statuses.push(await getHealth(url, agent));
+    });
+    service.child.kill('SIGHUP');
+    await until('the restart has ended', () => service.said.includes('The restart has ended.'), 60_000);
+    restarted = true;
+    await Promise.all(clients);
+    agent.destroy();
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(childrenOf(service).filter((pid) => before.includes(pid))).toEqual([]);
+    await untilAllAnswer(service);
+  });
+
+  it('leaves no process behind when the supervisor is killed, and its ports are free again', async () => {
+    const url = new URL(await service.url());
+    const children = childrenOf(service);
+    await service.end('SIGKILL');
+    await until('all have ended', () => children.every((pid) => !existsSync(`/proc/${pid}`)));
+    service = start({ DATA_DIR: dataDir, PROCESSES: '3', PORT: url.port });
+    expect(await service.url()).toBe(url.origin);
+    await untilAllAnswer(service);
+  });
+
+  it('ends in order on SIGTERM', async () => {
+    const children = childrenOf(service);
+    expect(await service.end('SIGTERM')).toBe(0);
+    expect(children.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+    expect(await findRunning(dataDir)).toBeNull();
+  });
+});
+
+/** @returns the status, or the code of the error. */
+function getHealth(url: string, agent: Agent): Promise<number | string | undefined> {
+  return new Promise((resolve) => {
+    request(`${url}/healthz`, { agent }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode));
+    })
+      .on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+      .end();
+  });
+}
+
+it('ends with exit code 1 when a process keeps ending while it starts', async () => {
+  const profiles = await newDirectory();
+  const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PROFILES_DIR: profiles });
+  await service.url();
+  writeFileSync(join(profiles, 'wrong.json'), '{');
+  const [victim = 0] = childrenOf(service);
+  process.kill(victim, 'SIGKILL');
+  expect(await service.ended()).toBe(1);
+  expect(service.said).toMatch(/^Ledgerbell cannot go on: \S+ ended again and again .*wrong\.json/m);
+  expect(service.said).toMatch(/started again in 4 s/);
+});
+
+it('ends at once on a second signal, but not on one that was sent twice', async () => {
+  const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2' });
+  await service.url();
+  const children = childrenOf(service);
+  for (const pid of children) process.kill(pid, 'SIGSTOP');
+  service.child.kill('SIGINT');
+  service.child.kill('SIGINT');
+  await until('it is ending', () => service.said.includes('SIGINT: finishing what is in hand'));
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  expect(service.child.exitCode).toBeNull();
+  expect(await service.end('SIGINT')).toBe(1);
+  for (const pid of children) process.kill(pid, 'SIGCONT');
+  await until('its processes have ended', () => children.every((pid) => !existsSync(`/proc/${pid}`)));
+});
+
+it.each([
+  [{ PROCESSES: '0' }, [], 'PROCESSES must be a whole number of processes from 1 to 64.'],
+  [{}, ['--processes', 'all'], 'PROCESSES must be a whole number of processes from 1 to 64.'],
+  [
+    {},
+    ['--processes', '2', '--roles', 'api'],
+    'PROCESSES and --processes do not go together with --roles, which runs one process.',
+  ],
+])('with %j and %j ends with one line', async (env, args, line) => {
+  const service = start(env, args);
+  expect(await service.ended()).toBe(1);
+  expect(service.said.trim()).toBe(line);
+});
+
+it('refuses a PORT that is taken, in one line', async () => {
+  const other = start({ DATA_DIR: await newDirectory(), PROCESSES: '2' });
+  const { port } = new URL(await other.url());
+  const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PORT: port });
+  expect(await service.ended()).toBe(1);
+  expect(service.said.trim()).toBe(
+    `Ledgerbell cannot start: PORT ${port} on 127.0.0.1 is taken: set PORT to another one, or to 0 for any free one.`,
+  );
+});
