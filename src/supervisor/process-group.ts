@@ -94,7 +94,7 @@ export function createProcessGroup(
     announce(`${name} ended unexpectedly (${reason}) and is started again in ${pause / SECOND} s.`);
     await sleep(pause);
     if (stopping.signal.aborted) return;
-    const process = forkRoleProcess();
+    const process = forkRoleProcess(name);
     const outcome = await begin(member.plan, process);
     if (stopping.signal.aborted) return;
     if (outcome.state === 'ready') watch(member, process);
@@ -146,7 +146,7 @@ export function createProcessGroup(
         const before = member.process;
         // One that is started again right now is a new one anyway.
         if (before === undefined) continue;
-        const process = forkRoleProcess();
+        const process = forkRoleProcess(member.plan.name);
         const outcome = await begin(member.plan, process);
         if (stopping.signal.aborted) return;
         if (outcome.state !== 'ready') {

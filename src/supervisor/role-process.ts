@@ -53,11 +53,13 @@ const PROGRAM = fileURLToPath(new URL(`./role-main.${IS_SOURCE ? 'ts' : 'js'}`, 
 /**
  * Starts a process that loads the program and then waits for `start`. It is a worker of node:cluster: all of them share the API's port,
  * and each ends immediately when this process ends, however that happens.
+ * @param name of the process.
  */
-export function forkRoleProcess(): RoleProcess {
+export function forkRoleProcess(name: string): RoleProcess {
   cluster.setupPrimary({
     exec: PROGRAM,
-    args: [],
+    // For people who look at `ps`.
+    args: [name],
     // Structured clones, since a config holds `undefined`.
     serialization: 'advanced',
     ...(IS_SOURCE ? { execArgv: ['--import', 'tsx'] } : {}),

@@ -31,7 +31,7 @@ export async function startSupervised({
   signal?: AbortSignal;
 }): Promise<SupervisedService> {
   // They load the program while the servers start.
-  const forked = plans.map((plan) => ({ plan, process: forkRoleProcess() }));
+  const forked = plans.map((plan) => ({ plan, process: forkRoleProcess(plan.name) }));
   const started: Stop[] = [];
   let stopping: Promise<void> | undefined;
   const stop = () => {

@@ -4,7 +4,7 @@ import { run } from './run.ts';
 
 /** `npm run chaos -- --minutes N --seed S --only FAULT[,FAULT]`: injects faults for N minutes, and checks the result. */
 
-const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--wait SECONDS] [--clusters] [--keep] [--plan]
+const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--wait SECONDS] [--clusters] [--processes N] [--keep] [--plan]
   faults: ${FAULT_KINDS.join(', ')}
   faults with --clusters: ${CLUSTER_FAULT_KINDS.join(', ')}`;
 
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '30' },
     wait: { type: 'string', default: '300' },
     clusters: { type: 'boolean', default: false },
+    processes: { type: 'string', default: '' },
     keep: { type: 'boolean', default: false },
     plan: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -58,6 +59,7 @@ const { clean, table, findings } = await run({
   rate,
   waitLimit: Number(values.wait),
   clusters: values.clusters,
+  processes: values.processes,
   keep: values.keep,
   announce: (line) => process.stderr.write(`${line}\n`),
   signal: interrupted.signal,

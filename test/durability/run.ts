@@ -27,6 +27,7 @@ export interface RunOptions {
   kinds: readonly FaultKind[];
   /** Runs on a primary with a replica, and on Redis with Sentinel. */
   clusters?: boolean;
+  processes?: string;
   /** Seconds between the beginnings of two faults, on average. */
   gap: number;
   /** Movements per second, of all customers together. */
@@ -46,6 +47,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const installation = await startInstallation({
     customers: CUSTOMERS,
     clusters: options.clusters ?? false,
+    processes: options.processes ?? '',
     announce,
   });
   let clean = false;
@@ -128,7 +130,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   await Promise.race([Promise.all(pollers), sleep(60 * SECOND)]);
   const wrongBooks = await installation.verifyBooks();
 
-  const roles = [...installation.roles.values()];
+  const roles = [...new Set(installation.roles.values())];
   const ends = await Promise.all(roles.map(async (role) => ({ name: role.name, how: await role.end() })));
   const leaks = await findLeaks(installation);
   const thirds = [0, 1, 2].map((third) => new Set(thirdOf(installation, third)));

@@ -14,7 +14,7 @@ import { type Customer, createCustomers } from './customers.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 import { type ChaosServer, prepareServers } from './servers.ts';
-import { type Supervised, supervise } from './supervisor.ts';
+import { processOf, type Supervised, supervise } from './supervisor.ts';
 import { type ChaosWebhook, createWebhooks } from './webhooks.ts';
 
 /** The processes of the product, two of each role, by the names the plan gives them. */
@@ -28,6 +28,16 @@ const ROLES = [
   ['maintenance 0', 'maintenance'],
   ['maintenance 1', 'maintenance'],
 ] as const;
+
+/**
+ * Two processes of a supervisor, by the same names. The second of each role is the supervisor, so that it is killed as often as they are.
+ */
+const OF_SUPERVISOR = {
+  'api 0': 'api-1',
+  'importer 0': 'api-1',
+  'delivery 0': 'delivery-1',
+  'maintenance 0': 'delivery-1',
+} as const;
 
 /** The whole service, with a process for each part, and its customers and receivers. */
 export interface Installation {
@@ -57,11 +67,14 @@ export interface Installation {
 export async function startInstallation({
   customers: count,
   clusters,
+  processes,
   announce,
 }: {
   customers: number;
   /** Starts a primary with a replica, and Redis with Sentinel. */
   clusters: boolean;
+  /** How many processes a supervisor runs. Empty: two processes of each role, without a supervisor. */
+  processes: string;
   announce: (line: string) => void;
 }): Promise<Installation> {
   await compile();
@@ -82,7 +95,7 @@ export async function startInstallation({
   try {
     await Promise.all([mysqlServer.start(), redis.start()]);
     const secretKey = randomBytes(32).toString('base64');
-    const ports = [await reservePort(), await reservePort()];
+    const ports = [await reservePort(), ...(processes === '' ? [await reservePort()] : [])];
     const urls = ports.map((port) => `http://127.0.0.1:${port}`);
     const [url = ''] = urls;
     let requests = 0;
@@ -99,16 +112,22 @@ export async function startInstallation({
     };
     const cli = (args: string[]) => runCli(env, args);
     await cli(['migrate']);
-    const roles = new Map(
-      ROLES.map(([name, role]) => {
-        const log = join(directory, 'logs', `${name.replace(' ', '-')}.log`);
-        const port = { PORT: String(ports[Number(name.split(' ')[1])]) };
-        return [
-          name,
-          supervise(name, [compiled('src/main.ts'), '--roles', role], { env: { ...env, ...port }, log }),
-        ];
-      }),
-    );
+    const start = (name: string, args: string[], port: number | undefined) => {
+      const log = join(directory, 'logs', `${name.replace(' ', '-')}.log`);
+      return supervise(name, [compiled('src/main.ts'), ...args], {
+        env: { ...env, PORT: String(port) },
+        log,
+      });
+    };
+    const roles = new Map<string, Supervised>();
+    if (processes === '') {
+      for (const [name, role] of ROLES)
+        roles.set(name, start(name, ['--roles', role], ports[Number(name.split(' ')[1])]));
+    } else {
+      const supervisor = start('supervisor', ['--processes', processes], ports[0]);
+      for (const [name] of ROLES) roles.set(name, supervisor);
+      for (const [name, of] of Object.entries(OF_SUPERVISOR)) roles.set(name, processOf(supervisor, of));
+    }
     ends.push(() => Promise.all([...roles.values()].map((role) => role.end())));
     for (const it of urls) await answering(`${it}/readyz`);
     await Promise.all([...roles.values()].map(running));

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 
 const RESTART_AFTER = 1_000;
 const END_LIMIT = 12_000;
@@ -11,6 +11,8 @@ const START_PATIENCE = 60_000;
 /** A process that is started again about a second after it has ended, as systemd or Docker would do. */
 export interface Supervised {
   name: string;
+  /** Of the process that runs now. */
+  readonly pid: number | undefined;
   /** The file with its output. */
   log: string;
   /** Each time it ended and how, except when we killed it or a start gave up waiting. */
@@ -61,6 +63,9 @@ export function supervise(
 
   return {
     name,
+    get pid() {
+      return child.pid;
+    },
     log,
     ownEnds,
     kill() {
@@ -82,6 +87,51 @@ export function supervise(
       return String(signal ?? code);
     },
   };
+}
+
+/**
+ * A process that the product's own supervisor has started. It ends with it.
+ * @param name as the product calls it, such as api-1.
+ */
+export function processOf(supervisor: Supervised, name: string): Supervised {
+  const find = () => findChild(supervisor.pid, name);
+  // Its supervisor may be killed while it is stopped.
+  let stopped: number | undefined;
+  const send = (pid: number | undefined, signal: NodeJS.Signals) => {
+    if (pid !== undefined && existsSync(`/proc/${pid}`)) process.kill(pid, signal);
+  };
+  return {
+    name,
+    get pid() {
+      return find();
+    },
+    log: supervisor.log,
+    get ownEnds() {
+      const lines = readFileSync(supervisor.log, 'utf8').split('\n');
+      return lines.filter((line) => line.startsWith(`${name} ended`) && !line.includes('SIGKILL'));
+    },
+    kill: () => send(find(), 'SIGKILL'),
+    stop() {
+      stopped = find();
+      send(stopped, 'SIGSTOP');
+    },
+    cont: () => send(stopped, 'SIGCONT'),
+    end: async () => '0',
+  };
+}
+
+function findChild(parent: number | undefined, name: string): number | undefined {
+  const read = (pid: string, file: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  return readdirSync('/proc')
+    .filter((pid) => Number(read(pid, 'stat').split(') ')[1]?.split(' ')[1]) === parent)
+    .filter((pid) => read(pid, 'cmdline').split('\0').includes(name))
+    .map(Number)[0];
 }
 
 const lastLine = (file: string): string => readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
