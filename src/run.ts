@@ -5,9 +5,7 @@ import { createLog } from './platform/log.ts';
 import { ROLES, type RoleName } from './platform/roles.ts';
 import { collectGarbageEarlier, compileEarlier } from './platform/v8-settings.ts';
 import { type Service, startService } from './service.ts';
-import { countCores } from './supervisor/cores.ts';
-import { planProcesses } from './supervisor/layout.ts';
-import { type SupervisedService, startSupervised } from './supervisor/supervisor.ts';
+import { type SupervisedService, startAll } from './supervisor/supervisor.ts';
 
 const SECOND = 1_000;
 
@@ -83,20 +81,13 @@ async function start(
 ): Promise<Service | SupervisedService> {
   const read = readConfig(undefined, { separateRoles: roles !== undefined, processes });
   const config = { ...read, admin: read.admin ?? createOneTimeAdmin() };
-  const count = roles === undefined ? (config.processes ?? countCores()) : 1;
-  const plans = planProcesses(count);
-  const service =
-    count === 1
-      ? await startService({
-          config,
-          roles: roles ?? ROLES,
-          log: createLog(config.logLevel),
-          announce,
-          signal,
-        })
-      : await startSupervised({ config, plans, announce, signal });
-  const where = count === 1 ? '' : ` (${plans.map(({ name }) => name).join(', ')})`;
-  process.stdout.write(`${describe(`${(roles ?? ROLES).join(', ')}${where}`, service, config).join('\n')}\n`);
+  if (roles !== undefined) {
+    const service = await startService({ config, roles, log: createLog(config.logLevel), announce, signal });
+    print(roles.join(', '), service, config);
+    return service;
+  }
+  const { service, names } = await startAll({ config, announce, signal });
+  print(`${ROLES.join(', ')}${names.length === 0 ? '' : ` (${names.join(', ')})`}`, service, config);
   return service;
 }
 
@@ -122,9 +113,9 @@ function explain(error: unknown, what: string): string {
   return `Ledgerbell ${what}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Lines for a person: what runs, the URLs of the API and the console, and a password that was made for the console. */
-function describe(running: string, { url, opsUrl }: Service, { admin }: Pick<Config, 'admin'>): string[] {
-  return [
+/** Prints for a person: what runs, the URLs of the API and the console, and a password that was made for the console. */
+function print(running: string, { url, opsUrl }: Service, { admin }: Pick<Config, 'admin'>): void {
+  const lines = [
     `Ledgerbell is running: ${running}`,
     ...(url === '' ? [] : [`  API      ${url}/v1`, `  Docs     ${url}/docs`]),
     `  Console  ${opsUrl}/ops`,
@@ -135,4 +126,5 @@ function describe(running: string, { url, opsUrl }: Service, { admin }: Pick<Con
         ]
       : []),
   ];
+  process.stdout.write(`${lines.join('\n')}\n`);
 }

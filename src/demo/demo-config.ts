@@ -11,7 +11,7 @@ const HOST = '127.0.0.1';
  * @param folder the name of that directory.
  */
 export async function chooseConfig(
-  { dataDir, port, opsPort, install, zone }: Config,
+  { dataDir, port, opsPort, install, processes, zone }: Config,
   folder: 'demo' | 'trouble',
 ): Promise<Config> {
   return readConfig({
@@ -20,6 +20,7 @@ export async function chooseConfig(
     HOST,
     PORT: String((await isFree(port)) ? port : 0),
     ...(opsPort === undefined ? {} : { OPS_PORT: String(opsPort) }),
+    ...(processes === undefined ? {} : { PROCESSES: String(processes) }),
     EMBEDDED: 'auto',
     EMBEDDED_INSTALL: install,
     TIME_ZONE_OFFSET: zone.text,

@@ -7,9 +7,8 @@ import { Failure } from '../cli/failure.ts';
 import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
 import type { Config } from '../platform/config/config.ts';
 import { formatCount } from '../platform/counts.ts';
-import { createLog } from '../platform/log.ts';
-import { ROLES } from '../platform/roles.ts';
-import { type Service, startService } from '../service.ts';
+import type { Service } from '../service.ts';
+import { startAll } from '../supervisor/supervisor.ts';
 import {
   type BankMonth,
   type ExampleMovement,
@@ -70,18 +69,12 @@ export async function startOnSomePort({
   signal,
 }: Omit<DemoOptions, 'once'>): Promise<Service> {
   const start = (port: number) =>
-    startService({
-      config: { ...config, port },
-      roles: ROLES,
-      log: createLog(config.logLevel),
-      announce: (line) => screen.line(line),
-      signal,
-    });
+    startAll({ config: { ...config, port }, announce: (line) => screen.line(line), signal });
   try {
-    return await start(config.port);
+    return (await start(config.port)).service;
   } catch (error) {
     if (!(error instanceof PortTakenError)) throw error;
-    return await start(0);
+    return (await start(0)).service;
   }
 }
 
