@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { createAccount } from '../src/customers/accounts.ts';
 import { createCustomer, type NewCustomer } from '../src/customers/customers.ts';
 import { readConfig } from '../src/platform/config/config.ts';
@@ -13,6 +14,8 @@ export interface InstallationOptions {
   apis?: number;
   /** How many delivery processes. */
   deliveries?: number;
+  /** How many processes of one supervisor run all roles, instead of a process for each role. */
+  processes?: number;
   /** RATE_LIMIT: requests per second and API key; 0: any number. Default: the service's own. */
   rateLimit?: number;
   /** URL of any database on the server to use instead of the embedded one. */
@@ -43,7 +46,7 @@ export interface Installation {
   ): Promise<Record<string, unknown>>;
   /**
    * The process id of each part: 'api 1' and so on, 'importer', 'delivery 1' and so on, 'maintenance', 'redis', 'mysql'; without the
-   * servers that do not run on this machine.
+   * servers that do not run on this machine. With a supervisor: 'api 1' is the supervisor, and 'process 1' and so on are its processes.
    */
   pids: Record<string, number>;
   end(): Promise<void>;
@@ -53,6 +56,7 @@ export interface Installation {
 export async function startInstallation({
   apis = 1,
   deliveries = 1,
+  processes,
   rateLimit,
   databaseUrl: givenUrl,
 }: InstallationOptions = {}): Promise<Installation> {
@@ -85,33 +89,35 @@ export async function startInstallation({
   const numbered = (role: string, count: number) =>
     Array.from({ length: count }, (_, i) => `${role} ${i + 1}`);
   const said = new Map<string, string>();
-  const roles = [
-    ...numbered('api', apis),
-    'importer',
-    ...numbered('delivery', deliveries),
-    'maintenance',
-  ].map((name) => ({
+  const names =
+    processes === undefined
+      ? [...numbered('api', apis), 'importer', ...numbered('delivery', deliveries), 'maintenance']
+      : ['api 1'];
+  const roles = names.map((name) => ({
     name,
     process: startProcess('../src/main.js', {
       env,
-      args: ['--roles', name.split(' ')[0] ?? ''],
+      args:
+        processes === undefined ? ['--roles', name.split(' ')[0] ?? ''] : ['--processes', String(processes)],
       ...(name.startsWith('api')
         ? { onOutput: (text: string) => void said.set(name, (said.get(name) ?? '') + text) }
         : {}),
     }),
   }));
-  const pids = {
-    ...Object.fromEntries(roles.map(({ name, process }) => [name, process.child.pid ?? 0])),
-    ...(await serverPids(servers, givenUrl)),
-  };
   const urls: string[] = [];
-  for (const name of numbered('api', apis)) {
+  for (const name of names.filter((it) => it.startsWith('api'))) {
     const url = await announced(() => /API\s+(http:\S+)\/v1/.exec(said.get(name) ?? '')?.[1]);
     await answering(`${url}/readyz`);
     urls.push(url);
   }
   const [url = ''] = urls;
   const opsUrl = await announced(() => /Console\s+(http:\S+)\/ops/.exec(said.get('api 1') ?? '')?.[1]);
+
+  const pids = {
+    ...Object.fromEntries(roles.map(({ name, process }) => [name, process.child.pid ?? 0])),
+    ...(processes === undefined ? {} : await childPids(roles[0]?.process.child.pid)),
+    ...(await serverPids(servers, givenUrl)),
+  };
 
   return {
     url,
@@ -150,6 +156,13 @@ export async function startInstallation({
       await servers.end();
     },
   };
+}
+
+/** The processes that a supervisor has started, by numbers. */
+async function childPids(supervisor: number | undefined): Promise<Record<string, number>> {
+  const children = await readFile(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8');
+  const pids = children.match(/\d+/g) ?? [];
+  return Object.fromEntries(pids.map((pid, at) => [`process ${at + 1}`, Number(pid)]));
 }
 
 async function serverPids(servers: Servers, givenUrl: string | undefined): Promise<Record<string, number>> {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Figure, Scale, Start } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
+import { cores } from './figures/cores.ts';
 import { deliveries } from './figures/deliveries.ts';
 import { fileMemory } from './figures/file-memory.ts';
 import { firstMovements } from './figures/first-movements.ts';
@@ -30,6 +31,7 @@ const FIGURES: Record<string, Figure> = {
   deliveries,
   'single-movements': singleMovements,
   processes,
+  cores,
   'first-movements': firstMovements,
   neighbours,
   hanging,

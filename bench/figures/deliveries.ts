@@ -31,7 +31,7 @@ const IN_FLIGHT = 16;
 /** Most POSTs in flight in all, found by trying 16 to 400. With more, the baselines only become slower. */
 const MOST_IN_FLIGHT = { loop: 64, jobs: 200 };
 
-interface Shape {
+export interface Shape {
   webhooks: number;
   movements: number;
   wanted: { loop?: number; jobs?: number };
@@ -60,18 +60,7 @@ export const deliveries: Figure = {
   onGivenServer: true,
   async prepare(scale: Scale, start) {
     const installation = await start();
-    const shapes: Shape[] = [];
-    for (const { webhooks, movements, wanted } of SHAPES) {
-      const { api_key: key, api_secret: apiSecret, accountId } = await installation.customer();
-      const subscribed: Subscribed[] = [];
-      for (let i = 0; i < webhooks; i += 1) {
-        subscribed.push(
-          await subscribe(installation, key, { path: `/${webhooks}/${i}`, account: accountId }),
-        );
-      }
-      const shape = { webhooks, movements: sized(scale, movements), wanted };
-      shapes.push({ ...shape, key, accountId, apiSecret, subscribed });
-    }
+    const shapes = await subscribeShapes(installation, scale);
     const redis = await startDurableRedis();
     const processes = {
       loop: startProcess('./bare-loop.js'),
@@ -94,6 +83,21 @@ export const deliveries: Figure = {
     };
   },
 };
+
+/** Subscribes a customer for each shape. */
+export async function subscribeShapes(installation: Installation, scale: Scale): Promise<Shape[]> {
+  const shapes: Shape[] = [];
+  for (const { webhooks, movements, wanted } of SHAPES) {
+    const { api_key: key, api_secret: apiSecret, accountId } = await installation.customer();
+    const subscribed: Subscribed[] = [];
+    for (let i = 0; i < webhooks; i += 1) {
+      subscribed.push(await subscribe(installation, key, { path: `/${webhooks}/${i}`, account: accountId }));
+    }
+    const shape = { webhooks, movements: sized(scale, movements), wanted };
+    shapes.push({ ...shape, key, accountId, apiSecret, subscribed });
+  }
+  return shapes;
+}
 
 async function round(installation: Installation, baselines: Baselines, shape: Shape): Promise<Measured[]> {
   const movements = makeMovements(shape.movements, shape.accountId, String(performance.now()));
@@ -128,7 +132,7 @@ async function round(installation: Installation, baselines: Baselines, shape: Sh
 const countOf = (webhooks: number) => `${webhooks} webhook${webhooks === 1 ? '' : 's'}`;
 
 /** @returns seconds until every delivery of an import is committed as delivered. */
-async function deliver(installation: Installation, shape: Shape, body: string): Promise<number> {
+export async function deliver(installation: Installation, shape: Shape, body: string): Promise<number> {
   const mark = await markDeliveries(
     installation,
     shape.subscribed.map(({ id }) => id),

@@ -91,7 +91,7 @@ async function measure({ installation, group }: Site, client: Process): Promise<
 }
 
 /** Milliseconds of all processes of the service, without its servers. */
-async function processorTime({ pids }: Installation): Promise<number> {
+export async function processorTime({ pids }: Installation): Promise<number> {
   const own = Object.entries(pids).filter(([name]) => name !== 'redis' && name !== 'mysql');
   const times = await Promise.all(own.map(([, pid]) => processorTimeOf(pid)));
   return times.reduce((sum, time) => sum + time, 0);
