@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { createOneTimeAdmin } from './console/access.ts';
-import { type Config, ConfigError, readConfig } from './platform/config/config.ts';
+import { type Config, ConfigError, createOneTimeAdmin, readConfig } from './platform/config/config.ts';
 import { createLog } from './platform/log.ts';
 import { ROLES, type RoleName } from './platform/roles.ts';
 import { collectGarbageEarlier, compileEarlier } from './platform/v8-settings.ts';
-import { type Service, startService } from './service.ts';
-import { type SupervisedService, startAll } from './supervisor/supervisor.ts';
+import type { Service } from './service.ts';
+import { startAll } from './supervisor/start-all.ts';
+import type { SupervisedService } from './supervisor/supervisor.ts';
 
 const SECOND = 1_000;
 
@@ -82,6 +82,7 @@ async function start(
   const read = readConfig(undefined, { separateRoles: roles !== undefined, processes });
   const config = { ...read, admin: read.admin ?? createOneTimeAdmin() };
   if (roles !== undefined) {
+    const { startService } = await import('./service.ts');
     const service = await startService({ config, roles, log: createLog(config.logLevel), announce, signal });
     print(roles.join(', '), service, config);
     return service;

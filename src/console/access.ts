@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { every, except } from 'hono/combine';
 import { createMiddleware } from '../api/environment.ts';
@@ -26,13 +26,6 @@ export function requireOperator({ config, redis, prefix }: Pick<Runtime, 'config
   const asksForPassword = requirePassword(admin, { redis, prefix });
   return admin.isOneTime ? every(requireLoopback, except('/metrics', asksForPassword)) : asksForPassword;
 }
-
-/** Makes the password of a process that has none in its environment. It holds until the process ends. */
-export const createOneTimeAdmin = (): Admin => ({
-  user: 'admin',
-  password: randomBytes(16).toString('base64url'),
-  isOneTime: true,
-});
 
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];

@@ -8,7 +8,7 @@ import { followImport, ImportAnswer, type ImportState } from '../cli/import-prog
 import type { Config } from '../platform/config/config.ts';
 import { formatCount } from '../platform/counts.ts';
 import type { Service } from '../service.ts';
-import { startAll } from '../supervisor/supervisor.ts';
+import { startAll } from '../supervisor/start-all.ts';
 import {
   type BankMonth,
   type ExampleMovement,

@@ -1,56 +1,27 @@
 import { startHeartbeat } from '../console/heartbeat.ts';
 import { startOps } from '../console/server.ts';
-import type { Config } from '../platform/config/config.ts';
 import { createLog } from '../platform/log.ts';
-import { ROLES } from '../platform/roles.ts';
 import { openRuntime } from '../platform/runtime.ts';
 import { findServers } from '../platform/servers.ts';
 import { abandonStart, type Stop, stopInReverse } from '../platform/stopping.ts';
-import { type Service, startService } from '../service.ts';
-import { countCores } from './cores.ts';
-import { type ProcessPlan, planProcesses } from './layout.ts';
+import type { Service } from '../service.ts';
+import type { ProcessPlan } from './layout.ts';
 import { createProcessGroup, type ProcessGroup } from './process-group.ts';
-import { forkRoleProcess } from './role-process.ts';
+import type { RoleProcess } from './role-process.ts';
+import type { StartOptions } from './start-all.ts';
 
 export type SupervisedService = Service & Pick<ProcessGroup, 'failed' | 'restart'>;
-
-interface StartOptions {
-  config: Config;
-  /** Receives one-line messages for a person. */
-  announce: (line: string) => void;
-  /** Aborts the start, which then rejects with the signal's reason. */
-  signal?: AbortSignal;
-}
-
-/**
- * Starts the whole service, in as many processes as `config.processes` says or the machine has cores for.
- * @returns the service, and the names of its processes. It has none when it runs in this process.
- * @throws when it cannot start. Nothing is left running then.
- */
-export async function startAll(
-  options: StartOptions,
-): Promise<{ service: Service | SupervisedService; names: string[] }> {
-  const { config } = options;
-  const count = config.processes ?? countCores();
-  if (count === 1) {
-    const log = createLog(config.logLevel);
-    return { service: await startService({ ...options, roles: ROLES, log }), names: [] };
-  }
-  const plans = planProcesses(count);
-  return { service: await startSupervised(options, plans), names: plans.map(({ name }) => name) };
-}
 
 /**
  * Starts the service in several processes. This process has the embedded servers, the migrations and the operators' listener, and
  * starts a process again that dies.
+ * @param forked the processes, which are loading the program.
  * @throws when a process cannot start. Nothing is left running then.
  */
-async function startSupervised(
+export async function startSupervised(
   { config, announce, signal }: StartOptions,
-  plans: readonly ProcessPlan[],
+  forked: readonly { plan: ProcessPlan; process: RoleProcess }[],
 ): Promise<SupervisedService> {
-  // They load the program while the servers start.
-  const forked = plans.map((plan) => ({ plan, process: forkRoleProcess(plan.name) }));
   const started: Stop[] = [];
   let stopping: Promise<void> | undefined;
   const stop = () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { isLoopback, parseCidrs } from '../addresses/cidrs.ts';
 import { parseOffset, type ZoneOffset } from '../moment.ts';
@@ -222,6 +223,13 @@ export function readConfig(
     traces: readTracesConfig(present),
   };
 }
+
+/** Makes the password of a process that has none in its environment. It holds until the process ends. */
+export const createOneTimeAdmin = (): NonNullable<Config['admin']> => ({
+  user: 'admin',
+  password: randomBytes(16).toString('base64url'),
+  isOneTime: true,
+});
 
 /**
  * Checks that this configuration names a server, or allows an embedded one in its place.

@@ -1,0 +1,38 @@
+import type { Config } from '../platform/config/config.ts';
+import { createLog } from '../platform/log.ts';
+import { ROLES } from '../platform/roles.ts';
+import type { Service } from '../service.ts';
+import { countCores } from './cores.ts';
+import { planProcesses } from './layout.ts';
+import { forkRoleProcess } from './role-process.ts';
+import type { SupervisedService } from './supervisor.ts';
+
+export interface StartOptions {
+  config: Config;
+  /** Receives one-line messages for a person. */
+  announce: (line: string) => void;
+  /** Aborts the start, which then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Starts the whole service, in as many processes as `config.processes` says or the machine has cores for.
+ * @returns the service, and the names of its processes. It has none when it runs in this process.
+ * @throws when it cannot start. Nothing is left running then.
+ */
+export async function startAll(
+  options: StartOptions,
+): Promise<{ service: Service | SupervisedService; names: string[] }> {
+  const { config } = options;
+  const count = config.processes ?? countCores();
+  if (count === 1) {
+    const { startService } = await import('../service.ts');
+    const log = createLog(config.logLevel);
+    return { service: await startService({ ...options, roles: ROLES, log }), names: [] };
+  }
+  // Loading the program takes most of a start, so all processes do it at the same time. That is also why it is imported here.
+  const forked = planProcesses(count).map((plan) => ({ plan, process: forkRoleProcess(plan.name) }));
+  const { startSupervised } = await import('./supervisor.ts');
+  const names = forked.map(({ plan }) => plan.name);
+  return { service: await startSupervised(options, forked), names };
+}
