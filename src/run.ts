@@ -32,7 +32,6 @@ type Announce = (line: string) => void;
  */
 export async function runProcess(options: RunOptions = {}): Promise<never> {
   collectGarbageEarlier();
-  compileEarlier();
   const announce: Announce = (line) => process.stderr.write(`${line}\n`);
   const ending = new AbortController();
   const { signal } = ending;
@@ -83,6 +82,7 @@ async function start(
   const config = { ...read, admin: read.admin ?? createOneTimeAdmin() };
   if (roles !== undefined) {
     const { startService } = await import('./service.ts');
+    compileEarlier();
     const service = await startService({ config, roles, log: createLog(config.logLevel), announce, signal });
     print(roles.join(', '), service, config);
     return service;

@@ -1,6 +1,7 @@
 import type { Config } from '../platform/config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { ROLES } from '../platform/roles.ts';
+import { compileEarlier } from '../platform/v8-settings.ts';
 import type { Service } from '../service.ts';
 import { countCores } from './cores.ts';
 import { planProcesses } from './layout.ts';
@@ -27,6 +28,7 @@ export async function startAll(
   const count = config.processes ?? countCores();
   if (count === 1) {
     const { startService } = await import('../service.ts');
+    compileEarlier();
     const log = createLog(config.logLevel);
     return { service: await startService({ ...options, roles: ROLES, log }), names: [] };
   }
