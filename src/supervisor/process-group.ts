@@ -119,10 +119,10 @@ export function createProcessGroup(
     }
   }
 
-  async function stopOne(process: RoleProcess, { handOver = false } = {}): Promise<void> {
+  async function stopOne(process: RoleProcess, { handOver = false, limit = STOP_LIMIT } = {}): Promise<void> {
     // It ends instead of answering.
     process.functions.stop(handOver).catch(() => {});
-    const timer = setTimeout(process.kill, STOP_LIMIT);
+    const timer = setTimeout(process.kill, limit);
     await process.ended;
     clearTimeout(timer);
   }
@@ -167,11 +167,14 @@ export function createProcessGroup(
 
     async stop() {
       stopping.abort();
+      const deadline = performance.now() + STOP_LIMIT;
       const all = [...alive];
       const isFirst = ([, { roles }]: (typeof all)[number]) => roles.includes('api');
       const first = Promise.all(all.filter(isFirst).map(([process]) => stopOne(process)));
       await Promise.race([first, sleep(FIRST_STOP_LIMIT, undefined, { ref: false })]);
-      await Promise.all(all.filter((entry) => !isFirst(entry)).map(([process]) => stopOne(process)));
+      const others = all.filter((entry) => !isFirst(entry));
+      const limit = deadline - performance.now();
+      await Promise.all(others.map(([process]) => stopOne(process, { limit })));
       await first;
     },
 
