@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findRunning } from '../src/platform/embedded/running-servers.ts';
+import { childrenOf } from './support/child-processes.ts';
 import { compiled } from './support/compiled.ts';
 import { movement } from './support/movements.ts';
 import type { ServiceProcess } from './support/process.ts';
@@ -173,6 +176,22 @@ describe('the running service', () => {
     expect((await fetch(`${url}/metrics`)).status).toBe(200);
     expect(await worker.end('SIGTERM')).toBe(0);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+  });
+
+  it('answers a request that came while the process was frozen for longer than its headers may take', async () => {
+    const url = new URL(await service.url());
+    const frozen = [service.child.pid ?? 0, ...childrenOf(service.child.pid)];
+    const socket = connect(Number(url.port), url.hostname).setEncoding('utf8');
+    await once(socket, 'connect');
+    // The connection is known to the process that answers, as an answer to a later one shows.
+    await fetch(`${url.origin}/healthz`);
+    for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+    socket.write(`GET /healthz HTTP/1.1\r\nHost: ${url.host}\r\nConnection: close\r\n\r\n`);
+    await new Promise((resolve) => setTimeout(resolve, 17_000));
+    for (const pid of frozen) process.kill(pid, 'SIGCONT');
+    const [answer] = await once(socket, 'data');
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    socket.destroy();
   });
 
   it('refuses an OPS_PORT that is taken, in one line', async () => {

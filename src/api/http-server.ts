@@ -24,6 +24,9 @@ const REQUEST_TIMEOUT = 600 * SECOND;
 /** How often connections are checked against these two timeouts. */
 const TIMEOUT_CHECKS = 5 * SECOND;
 
+/** A process whose timers are late by more was paused. It is less than the time between two checks. */
+const LONGEST_WAIT = 3 * SECOND;
+
 /** How long a shutdown waits for running requests before it closes their connections. */
 const SHUTDOWN_GRACE = 5 * SECOND;
 
@@ -125,7 +128,10 @@ const LINGER = SECOND;
  */
 function answerBrokenRequests(server: Server): void {
   const answered = new WeakSet<object>();
+  const wasPaused = watchPauses(server);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // The request may have arrived while nobody could read it. If it has not, the next check finds it.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && wasPaused()) return;
     // More of a request that is already answered. Closing now could discard the answer before the client has read it.
     if (answered.has(socket)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
@@ -139,6 +145,19 @@ function answerBrokenRequests(server: Server): void {
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
     setTimeout(() => socket.destroy(), LINGER).unref();
   });
+}
+
+/** Notices when this process has not run for seconds, because it was frozen or something blocked its event loop. */
+function watchPauses(server: Server): () => boolean {
+  let ran = performance.now();
+  let resumed = Number.NEGATIVE_INFINITY;
+  const isPause = () => performance.now() - ran > LONGEST_WAIT;
+  const timer = setInterval(() => {
+    if (isPause()) resumed = performance.now();
+    ran = performance.now();
+  }, SECOND);
+  server.on('close', () => clearInterval(timer));
+  return () => isPause() || performance.now() - resumed < LONGEST_WAIT;
 }
 
 function problemOf(code: string | undefined): Problem {

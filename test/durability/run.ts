@@ -140,7 +140,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     webhooks,
     receipts: readReceipts(installation.receiptsFile),
     pollers: pollerRecords,
-    faults,
+    faults: (options.processes ?? '') === '' ? faults : faults.map(asSupervised),
     affected: ({ kind, which }, webhookId) =>
       !isReceiverFault(kind) || (thirds[which]?.has(webhookId) ?? false),
   });
@@ -196,4 +196,11 @@ async function injectAll(
     if (signal.aborted) return [];
     throw error;
   }
+}
+
+/** Two processes of a supervisor share all roles, and the second of each is the supervisor, with which both end. */
+function asSupervised(fault: InjectedFault): InjectedFault {
+  const isKill = /^kill (api|importer|delivery|maintenance)$/.test(fault.kind);
+  const delivers = fault.which === 1 || fault.kind === 'kill maintenance';
+  return isKill && delivers ? { ...fault, kind: 'kill delivery' } : fault;
 }

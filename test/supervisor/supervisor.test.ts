@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findRunning } from '../../src/platform/embedded/running-servers.ts';
+import { childrenOf } from '../support/child-processes.ts';
 import type { ServiceProcess } from '../support/process.ts';
 import { useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
@@ -21,23 +22,7 @@ async function readHealth(service: ServiceProcess): Promise<Health> {
 const untilAllAnswer = (service: ServiceProcess) =>
   until('all processes answer', async () => (await readHealth(service)).status === 'ok', 30_000);
 
-/** The processes that this one has started, and that run its own program. */
-function childrenOf({ child }: ServiceProcess): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isChild(name, child.pid))
-    .map(Number);
-}
-
-function isChild(pid: string, parent: number | undefined): boolean {
-  try {
-    const ofParent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1];
-    return Number(ofParent) === parent && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('role-main');
-  } catch {
-    return false;
-  }
-}
-
-async function readProcesses(service: ServiceProcess): Promise<string> {
+async function readMetrics(service: ServiceProcess): Promise<string> {
   const page = await fetch(`${await service.opsUrl()}/metrics`, { headers: await service.signIn() });
   return page.text();
 }
@@ -64,11 +49,11 @@ describe('a service in several processes', () => {
         { name: 'api-2', status: 'ok' },
       ],
     });
-    expect(childrenOf(service)).toHaveLength(3);
+    expect(childrenOf(service.child.pid)).toHaveLength(3);
   });
 
   it('has the metrics of all processes on one page, each with the name of its process', async () => {
-    const page = await readProcesses(service);
+    const page = await readMetrics(service);
     for (const name of ['supervisor', 'api-1', 'delivery-1', 'api-2'])
       expect(page).toMatch(new RegExp(`^process_resident_memory_bytes\\{process="${name}"\\} \\d+`, 'm'));
     expect(page).toMatch(/^ledgerbell_attempts_total\{outcome="delivered",process="delivery-1"\} 0$/m);
@@ -92,7 +77,7 @@ describe('a service in several processes', () => {
   });
 
   it('starts each process again that is killed, and says so in one line', async () => {
-    const [victim = 0, ...others] = childrenOf(service);
+    const [victim = 0, ...others] = childrenOf(service.child.pid);
     process.kill(victim, 'SIGKILL');
     await until('it is said', () =>
       /^(api|delivery)-\d ended unexpectedly \(signal SIGKILL\) and is started again in 0.5 s\.$/m.test(
@@ -102,24 +87,24 @@ describe('a service in several processes', () => {
     const health = await fetch(`${await service.opsUrl()}/healthz`);
     expect(health.status).toBe(503);
     await untilAllAnswer(service);
-    expect(childrenOf(service)).toEqual(expect.arrayContaining(others));
-    expect(childrenOf(service)).toHaveLength(3);
+    expect(childrenOf(service.child.pid)).toEqual(expect.arrayContaining(others));
+    expect(childrenOf(service.child.pid)).toHaveLength(3);
   });
 
   it('says that a process which hangs does not answer', async () => {
-    const [victim = 0] = childrenOf(service);
+    const [victim = 0] = childrenOf(service.child.pid);
     process.kill(victim, 'SIGSTOP');
     const { status, processes } = await readHealth(service);
     expect(status).toBe('not ok');
     expect(processes.filter((it) => it.status === 'does not answer')).toHaveLength(1);
-    expect(await readProcesses(service)).toMatch(/^ledgerbell_process_up\{process="[a-z]+-\d"\} 0$/m);
+    expect(await readMetrics(service)).toMatch(/^ledgerbell_process_up\{process="[a-z]+-\d"\} 0$/m);
     process.kill(victim, 'SIGCONT');
     await untilAllAnswer(service);
   });
 
   it('restarts process by process on SIGHUP, and refuses no request meanwhile', async () => {
     const url = await service.url();
-    const before = childrenOf(service);
+    const before = childrenOf(service.child.pid);
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
     let restarted = false;
     const statuses: (number | string | undefined)[] = [];
@@ -132,13 +117,13 @@ describe('a service in several processes', () => {
     await Promise.all(clients);
     agent.destroy();
     expect(new Set(statuses)).toEqual(new Set([200]));
-    expect(childrenOf(service).filter((pid) => before.includes(pid))).toEqual([]);
+    expect(childrenOf(service.child.pid).filter((pid) => before.includes(pid))).toEqual([]);
     await untilAllAnswer(service);
   });
 
   it('leaves no process behind when the supervisor is killed, and its ports are free again', async () => {
     const url = new URL(await service.url());
-    const children = childrenOf(service);
+    const children = childrenOf(service.child.pid);
     await service.end('SIGKILL');
     await until('all have ended', () => children.every((pid) => !existsSync(`/proc/${pid}`)));
     service = start({ DATA_DIR: dataDir, PROCESSES: '3', PORT: url.port });
@@ -147,7 +132,7 @@ describe('a service in several processes', () => {
   });
 
   it('ends in order on SIGTERM', async () => {
-    const children = childrenOf(service);
+    const children = childrenOf(service.child.pid);
     expect(await service.end('SIGTERM')).toBe(0);
     expect(children.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
     expect(await findRunning(dataDir)).toBeNull();
@@ -170,7 +155,7 @@ it('ends with exit code 1 when a process keeps ending while it starts', async ()
   const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PROFILES_DIR: profiles });
   await service.url();
   writeFileSync(join(profiles, 'wrong.json'), '{');
-  const [victim = 0] = childrenOf(service);
+  const [victim = 0] = childrenOf(service.child.pid);
   process.kill(victim, 'SIGKILL');
   expect(await service.ended()).toBe(1);
   expect(service.said).toMatch(/^Ledgerbell cannot go on: \S+ ended again and again .*wrong\.json/m);
@@ -180,7 +165,7 @@ it('ends with exit code 1 when a process keeps ending while it starts', async ()
 it('ends at once on a second signal, but not on one that was sent twice', async () => {
   const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2' });
   await service.url();
-  const children = childrenOf(service);
+  const children = childrenOf(service.child.pid);
   for (const pid of children) process.kill(pid, 'SIGSTOP');
   service.child.kill('SIGINT');
   service.child.kill('SIGINT');
