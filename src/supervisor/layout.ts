@@ -6,6 +6,12 @@ export interface ProcessPlan {
   roles: readonly RoleName[];
 }
 
+/** More have not been measured. Each opens up to 20 connections to MySQL, of which a server allows 151 unless it is told otherwise. */
+const MOST_BY_DEFAULT = 4;
+
+/** How many processes there are if nobody has chosen. */
+export const defaultCount = (cores: number): number => Math.min(cores, MOST_BY_DEFAULT);
+
 /**
  * Spreads the roles over processes. One process has all roles. Otherwise every second process, from the first one, answers the API and
  * imports, and the others deliver. Maintenance is in the first of these. docs/production.md has the measurements.

@@ -4,7 +4,7 @@ import { ROLES } from '../platform/roles.ts';
 import { compileEarlier } from '../platform/v8-settings.ts';
 import type { Service } from '../service.ts';
 import { countCores } from './cores.ts';
-import { planProcesses } from './layout.ts';
+import { defaultCount, planProcesses } from './layout.ts';
 import { forkRoleProcess } from './role-process.ts';
 import type { SupervisedService } from './supervisor.ts';
 
@@ -25,7 +25,7 @@ export async function startAll(
   options: StartOptions,
 ): Promise<{ service: Service | SupervisedService; names: string[] }> {
   const { config } = options;
-  const count = config.processes ?? countCores();
+  const count = config.processes ?? defaultCount(countCores());
   if (count === 1) {
     const { startService } = await import('../service.ts');
     compileEarlier();

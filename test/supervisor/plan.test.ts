@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ROLES } from '../../src/platform/roles.ts';
 import { countCores, quotaOf } from '../../src/supervisor/cores.ts';
-import { planProcesses } from '../../src/supervisor/layout.ts';
+import { defaultCount, planProcesses } from '../../src/supervisor/layout.ts';
 import { decideRestart } from '../../src/supervisor/restarts.ts';
 
 it('one process has all roles, and two have one half each', () => {
@@ -10,6 +10,10 @@ it('one process has all roles, and two have one half each', () => {
     { name: 'api-1', roles: ['api', 'importer'] },
     { name: 'delivery-1', roles: ['delivery', 'maintenance'] },
   ]);
+});
+
+it('there is a process per core, and four at most, unless somebody chooses', () => {
+  expect([1, 2, 3, 4, 5, 64].map(defaultCount)).toEqual([1, 2, 3, 4, 4, 4]);
 });
 
 it('however many processes there are, each role is there, maintenance once, and each name once', () => {

@@ -8,7 +8,7 @@ export const defineStart = (command: Command) =>
       '--roles <names>',
       'run only these roles, separated by commas, in one process (default: all of them)',
     )
-    .option('--processes <count>', 'how many processes run all roles (default: one per core)')
+    .option('--processes <count>', 'how many processes run all roles (default: one per core, at most 4)')
     .action(async ({ roles, processes }: { roles?: string; processes?: string }) => {
       const chosen = roles === undefined ? undefined : parseRoles(roles);
       const { runProcess } = await import('../../run.ts');

@@ -50,7 +50,7 @@ export interface Config {
   /** Whether private servers may be started in place of missing URLs. */
   embedded: 'auto' | 'never';
   install: 'auto' | 'never';
-  /** How many processes `npm start` runs. `undefined`: one per core. */
+  /** How many processes `npm start` runs. `undefined`: one per core, at most four. */
   processes: number | undefined;
   /** `undefined`: traces are off. */
   traces: TracesConfig | undefined;
