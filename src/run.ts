@@ -15,9 +15,9 @@ const SHUTDOWN_LIMIT = 10 * SECOND;
 /** `npm start` passes on a Ctrl-C that the terminal has sent to all processes, so that this one gets it twice. */
 const SAME_SIGNAL = SECOND;
 
-/** What the command line chose. */
+/** Options of the command line. */
 export interface RunOptions {
-  /** The roles of this one process. Default: all roles, in as many processes as the machine has cores for. */
+  /** The roles of this one process. Default: all roles, in a process per core, four at most. */
   roles?: readonly RoleName[] | undefined;
   /** The value of `--processes`. */
   processes?: string | undefined;
@@ -27,7 +27,7 @@ type Announce = (line: string) => void;
 
 /**
  * Runs the service until SIGTERM or SIGINT, which also abort a start in progress. Everything is then shut down within 10 s; embedded
- * servers that take longer are killed. A second signal ends everything at once. SIGHUP restarts the processes one by one. If the start or
+ * servers that take longer are killed. A second signal ends everything immediately. SIGHUP restarts the processes one by one. If the start or
  * the shutdown fails, or a process keeps ending while it starts, this process exits with code 1 and writes the reason to stderr.
  */
 export async function runProcess(options: RunOptions = {}): Promise<never> {

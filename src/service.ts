@@ -10,7 +10,7 @@ import type { Log } from './platform/log.ts';
 import type { RoleName } from './platform/roles.ts';
 import { openRuntime, type Role, type Runtime } from './platform/runtime.ts';
 import { findServers } from './platform/servers.ts';
-import { abandonStart, type Stop, stopInReverse, stopTogether } from './platform/stopping.ts';
+import { abandonStart, type Stop, stopOnce, stopTogether } from './platform/stopping.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import { startCollectorWorker } from './sources/worker.ts';
 import type { StatementFormats } from './statements/formats.ts';
@@ -55,11 +55,7 @@ export async function startService({
 }): Promise<Service> {
   // In the order of starting. They are stopped in reverse, so that nothing loses what it depends on.
   const started: Stop[] = [];
-  let stopping: Promise<void> | undefined;
-  const stop = () => {
-    stopping ??= stopInReverse(started);
-    return stopping;
-  };
+  const stop = stopOnce(started);
 
   try {
     // A wrong profile is an error now, and not at the first file that needs it.

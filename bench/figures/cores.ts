@@ -5,7 +5,7 @@ import { type Process, startProcess } from '../processes.ts';
 import { subscribeAll } from '../steady-load.ts';
 import { memoryOf } from '../usage.ts';
 import { deliver, type Shape, subscribeShapes } from './deliveries.ts';
-import { processorTime } from './processes.ts';
+import { ownPids, processorTime } from './processes.ts';
 import { type Group, measureService } from './single-movements.ts';
 
 /** How many processes the supervisor runs. The first is the baseline. On two cores, 2 is the default. */
@@ -20,7 +20,7 @@ interface Site {
   shapes: Shape[];
 }
 
-/** What was measured of one site in one round, by the name of the measurement. */
+/** The measurements of one site in one round, by their names. */
 type Taken = Map<string, { unit: string; value: number; wanted?: Measured['wanted'] }>;
 
 /**
@@ -91,9 +91,9 @@ async function measure({ installation, group, shapes, processes }: Site, client:
   return taken;
 }
 
-async function memory({ pids }: Installation): Promise<number> {
-  const own = Object.entries(pids).filter(([name]) => name !== 'redis' && name !== 'mysql');
-  const each = await Promise.all(own.map(([, pid]) => memoryOf(pid)));
+/** Megabytes of all processes of the service. */
+async function memory(installation: Installation): Promise<number> {
+  const each = await Promise.all(ownPids(installation).map(memoryOf));
   return each.reduce((sum, { now }) => sum + now, 0);
 }
 

@@ -90,10 +90,15 @@ async function measure({ installation, group }: Site, client: Process): Promise<
   return { rate: group.movements / seconds, processorTime: (used * 1_000) / group.movements, waits };
 }
 
-/** Milliseconds of all processes of the service, without its servers. */
-export async function processorTime({ pids }: Installation): Promise<number> {
-  const own = Object.entries(pids).filter(([name]) => name !== 'redis' && name !== 'mysql');
-  const times = await Promise.all(own.map(([, pid]) => processorTimeOf(pid)));
+/** The processes of the service, without its servers. */
+export const ownPids = ({ pids }: Installation): number[] =>
+  Object.entries(pids)
+    .filter(([name]) => name !== 'redis' && name !== 'mysql')
+    .map(([, pid]) => pid);
+
+/** Milliseconds of all processes of the service. */
+export async function processorTime(installation: Installation): Promise<number> {
+  const times = await Promise.all(ownPids(installation).map(processorTimeOf));
   return times.reduce((sum, time) => sum + time, 0);
 }
 

@@ -130,7 +130,7 @@ function answerBrokenRequests(server: Server): void {
   const answered = new WeakSet<object>();
   const wasPaused = watchPauses(server);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // The request may have arrived while nobody could read it. If it has not, the next check finds it.
+    // The request may have arrived while the process could not read it. If it has not, the next check answers 408.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && wasPaused()) return;
     // More of a request that is already answered. Closing now could discard the answer before the client has read it.
     if (answered.has(socket)) return;

@@ -16,6 +16,15 @@ export async function stopInReverse(started: readonly Stop[]): Promise<void> {
   throwAll(errors);
 }
 
+/** @returns a function that stops what has been started by then, in reverse. Called again, it returns the same promise. */
+export function stopOnce(started: readonly Stop[]): () => Promise<void> {
+  let stopping: Promise<void> | undefined;
+  return () => {
+    stopping ??= stopInReverse(started);
+    return stopping;
+  };
+}
+
 /** Stops things that do not depend on each other, all at the same time. @throws like {@link stopInReverse}. */
 export async function stopTogether(started: readonly Stop[]): Promise<void> {
   const results = await Promise.allSettled(started.map(async (stop) => stop()));

@@ -9,7 +9,7 @@ export interface ProcessPlan {
 /** More have not been measured. Each opens up to 20 connections to MySQL, of which a server allows 151 unless it is told otherwise. */
 const MOST_BY_DEFAULT = 4;
 
-/** How many processes there are if nobody has chosen. */
+/** The number of processes without --processes and PROCESSES. */
 export const defaultCount = (cores: number): number => Math.min(cores, MOST_BY_DEFAULT);
 
 /**

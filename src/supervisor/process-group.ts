@@ -60,7 +60,7 @@ export function createProcessGroup(
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
-  // Whoever waits for it handles it. It may be nobody yet.
+  // Without this, a rejection that comes before somebody waits for it would end the supervisor.
   failed.catch(() => {});
 
   async function begin(plan: ProcessPlan, process: RoleProcess): ReturnType<RoleProcess['start']> {
@@ -104,7 +104,7 @@ export function createProcessGroup(
   /** Asks a process, which may be busy or have ended. @returns undefined: it does not answer. */
   async function ask<T>(
     { process }: Member,
-    question: (functions: RoleProcess['functions']) => Promise<T> | T,
+    question: (functions: RoleProcess['functions']) => Promise<T>,
   ): Promise<T | undefined> {
     if (process === undefined) return undefined;
     const limit = new AbortController();
@@ -181,12 +181,8 @@ export function createProcessGroup(
     readHealth: () =>
       Promise.all(
         members.map(async (member) => {
-          const answers =
-            (await ask(member, async (functions) => {
-              await functions.ping();
-              return true;
-            })) === true;
-          const status = member.process === undefined ? 'not running' : answers ? 'ok' : 'does not answer';
+          const answer = await ask(member, ({ ping }) => ping());
+          const status = member.process === undefined ? 'not running' : answer ? 'ok' : 'does not answer';
           return { name: member.plan.name, status };
         }),
       ),

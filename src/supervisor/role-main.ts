@@ -7,7 +7,7 @@ import { createThreadedFormats } from '../imports/parser-threads.ts';
 import { createLog, type Log } from '../platform/log.ts';
 import { withoutValues } from '../platform/quoted-value.ts';
 import { openRuntime } from '../platform/runtime.ts';
-import { type Stop, stopInReverse } from '../platform/stopping.ts';
+import { type Stop, stopOnce } from '../platform/stopping.ts';
 import { startTracing } from '../platform/tracing/start-tracing.ts';
 import { collectGarbageEarlier, compileEarlier } from '../platform/v8-settings.ts';
 import { type RunningRoles, startRoles } from '../service.ts';
@@ -27,12 +27,13 @@ collectGarbageEarlier();
 compileEarlier();
 
 const started: Stop[] = [];
+const stopStarted = stopOnce(started);
 let roles: RunningRoles | undefined;
 let log: Log | undefined;
 let readMetrics: RoleProcessFunctions['readMetrics'] = async () => [];
 
 const supervisor = createBirpc<SupervisorFunctions, RoleProcessFunctions>(
-  { start, stop, readMetrics: () => readMetrics(), ping: () => {} },
+  { start, stop, readMetrics: () => readMetrics(), ping: async () => true },
   {
     post: (message) => process.send?.(message),
     on: (receive) => process.on('message', receive),
@@ -71,7 +72,6 @@ async function startAssigned({ name, roles: names, config, servers }: Assignment
   started.push(() => tracing?.stop());
   const runtime = await openRuntime(config, servers, { log, announce, migrations: 'expect', tracing });
   started.push(() => runtime.close());
-  runtime.metrics.setRoles(names);
   readMetrics = createProcessMetrics(runtime, name);
   roles = await startRoles(runtime, names, formats);
   started.push(roles.stop);
@@ -83,6 +83,6 @@ async function startAssigned({ name, roles: names, config, servers }: Assignment
 async function stop(handOver: boolean): Promise<void> {
   setTimeout(() => process.exit(1), SHUTDOWN_LIMIT);
   if (handOver) await roles?.handOver();
-  await stopInReverse(started).catch((err: unknown) => log?.error({ err }, 'could not stop cleanly'));
+  await stopStarted().catch((err: unknown) => log?.error({ err }, 'could not stop cleanly'));
   process.exit(0);
 }

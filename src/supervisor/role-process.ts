@@ -7,7 +7,7 @@ import type { Config } from '../platform/config/config.ts';
 import type { Servers } from '../platform/runtime.ts';
 import type { ProcessPlan } from './layout.ts';
 
-/** What a process needs to begin its work. */
+/** The roles of a process, its configuration and its servers. */
 export interface Assignment extends ProcessPlan {
   config: Config;
   servers: Omit<Servers, 'stop'>;
@@ -27,7 +27,7 @@ export interface RoleProcessFunctions {
   /** @param handOver whether another process has taken its place, so that clients are led there first. */
   stop(handOver: boolean): Promise<void>;
   readMetrics(): Promise<MetricObject[]>;
-  ping(): void;
+  ping(): Promise<true>;
 }
 
 /** The functions of the supervisor that a role process calls. */

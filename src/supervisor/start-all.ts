@@ -17,7 +17,7 @@ export interface StartOptions {
 }
 
 /**
- * Starts the whole service, in as many processes as `config.processes` says or the machine has cores for.
+ * Starts the whole service: in `config.processes` processes or, without that, in one per core, four at most.
  * @returns the service, and the names of its processes. It has none when it runs in this process.
  * @throws when it cannot start. Nothing is left running then.
  */

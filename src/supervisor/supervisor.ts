@@ -3,7 +3,7 @@ import { startOps } from '../console/server.ts';
 import { createLog } from '../platform/log.ts';
 import { openRuntime } from '../platform/runtime.ts';
 import { findServers } from '../platform/servers.ts';
-import { abandonStart, type Stop, stopInReverse } from '../platform/stopping.ts';
+import { abandonStart, type Stop, stopOnce } from '../platform/stopping.ts';
 import type { Service } from '../service.ts';
 import type { ProcessPlan } from './layout.ts';
 import { createProcessGroup, type ProcessGroup } from './process-group.ts';
@@ -23,11 +23,7 @@ export async function startSupervised(
   forked: readonly { plan: ProcessPlan; process: RoleProcess }[],
 ): Promise<SupervisedService> {
   const started: Stop[] = [];
-  let stopping: Promise<void> | undefined;
-  const stop = () => {
-    stopping ??= stopInReverse(started);
-    return stopping;
-  };
+  const stop = stopOnce(started);
   try {
     const { stop: stopServers, ...servers } = await findServers(config, announce, signal);
     started.push(stopServers);

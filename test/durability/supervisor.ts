@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { childrenOf } from '../support/child-processes.ts';
 
 const RESTART_AFTER = 1_000;
 const END_LIMIT = 12_000;
@@ -94,7 +95,7 @@ export function supervise(
  * @param name as the product calls it, such as api-1.
  */
 export function processOf(supervisor: Supervised, name: string): Supervised {
-  const find = () => findChild(supervisor.pid, name);
+  const find = () => childrenOf(supervisor.pid, name)[0];
   // Its supervisor may be killed while it is stopped.
   let stopped: number | undefined;
   const send = (pid: number | undefined, signal: NodeJS.Signals) => {
@@ -118,20 +119,6 @@ export function processOf(supervisor: Supervised, name: string): Supervised {
     cont: () => send(stopped, 'SIGCONT'),
     end: async () => '0',
   };
-}
-
-function findChild(parent: number | undefined, name: string): number | undefined {
-  const read = (pid: string, file: string) => {
-    try {
-      return readFileSync(`/proc/${pid}/${file}`, 'utf8');
-    } catch {
-      return '';
-    }
-  };
-  return readdirSync('/proc')
-    .filter((pid) => Number(read(pid, 'stat').split(') ')[1]?.split(' ')[1]) === parent)
-    .filter((pid) => read(pid, 'cmdline').split('\0').includes(name))
-    .map(Number)[0];
 }
 
 const lastLine = (file: string): string => readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';

@@ -52,7 +52,7 @@ describe('a service in several processes', () => {
     expect(childrenOf(service.child.pid)).toHaveLength(3);
   });
 
-  it('has the metrics of all processes on one page, each with the name of its process', async () => {
+  it('serves the metrics of all processes on one page, and each metric has the name of its process', async () => {
     const page = await readMetrics(service);
     for (const name of ['supervisor', 'api-1', 'delivery-1', 'api-2'])
       expect(page).toMatch(new RegExp(`^process_resident_memory_bytes\\{process="${name}"\\} \\d+`, 'm'));
