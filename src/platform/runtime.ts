@@ -3,6 +3,8 @@ import type { Redis } from 'ioredis';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import type { Config } from './config/config.ts';
+import { onPrimaryChange } from './database/cluster/lead-to-primary.ts';
+import { UnfitHostsError } from './database/cluster/primary.ts';
 import { createDataSource } from './database/data-source.ts';
 import { isConnectionError } from './database/errors.ts';
 import { findNewerMigrations, migrate } from './database/migrate.ts';
@@ -109,7 +111,19 @@ export async function openRuntime(
   ];
   const close = () => stopInReverse(started);
   try {
-    await waitFor('MySQL', () => database.initialize());
+    await waitFor(
+      'MySQL',
+      () => database.initialize(),
+      (error) => !(error instanceof UnfitHostsError),
+    );
+    onPrimaryChange(database, ({ to, others }) =>
+      to === null
+        ? log.error(
+            { others },
+            'no host in DATABASE_URL may be written; it is looked for several times a second',
+          )
+        : log.warn({ primary: to, others }, 'another host in DATABASE_URL takes the writes now'),
+    );
     await waitFor('Redis', async () => {
       if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(2 * SECOND) });
       await redis.ping();

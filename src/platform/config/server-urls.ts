@@ -6,6 +6,7 @@ const FORM = {
   protocols: ['mysql:'],
   path: /^\/[^/]+$/,
   example: 'mysql://user:password@host:3306/database',
+  usualPort: 3306,
   parameters: ['ssl-mode', 'ssl-ca', 'socketPath'],
 };
 
@@ -16,21 +17,29 @@ interface Tls {
   ca?: string;
 }
 
+/** A server's address. */
+export interface Host {
+  host: string;
+  port: number;
+}
+
 /** MySQL's address from DATABASE_URL. `tls` null: the connection is not encrypted. */
 type MysqlUrl = ServerUrl & { tls: Tls | null };
 
 /**
- * Parses `mysql://user:password@host:3306/database`, with `?socketPath=FILE`, or with `?ssl-mode=MODE&ssl-ca=FILE`, and reads the
- * certificates in `ssl-ca`. The modes mean what they mean in MySQL's own `--ssl-mode`:
- * https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode
+ * Parses `mysql://user:password@host:3306/database`, where several hosts with commas are the members of a cluster, with
+ * `?socketPath=FILE`, or with `?ssl-mode=MODE&ssl-ca=FILE`, and reads the certificates in `ssl-ca`. The modes mean what they mean in
+ * MySQL's own `--ssl-mode`: https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode
  * @throws {Error} that says what DATABASE_URL must be, without any value of it.
  */
 export function parseMysqlUrl(text: string): MysqlUrl {
   const url = parseServerUrl(text, FORM);
+  if (url.hosts.length > 1 && url.socketPath !== null)
+    throw new Error('must have either several hosts or socketPath, not both');
   return { ...url, tls: readTls(url) };
 }
 
-function readTls({ host, socketPath, parameter }: ServerUrl): Tls | null {
+function readTls({ hosts, socketPath, parameter }: ServerUrl): Tls | null {
   const mode = parameter('ssl-mode');
   const caFile = parameter('ssl-ca');
   if (mode === null) {
@@ -49,7 +58,7 @@ function readTls({ host, socketPath, parameter }: ServerUrl): Tls | null {
       `must have ssl-ca=FILE beside ssl-mode=${mode}: the authorities that may certify the server, in PEM`,
     );
   // For an address, mysql2 would compare the certificate with the name "localhost".
-  if (mode === 'verify-identity' && isIP(host) !== 0)
+  if (mode === 'verify-identity' && hosts.some(({ host }) => isIP(host) !== 0))
     throw new Error('must have a host name, not an address, with ssl-mode=verify-identity');
   return { rejectUnauthorized: true, verifyIdentity: mode === 'verify-identity', ca };
 }
@@ -76,14 +85,13 @@ interface Form {
   path: RegExp;
   example: string;
   parameters: readonly string[];
+  usualPort: number;
 }
 
-/** A server's URL in its parts. Either `socketPath` is set, or `host`. */
+/** A server's URL in its parts. With `socketPath`, the hosts mean nothing. */
 interface ServerUrl {
   protocol: string;
-  host: string;
-  /** null: the server's usual port. */
-  port: number | null;
+  hosts: [Host, ...Host[]];
   username: string;
   password: string;
   database: string;
@@ -96,11 +104,24 @@ interface ServerUrl {
  * @throws {Error} that says what the URL must be, to be read after the name of a variable. It holds no part of the URL but the
  * name of a parameter.
  */
-function parseServerUrl(text: string, { protocols, path, example, parameters }: Form): ServerUrl {
-  const url = URL.parse(text);
+function parseServerUrl(text: string, { protocols, path, example, parameters, usualPort }: Form): ServerUrl {
+  // A URL has one host. The others are parsed one by one.
+  const all = /^[^/]+\/\/(?:[^@/?#]*@)?([^/?#]*)/.exec(text)?.[1] ?? '';
+  const [first = '', ...others] = all.split(',');
+  const url = URL.parse(others.length === 0 ? text : text.replace(all, first));
+  const addresses = [url, ...others.map((host) => URL.parse(`${url?.protocol}//${host}`))];
   const [username, password, database] = [url?.username, url?.password, url?.pathname.slice(1)].map(decode);
-  const fits = url !== null && protocols.includes(url.protocol) && url.hostname !== '';
-  if (!fits || !path.test(url.pathname) || username == null || password == null || database == null) {
+  const [host, ...more] = addresses.flatMap((it) => (it === null || it.hostname === '' ? [] : [hostOf(it)]));
+  const fits = url !== null && protocols.includes(url.protocol) && host !== undefined;
+  const isWhole = more.length === others.length && addresses.slice(1).every((it) => it?.pathname === '');
+  if (
+    !fits ||
+    !isWhole ||
+    !path.test(url.pathname) ||
+    username == null ||
+    password == null ||
+    database == null
+  ) {
     throw new Error(`must be a URL such as ${example}`);
   }
   for (const name of url.searchParams.keys()) {
@@ -110,15 +131,18 @@ function parseServerUrl(text: string, { protocols, path, example, parameters }: 
   }
   return {
     protocol: url.protocol,
-    // Node's sockets take an IPv6 address without its brackets.
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port === '' ? null : Number(url.port),
+    hosts: [host, ...more],
     username,
     password,
     database,
     socketPath: url.searchParams.get('socketPath'),
     parameter: (name) => url.searchParams.get(name),
   };
+
+  function hostOf({ hostname, port }: URL): Host {
+    // Node's sockets take an IPv6 address without its brackets.
+    return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? usualPort : Number(port) };
+  }
 }
 
 /** @returns null when the text is not percent-encoded correctly. */
@@ -134,6 +158,7 @@ const REDIS_FORM = {
   protocols: ['redis:', 'rediss:'],
   path: /^(\/\d*)?$/,
   example: 'redis://:password@host:6379/0',
+  usualPort: 6379,
   parameters: ['socketPath', 'ssl-ca'],
 };
 
@@ -141,6 +166,7 @@ const SENTINEL_FORM = {
   protocols: ['redis+sentinel:', 'rediss+sentinel:'],
   path: REDIS_FORM.path,
   example: 'redis+sentinel://:password@host1:26379,host2:26379,host3:26379/0?name=mymaster',
+  usualPort: 26_379,
   parameters: ['name', 'sentinel-password', 'ssl-ca'],
 };
 
@@ -149,10 +175,8 @@ type RedisUrl = ServerUrl & {
   /** null: the connection is not encrypted. */
   tls: { ca?: string } | null;
   /** Who knows the address of the master; null: the URL itself has it. */
-  sentinels: { name: string; password: string | null; addresses: { host: string; port: number }[] } | null;
+  sentinels: { name: string; password: string | null; addresses: Host[] } | null;
 };
-
-const SENTINEL_PORT = 26_379;
 
 /**
  * Parses `redis://:password@host:6379/0`, `rediss://…` for TLS, or with `?socketPath=FILE`; or
@@ -162,11 +186,8 @@ const SENTINEL_PORT = 26_379;
  */
 export function parseRedisUrl(text: string): RedisUrl {
   const isSentinel = /^rediss?\+sentinel:/i.test(text);
-  // A URL has one host. The others are parsed one by one.
-  const hosts = isSentinel ? (/^[^/]+\/\/(?:[^@/?#]*@)?([^/?#]*)/.exec(text)?.[1] ?? '').split(',') : [];
-  const [first = ''] = hosts;
-  const one = hosts.length > 1 ? text.replace(hosts.join(','), first) : text;
-  const url = parseServerUrl(one, isSentinel ? SENTINEL_FORM : REDIS_FORM);
+  const url = parseServerUrl(text, isSentinel ? SENTINEL_FORM : REDIS_FORM);
+  if (!isSentinel && url.hosts.length > 1) throw new Error(`must be a URL such as ${REDIS_FORM.example}`);
   const caFile = url.parameter('ssl-ca');
   const isEncrypted = url.protocol.startsWith('rediss');
   if (caFile !== null && !isEncrypted) throw new Error('must begin with rediss if it has ssl-ca');
@@ -175,14 +196,9 @@ export function parseRedisUrl(text: string): RedisUrl {
   const name = url.parameter('name');
   if (name === null || name === '')
     throw new Error('must have name=NAME: what the sentinels call the master');
-  const addresses = hosts.map((host) => {
-    const address = URL.parse(`redis://${host}`);
-    if (address === null || address.hostname === '')
-      throw new Error(`must be a URL such as ${SENTINEL_FORM.example}`);
-    return {
-      host: address.hostname.replace(/^\[(.*)\]$/, '$1'),
-      port: address.port === '' ? SENTINEL_PORT : Number(address.port),
-    };
-  });
-  return { ...url, tls, sentinels: { name, password: url.parameter('sentinel-password'), addresses } };
+  return {
+    ...url,
+    tls,
+    sentinels: { name, password: url.parameter('sentinel-password'), addresses: url.hosts },
+  };
 }

@@ -98,7 +98,7 @@ export function noteOpened(connection: PoolConnection): void {
 }
 
 /** New connections may lead to another server: the pool resolves the name again. Connections in use are closed when they come back. */
-function abandonConnections(pool: MysqlPool): void {
+export function abandonConnections(pool: MysqlPool): void {
   moments += 1;
   abandonedAt.set(pool, moments);
   for (const connection of pool._freeConnections.toArray()) connection.destroy();
@@ -150,17 +150,18 @@ interface PoolUse {
   max: number;
 }
 
-/** The state of its pool that mysql2 (3.24) tells only by its events. */
-interface MysqlPool {
-  config: { connectionLimit: number };
-  _allConnections: { length: number };
+/** What mysql2 (3.24) has of its pool, and does not declare. */
+export interface MysqlPool {
+  config: { connectionLimit: number; connectionConfig: { host?: string; port?: number } };
+  _allConnections: { length: number; toArray(): PoolConnection[] };
   _freeConnections: { length: number; toArray(): PoolConnection[] };
   getConnection: Pool['getConnection'];
   _connectionQueue: { length: number };
   on(event: 'enqueue', listener: () => void): void;
 }
 
-const poolOf = ({ driver }: DataSource): MysqlPool | undefined =>
+/** undefined: the database is not open. */
+export const poolOf = ({ driver }: DataSource): MysqlPool | undefined =>
   (driver as unknown as { pool?: MysqlPool }).pool;
 
 /** Reads how the pool is used; null after it was closed. */

@@ -1,6 +1,7 @@
 import mysql from 'mysql2';
 import { DataSource, type Logger, type QueryRunner } from 'typeorm';
-import { parseMysqlUrl } from '../config/server-urls.ts';
+import { type Host, parseMysqlUrl } from '../config/server-urls.ts';
+import { leadToPrimary } from './cluster/lead-to-primary.ts';
 import { noteOpened, onConnection } from './connection.ts';
 import { Account, Bank } from './entities/account.ts';
 import { Webhook } from './entities/webhook.ts';
@@ -29,11 +30,14 @@ const timeLimits = (milliseconds: number) => `
 /**
  * mysql2 with a pool that sets up its connections, because TypeORM has no hook for a new connection.
  * @param statementTimeout milliseconds; null: none, for migrations.
+ * @param hosts If there are several, the pool's connections lead to the one that may be written.
  */
-export const createDriver = (statementTimeout: number | null) => ({
+export const createDriver = (statementTimeout: number | null, hosts: readonly Host[]) => ({
   ...mysql,
+  hosts,
   createPool(options: mysql.PoolOptions) {
     const pool = mysql.createPool(options);
+    if (hosts.length > 1) leadToPrimary(pool, hosts, options);
     const statements = [
       SESSION,
       ISOLATION,
@@ -97,11 +101,11 @@ export function createDataSource(
   url: string,
   { poolSize = 20, statementTimeout = STATEMENT_TIMEOUT } = {},
 ): DataSource {
-  const { host, port, username, password, database, socketPath, tls } = parseMysqlUrl(url);
+  const { hosts, username, password, database, socketPath, tls } = parseMysqlUrl(url);
   return new DirectDataSource({
     type: 'mysql',
-    driver: createDriver(statementTimeout),
-    ...(socketPath === null ? { host, port: port ?? 3306 } : { socketPath }),
+    driver: createDriver(statementTimeout, hosts),
+    ...(socketPath === null ? hosts[0] : { socketPath }),
     ...(tls === null ? {} : { ssl: tls }),
     username,
     password,

@@ -46,6 +46,9 @@ const MAY_NOT_WRITE = new Set([1047, 1290, 1792, 1836, 3100, 3101]);
 const CONNECTION_CODES = new Set([
   'POOL_TIMEOUT',
   'PROTOCOL_CONNECTION_LOST',
+  // Of several hosts, none may be written, or another one may since.
+  'NO_PRIMARY',
+  'PRIMARY_CHANGED',
   'PROTOCOL_SEQUENCE_TIMEOUT',
   'ECONNREFUSED',
   'ECONNRESET',

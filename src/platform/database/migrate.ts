@@ -18,11 +18,12 @@ const WITHOUT_TIMEOUT = { enableQueryTimeout: false, poolSize: 2 };
  * @throws when the lock is held for more than a minute, a migration fails, or processes of a version run that is too old for one.
  */
 export async function migrate(database: DataSource): Promise<string[]> {
+  const { hosts } = database.options.driver as ReturnType<typeof createDriver>;
   // Changing a large table may take longer than any timeout.
   const untimed = await new DataSource({
     ...(database.options as MysqlDataSourceOptions),
     ...WITHOUT_TIMEOUT,
-    driver: createDriver(null),
+    driver: createDriver(null, hosts),
   }).initialize();
   const runner = untimed.createQueryRunner();
   try {

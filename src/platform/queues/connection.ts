@@ -6,11 +6,11 @@ import { parseRedisUrl } from '../config/server-urls.ts';
  * `redis+sentinel://…`. After a failover, the connection goes to the new master.
  */
 export function redisOptions(url: string): RedisOptions {
-  const { host, port, username, password, database, socketPath, tls, sentinels } = parseRedisUrl(url);
+  const { hosts, username, password, database, socketPath, tls, sentinels } = parseRedisUrl(url);
   return {
     ...(sentinels === null
       ? socketPath === null
-        ? { host, port: port ?? 6379 }
+        ? hosts[0]
         : { path: socketPath }
       : {
           sentinels: sentinels.addresses,

@@ -40,13 +40,38 @@ describe('DATABASE_URL', () => {
 
   it('without ssl-mode is not encrypted', () => {
     expect(parseMysqlUrl(MYSQL)).toMatchObject({
-      host: 'db.example',
-      port: null,
+      hosts: [{ host: 'db.example', port: 3306 }],
       password: 'p@ss',
       tls: null,
     });
-    expect(parseMysqlUrl('mysql://u@[::1]:3307/db')).toMatchObject({ host: '::1', port: 3307, password: '' });
+    expect(parseMysqlUrl('mysql://u@[::1]:3307/db')).toMatchObject({
+      hosts: [{ host: '::1', port: 3307 }],
+      password: '',
+    });
     expect(parseMysqlUrl(`${MYSQL}?socketPath=%2Frun%2Fa.sock`)).toMatchObject({ socketPath: '/run/a.sock' });
+  });
+
+  it('takes several hosts with their ports', () => {
+    expect(parseMysqlUrl('mysql://u:p%2C@one,two:3307,[::1]:3308/db?ssl-mode=required')).toMatchObject({
+      hosts: [
+        { host: 'one', port: 3306 },
+        { host: 'two', port: 3307 },
+        { host: '::1', port: 3308 },
+      ],
+      username: 'u',
+      password: 'p,',
+      database: 'db',
+    });
+  });
+
+  it.each([
+    ['mysql://u:MARKER@one,,two/db', 'must be a URL such as mysql://'],
+    ['mysql://u:MARKER@one,two:0x/db', 'must be a URL such as mysql://'],
+    ['mysql://u:MARKER@one,two/db?socketPath=/x', 'must have either several hosts or socketPath, not both'],
+  ])('%s is refused', (url, reason) => {
+    const read = () => readConfig({ DATABASE_URL: url, SECRET_KEY });
+    expect(read).toThrow(`DATABASE_URL ${reason}`);
+    expect(read).not.toThrow(/MARKER/);
   });
 });
 
@@ -99,6 +124,7 @@ describe('REDIS_URL', () => {
     ['redis+sentinel://:MARKER@one,:5/0?name=main', 'must be a URL such as redis+sentinel://'],
     ['redis+sentinel://:MARKER@one/0?name=main&socketPath=/x', 'must not have the parameter "socketPath"'],
     ['redis://:MARKER@one/0?ssl-ca=/x.pem', 'must begin with rediss'],
+    ['redis://:MARKER@one,two/0', 'must be a URL such as redis://'],
     ['rediss://:MARKER@one/0?ssl-ca=/MARKER.pem', 'must have a readable PEM file'],
   ])('%s is refused', (url, reason) => {
     const read = () => readConfig({ REDIS_URL: url });

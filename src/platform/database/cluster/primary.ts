@@ -1,0 +1,225 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import mysql, { type Connection, type ConnectionOptions } from 'mysql2';
+import type { Host } from '../../config/server-urls.ts';
+import { type Ask, type HostState, readHostState } from './host-state.ts';
+
+/** Finds which of several hosts may be written, and notices when another one takes its place. */
+
+/** Milliseconds from one look at the hosts to the next: while one may be written, and while none may. */
+const [EVERY, EVERY_WITHOUT] = [1_000, 200];
+/** Milliseconds after which a host counts as silent. */
+const ANSWER_LIMIT = 1_000;
+/** Milliseconds that a caller waits while no host may be written. */
+const PATIENCE = 2_000;
+/** Milliseconds that a new primary may take to apply what the one before has committed. */
+const CATCH_UP_LIMIT = 30_000;
+
+export interface Primary {
+  /** The host that may be written, or null while there is none. */
+  current(): Host | null;
+  /** Waits up to 2 s for it. @throws {NoPrimaryError} when there is none; {UnfitHostsError} before the first was found. */
+  find(): Promise<Host>;
+  stop(): void;
+}
+
+/** No host may be written at this moment. It may pass. */
+class NoPrimaryError extends Error {
+  override name = 'NoPrimaryError';
+  /** See CONNECTION_CODES in errors.ts. */
+  readonly code = 'NO_PRIMARY';
+}
+
+/** The hosts are set up so that more than one would be written, or none can ever be. A person has to change that. */
+export class UnfitHostsError extends Error {
+  override name = 'UnfitHostsError';
+}
+
+/**
+ * Follows the host that may be written. Looks at all hosts each second, with a connection to each of them.
+ * @param options for connections to each host.
+ * @param onChange called with the new host, or null, before `find` returns it, and with what the other hosts say.
+ */
+export function followPrimary(
+  hosts: readonly Host[],
+  options: ConnectionOptions,
+  onChange: (host: Host | null, others: string) => void,
+): Primary {
+  const monitors = hosts.map((host) => createMonitor({ ...options, ...host }));
+  const stopping = new AbortController();
+  let current: number | null = null;
+  /** The look that is under way. */
+  let look: Promise<void> | null = null;
+  /** Why there is none; null before the first look. */
+  let failure: Error | null = null;
+  let watched = false;
+
+  async function lookAtAll(): Promise<void> {
+    const states = await Promise.all(monitors.map((monitor) => monitor.read()));
+    if (stopping.signal.aborted) return;
+    const choice = choosePrimary(states, current);
+    const others = describe(hosts, states);
+    failure = choice === null ? failureOf(hosts, states, { isFirst: !watched, others }) : null;
+    if (choice === current) return;
+    if (choice !== null) {
+      // What the one before has committed is there, but may not have been applied. Reads would miss it.
+      try {
+        await monitors[choice]?.catchUp();
+      } catch (error) {
+        failure = new NoPrimaryError(
+          `${nameOf(hosts[choice])} may be written, and has not yet applied what was committed before (${(error as Error).message})`,
+        );
+        return;
+      }
+      if (stopping.signal.aborted) return;
+    }
+    current = choice;
+    onChange(choice === null ? null : (hosts[choice] ?? null), others);
+  }
+  const lookOnce = () => {
+    look ??= lookAtAll().finally(() => {
+      look = null;
+    });
+    return look;
+  };
+  /** Begins with the first host that was found, so that a start that fails leaves nothing behind. */
+  async function watch(): Promise<void> {
+    watched = true;
+    while (!stopping.signal.aborted) {
+      await sleep(current === null ? EVERY_WITHOUT : EVERY, undefined, { signal: stopping.signal }).catch(
+        () => {},
+      );
+      if (!stopping.signal.aborted) await lookOnce();
+    }
+  }
+  const close = () => {
+    for (const monitor of monitors) monitor.close();
+  };
+  const primary = () => (current === null ? null : (hosts[current] ?? null));
+
+  return {
+    current: primary,
+    async find() {
+      const end = performance.now() + PATIENCE;
+      for (;;) {
+        const found = primary();
+        if (found !== null) return found;
+        if (failure instanceof UnfitHostsError || (failure !== null && performance.now() > end)) {
+          const error = failure;
+          if (!watched) {
+            failure = null;
+            close();
+          }
+          throw error;
+        }
+        await lookOnce();
+        if (current !== null && !watched) void watch();
+        if (current === null) await sleep(EVERY_WITHOUT);
+      }
+    },
+    stop() {
+      stopping.abort();
+      close();
+    },
+  };
+}
+
+/**
+ * Which host to write, by its index; null: none. In a cluster whose members all take writes, the first host that is in sync, so that all
+ * processes choose the same one. Otherwise the only one that takes writes.
+ * @param current the host that is used now. It stays, where nothing speaks against it: a host that does not answer for a moment is
+ * better than none.
+ */
+export function choosePrimary(states: readonly HostState[], current: number | null): number | null {
+  const writable = states.flatMap((state, index) => (state.kind === 'writable' ? [{ ...state, index }] : []));
+  const clusters = new Set(writable.map(({ cluster }) => cluster));
+  const [first] = writable;
+  if (first !== undefined && (writable.length === 1 || (clusters.size === 1 && first.cluster !== null)))
+    return first.index;
+  // Somebody has made a second server writable: changing now could only make things worse.
+  if (writable.length > 1) return writable.find(({ index }) => index === current)?.index ?? null;
+  const donor = states.findIndex(({ kind }) => kind === 'donor');
+  if (donor !== -1) return donor;
+  return current !== null && states[current]?.kind === 'silent' ? current : null;
+}
+
+/** Why no host was chosen. */
+function failureOf(
+  hosts: readonly Host[],
+  states: readonly HostState[],
+  { isFirst, others }: { isFirst: boolean; others: string },
+): Error {
+  const writable = hosts.filter((_, index) => states[index]?.kind === 'writable').map(nameOf);
+  const message =
+    writable.length > 1
+      ? `DATABASE_URL names servers that take writes independently of each other (${writable.join(', ')}): make all but one read-only.`
+      : `None of the hosts in DATABASE_URL may be written: ${others}.`;
+  const isUnfit = writable.length > 1 || states.some(({ kind }) => kind === 'unfit');
+  return isFirst && isUnfit ? new UnfitHostsError(message) : new NoPrimaryError(message);
+}
+
+const describe = (hosts: readonly Host[], states: readonly HostState[]): string =>
+  states
+    .flatMap((state, index) => ('reason' in state ? [`${nameOf(hosts[index])} ${state.reason}`] : []))
+    .join('; ');
+
+export const nameOf = (host: Host | undefined): string =>
+  host === undefined
+    ? ''
+    : host.host.includes(':')
+      ? `[${host.host}]:${host.port}`
+      : `${host.host}:${host.port}`;
+
+/** Asks one host, with a connection that is kept. */
+function createMonitor(options: ConnectionOptions) {
+  let connection: Connection | null = null;
+
+  const close = () => {
+    connection?.destroy();
+    connection = null;
+  };
+  function ask<T>(statement: string, timeout = ANSWER_LIMIT): Promise<T[]> {
+    if (connection === null) {
+      connection = mysql.createConnection({ ...options, connectTimeout: ANSWER_LIMIT });
+      // Each statement tells its own failure.
+      connection.on('error', () => {});
+    }
+    const used = connection;
+    return new Promise((resolve, reject) => {
+      used.query({ sql: statement, timeout }, (error, rows) =>
+        error === null ? resolve(rows as T[]) : reject(error),
+      );
+    });
+  }
+  return {
+    close,
+    async read(): Promise<HostState> {
+      try {
+        return await readHostState(ask as Ask);
+      } catch (error) {
+        close();
+        const { code, message } = error as NodeJS.ErrnoException;
+        return { kind: 'silent', reason: `cannot be reached (${code ?? message})` };
+      }
+    },
+    /** Waits until the host has applied all that its cluster has committed. */
+    async catchUp(): Promise<void> {
+      try {
+        for (const setting of CATCH_UP) {
+          // Each server knows one of them, or none.
+          await ask(setting).catch((error: NodeJS.ErrnoException) => {
+            if (Number(error.errno) !== ER_UNKNOWN_SYSTEM_VARIABLE) throw error;
+          });
+        }
+        await ask('SELECT 1', CATCH_UP_LIMIT);
+      } finally {
+        // With these settings, the connection would wait for a cluster that has lost its majority, too.
+        close();
+      }
+    },
+  };
+}
+
+const ER_UNKNOWN_SYSTEM_VARIABLE = 1193;
+
+/** Statements of this session wait for what was committed before, in Group Replication and in Galera. */
+const CATCH_UP = ["SET SESSION group_replication_consistency = 'BEFORE'", 'SET SESSION wsrep_sync_wait = 1'];

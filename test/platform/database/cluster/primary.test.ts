@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import {
+  galeraState,
+  groupState,
+  type HostState,
+  type Member,
+} from '../../../../src/platform/database/cluster/host-state.ts';
+import { choosePrimary } from '../../../../src/platform/database/cluster/primary.ts';
+
+const alone: HostState = { kind: 'writable', cluster: null };
+const node: HostState = { kind: 'writable', cluster: 'one' };
+const stranger: HostState = { kind: 'writable', cluster: 'two' };
+const donor: HostState = { kind: 'donor', cluster: 'one' };
+const closed: HostState = { kind: 'closed', reason: 'is read-only' };
+const silent: HostState = { kind: 'silent', reason: 'cannot be reached' };
+
+describe('the primary is', () => {
+  it.each<[string, HostState[], number | null, number | null]>([
+    ['the only host that takes writes', [closed, alone, silent], null, 1],
+    ['another host as soon as that one takes writes', [silent, closed, alone], 0, 2],
+    ['the first node that is in sync', [closed, node, node], null, 1],
+    ['the first node again when it has come back', [node, node, node], 1, 0],
+    ['no node that copies its data to another one', [donor, node, silent], 0, 1],
+    ['such a node if there is no other', [donor, silent, closed], 1, 0],
+    ['the same one while it does not answer and no other takes writes', [silent, closed, closed], 0, 0],
+    ['none when it may not be written any more', [closed, silent, silent], 0, null],
+    ['none of two that know nothing of each other', [alone, alone], null, null],
+    ['none of two clusters', [node, stranger], null, null],
+    ['the same one when a second server takes writes', [alone, alone], 1, 1],
+  ])('%s', (_, states, current, chosen) => {
+    expect(choosePrimary(states, current)).toBe(chosen);
+  });
+});
+
+describe('a host', () => {
+  const galera = (status: Record<string, string>) =>
+    galeraState(
+      {
+        wsrep_ready: 'ON',
+        wsrep_cluster_status: 'Primary',
+        wsrep_local_state: '4',
+        wsrep_local_state_comment: 'Synced',
+        wsrep_cluster_state_uuid: 'one',
+        ...status,
+      },
+      { read_only: 'OFF' },
+    );
+  const member = (members: Member[], settings = {}) =>
+    groupState(
+      members,
+      { read_only: 'OFF', super_read_only: 'OFF', group_replication_single_primary_mode: 'ON', ...settings },
+      'one',
+    );
+  const primary = { state: 'ONLINE', role: 'PRIMARY', is_own: 1 };
+  const other = (state: string): Member => ({ state, role: 'SECONDARY', is_own: 0 });
+
+  it.each<[string, () => HostState, object]>([
+    ['in sync with its Galera cluster takes writes', () => galera({}), node],
+    ['that copies its data is a donor', () => galera({ wsrep_local_state: '2' }), donor],
+    [
+      'that joins its cluster does not',
+      () => galera({ wsrep_local_state: '1', wsrep_local_state_comment: 'Joining' }),
+      { kind: 'closed', reason: 'is not in sync with its Galera cluster (Joining)' },
+    ],
+    [
+      'outside of the primary component does not',
+      () => galera({ wsrep_cluster_status: 'non-Primary' }),
+      { kind: 'closed', reason: 'has lost the majority of its Galera cluster' },
+    ],
+    ['that is the primary of a group takes writes', () => member([primary, other('ONLINE')]), node],
+    [
+      'that is a primary without a majority does not',
+      () => member([primary, other('UNREACHABLE'), other('UNREACHABLE')]),
+      { kind: 'closed', reason: 'has lost the majority of its group' },
+    ],
+    [
+      'that was started outside of its group does not',
+      () => member([{ ...primary, state: 'OFFLINE', role: '' }]),
+      { kind: 'closed', reason: 'is not an online member of its group (OFFLINE)' },
+    ],
+    [
+      'that is a secondary does not',
+      () =>
+        member([
+          { ...primary, role: 'SECONDARY' },
+          { ...other('ONLINE'), role: 'PRIMARY' },
+        ]),
+      { kind: 'closed', reason: 'is a secondary of its group' },
+    ],
+    [
+      'in a group with several primaries is unfit',
+      () => member([primary], { group_replication_single_primary_mode: 'OFF' }),
+      { kind: 'unfit', reason: expect.stringContaining('switch_to_single_primary_mode()') },
+    ],
+  ])('%s', (_, read, state) => {
+    expect(read()).toEqual(state);
+  });
+});
