@@ -46,11 +46,21 @@ const ADD_IMPORTS = `
   INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
     inserted, deliveries, received_at, started_at, finished_at) VALUES ?`;
 
-/** MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). */
-const ID_STEP = 'SELECT @@auto_increment_increment AS step';
+/** The system variables that say which ids the rows of one INSERT get. */
+const ID_SETTINGS = "SHOW VARIABLES WHERE Variable_name IN ('auto_increment_increment', 'wsrep_on')";
 
 /** Until the transaction ends, no other process stores a group for all customers. */
 const TAKE_TURN = 'SELECT id FROM group_commits WHERE id = 1 FOR UPDATE';
+
+/** Adds the rows of imports. @returns their ids, in the same order. */
+async function addImports(sql: Sql, rows: readonly unknown[][], step: number | null): Promise<string[]> {
+  const ids: string[] = [];
+  for (const part of step === null ? rows.map((row) => [row]) : [rows]) {
+    const { insertId } = await sql.query<WriteResult>(ADD_IMPORTS, [part]);
+    ids.push(...part.map((_, index) => String(Number(insertId) + index * (step ?? 0))));
+  }
+  return ids;
+}
 
 /** Milliseconds after a lock timeout in which a shared group does not wait for the same lock. */
 const AVOIDED_FOR = 10_000;
@@ -81,14 +91,21 @@ export function createGroupCommit(options: {
   const lockedCustomers = new LRUCache<string, true>({ max: MAX_AVOIDED, ttl: AVOIDED_FOR });
   /** The process takes turns again from this moment (performance.now()). */
   let turnsFrom = 0;
-  let step: Promise<number> | null = null;
+  let idStep: Promise<number | null> | null = null;
 
-  const readStep = () => {
-    step ??= database.query<{ step: string }[]>(ID_STEP).then(([row]) => Number(row?.step ?? 1));
-    step.catch(() => {
-      step = null;
+  /**
+   * MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). null: the
+   * distance is not known, because a Galera cluster changes it whenever a node comes or goes.
+   */
+  const readIdStep = () => {
+    idStep ??= database.query<{ Variable_name: string; Value: string }[]>(ID_SETTINGS).then((rows) => {
+      const settings = new Map(rows.map(({ Variable_name, Value }) => [Variable_name, Value]));
+      return settings.get('wsrep_on') === 'ON' ? null : Number(settings.get('auto_increment_increment'));
     });
-    return step;
+    idStep.catch(() => {
+      idStep = null;
+    });
+    return idStep;
   };
 
   function count(stored: Iterable<GroupImport>): void {
@@ -121,7 +138,7 @@ export function createGroupCommit(options: {
     take: TakeItems<GroupUpload>,
     { isShared }: { isShared: boolean },
   ): Promise<(GroupImport | null)[]> {
-    const idStep = await readStep();
+    const step = await readIdStep();
     let uploads: readonly GroupUpload[] = [];
     const { imports, webhookIds } = await tryTransaction(database, async (sql) => {
       if (isShared) await takeTurn(sql);
@@ -131,7 +148,7 @@ export function createGroupCommit(options: {
       const current = uploads.filter(
         ({ customerId, removals }) => locks.get(customerId)?.removals === removals,
       );
-      return storeLocked(sql, locks, current, idStep);
+      return storeLocked(sql, locks, current, step);
     });
     count(imports.values());
     // Not awaited: the movements are committed, and are delivered even if the wake-up is lost.
@@ -143,7 +160,7 @@ export function createGroupCommit(options: {
     sql: Sql,
     locks: ReadonlyMap<string, ImportLock>,
     uploads: readonly GroupUpload[],
-    idStep: number,
+    step: number | null,
   ): Promise<{ imports: Map<GroupUpload, GroupImport>; webhookIds: string[] }> {
     const imports = new Map<GroupUpload, GroupImport>();
     if (uploads.length === 0) return { imports, webhookIds: [] };
@@ -151,8 +168,7 @@ export function createGroupCommit(options: {
     const provisional = uploads.map((upload, index) => toBatch(upload, String(index)));
     const expected = await matcher.match(sql, locks, countAll(provisional));
     const rows = uploads.map((upload, index) => toRow(upload, locks, expected.deliveries.get(String(index))));
-    const { insertId } = await sql.query<WriteResult>(ADD_IMPORTS, [rows]);
-    const ids = uploads.map((_, index) => String(Number(insertId) + index * idStep));
+    const ids = await addImports(sql, rows, step);
     const batches = uploads.map((upload, index) => toBatch(upload, ids[index] ?? ''));
     const renamed: Matches = {
       webhooks: expected.webhooks,

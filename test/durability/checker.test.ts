@@ -55,6 +55,7 @@ const evidence = () => ({
     { id: '2', customerId: '1', accountId: '2', dc: 'Debit' as const, uniqueId: 'u2', name: 'u2' },
   ],
   webhooks: [webhook('1', { ordered: true }), webhook('2', { event: 'NEW_DEBIT' })],
+  miscounted: [] as string[],
   recorded: [
     { webhookId: '1', transactionId: '1', status: 'delivered' },
     { webhookId: '1', transactionId: '2', status: 'delivered' },
@@ -109,6 +110,7 @@ describe('the checker of a fault run', () => {
       'delivered and not matched',
       ({ recorded }) => recorded.push({ webhookId: '2', transactionId: '1', status: 'delivered' }),
     ],
+    ['imports that miscount', ({ miscounted }) => miscounted.push('1')],
     ['delivered with other content', ({ receipts }) => receipts.push(receipt('2', '1', 4_000))],
     ['matched and never delivered', ({ recorded }) => recorded.pop()],
     ['matched and never delivered', ({ receipts }) => receipts.pop()],
@@ -124,6 +126,7 @@ describe('the checker of a fault run', () => {
       'delivered with other content',
       ({ receipts: [first] }) => Object.assign(first ?? {}, { problem: 'hash wrong' }),
     ],
+    ['imports that miscount', ({ miscounted }) => miscounted.push('1')],
     ['delivered with other content', ({ receipts: [first] }) => Object.assign(first ?? {}, { name: 'u2' })],
     ['duplicates without a cause', ({ receipts }) => receipts.push(receipt('2', '2', 9_000))],
     ['out of order', ({ receipts }) => receipts.reverse()],

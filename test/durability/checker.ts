@@ -29,6 +29,8 @@ export interface Evidence {
   stored: readonly StoredMovement[];
   webhooks: readonly ChaosWebhook[];
   recorded: readonly RecordedDelivery[];
+  /** Imports whose counts do not agree with what is stored for them. */
+  miscounted: readonly string[];
   /** In order of arrival. */
   receipts: readonly Receipt[];
   pollers: readonly PollerRecord[];
@@ -54,6 +56,7 @@ export const FINDINGS = [
   'acknowledged and not stored',
   'stored twice',
   'stored and never sent in, or changed',
+  'imports that miscount',
   'delivered and not matched',
   'matched and never delivered',
   'delivered with other content',
@@ -88,7 +91,8 @@ export function checkEvidence(evidence: Evidence): Verdict {
 
 type Findings = Record<Finding, string[]>;
 
-function checkStored({ sent, stored }: Evidence, findings: Findings): void {
+function checkStored({ sent, stored, miscounted }: Evidence, findings: Findings): void {
+  findings['imports that miscount'].push(...miscounted);
   const times = new Map<string, number>();
   for (const { name, customerId, accountId, dc } of stored) {
     times.set(name, (times.get(name) ?? 0) + 1);

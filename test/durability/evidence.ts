@@ -2,10 +2,19 @@ import type { RowDataPacket } from 'mysql2/promise';
 import type { RecordedDelivery, StoredMovement } from './checker.ts';
 import type { Installation } from './service.ts';
 
+/** Imports that count other movements than are stored for them, and movements of an import that does not exist. */
+const MISCOUNTED = `
+  SELECT i.id, i.inserted, COUNT(t.id) AS stored FROM imports i
+  LEFT JOIN transactions t ON t.import_id = i.id AND t.customer_id = i.customer_id GROUP BY i.id, i.inserted HAVING stored <> i.inserted
+  UNION ALL SELECT t.import_id, NULL, COUNT(*) FROM transactions t LEFT JOIN imports i ON i.id = t.import_id AND i.customer_id = t.customer_id
+  WHERE i.id IS NULL GROUP BY t.import_id`;
+
 /** Reads what MySQL holds at the end of a run, with ids as strings. */
-export async function readTables({
-  sql,
-}: Pick<Installation, 'sql'>): Promise<{ stored: StoredMovement[]; recorded: RecordedDelivery[] }> {
+export async function readTables({ sql }: Pick<Installation, 'sql'>): Promise<{
+  stored: StoredMovement[];
+  recorded: RecordedDelivery[];
+  miscounted: string[];
+}> {
   const [stored] = await sql.query<(RowDataPacket & StoredMovement)[]>(
     `SELECT CAST(id AS CHAR) AS id, CAST(customer_id AS CHAR) AS customerId, CAST(account_id AS CHAR) AS accountId, dc,
        CONVERT(unique_id USING utf8mb4) AS uniqueId, SUBSTRING_INDEX(description, ' ', 1) AS name FROM transactions`,
@@ -13,5 +22,6 @@ export async function readTables({
   const [recorded] = await sql.query<(RowDataPacket & RecordedDelivery)[]>(
     `SELECT CAST(webhook_id AS CHAR) AS webhookId, CAST(transaction_id AS CHAR) AS transactionId, status FROM deliveries`,
   );
-  return { stored, recorded };
+  const [miscounted] = await sql.query<RowDataPacket[]>(MISCOUNTED);
+  return { stored, recorded, miscounted: miscounted.map((row) => JSON.stringify(row)) };
 }

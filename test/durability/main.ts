@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { CLUSTER_FAULT_KINDS, FAULT_KINDS, type FaultKind, makePlan } from './plan.ts';
+import { MYSQL_SETUPS, type MysqlSetup, REDIS_SETUPS, type RedisSetup } from './clusters.ts';
+import { type FaultKind, faultKindsOf, makePlan } from './plan.ts';
 import { run } from './run.ts';
 
 /** `npm run chaos -- --minutes N --seed S --only FAULT[,FAULT]`: injects faults for N minutes, and checks the result. */
 
-const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--wait SECONDS] [--clusters] [--processes N] [--keep] [--plan]
-  faults: ${FAULT_KINDS.join(', ')}
-  faults with --clusters: ${CLUSTER_FAULT_KINDS.join(', ')}`;
+const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--only FAULT[,FAULT…]] [--gap SECONDS] [--rate MOVEMENTS_PER_SECOND] [--wait SECONDS] [--mysql ${MYSQL_SETUPS.join('|')}] [--redis ${REDIS_SETUPS.join('|')}] [--processes N] [--keep] [--plan]
+  --clusters is --mysql replication --redis sentinel`;
 
 const { values } = parseArgs({
   options: {
@@ -16,6 +16,8 @@ const { values } = parseArgs({
     gap: { type: 'string', default: '8' },
     rate: { type: 'string', default: '30' },
     wait: { type: 'string', default: '300' },
+    mysql: { type: 'string' },
+    redis: { type: 'string' },
     clusters: { type: 'boolean', default: false },
     processes: { type: 'string', default: '' },
     keep: { type: 'boolean', default: false },
@@ -24,7 +26,12 @@ const { values } = parseArgs({
   },
 });
 
-const all: readonly FaultKind[] = values.clusters ? CLUSTER_FAULT_KINDS : FAULT_KINDS;
+const mysql = values.mysql ?? (values.clusters ? 'replication' : 'alone');
+const redis = values.redis ?? (values.clusters ? 'sentinel' : 'alone');
+const isMysqlSetup = (name: string): name is MysqlSetup => (MYSQL_SETUPS as readonly string[]).includes(name);
+const isRedisSetup = (name: string): name is RedisSetup => (REDIS_SETUPS as readonly string[]).includes(name);
+const setups = isMysqlSetup(mysql) && isRedisSetup(redis) ? { mysql, redis } : null;
+const all: readonly FaultKind[] = setups === null ? [] : faultKindsOf(setups);
 const isKind = (name: string): name is FaultKind => (all as readonly string[]).includes(name);
 const named = values.only.split(',').map((name) => name.trim());
 const kinds = values.only === '' ? all : named.filter(isKind);
@@ -34,6 +41,7 @@ const complete = values.only === '' || kinds.length === named.length;
 
 if (
   values.help ||
+  setups === null ||
   !usable ||
   !complete ||
   seed === undefined ||
@@ -41,7 +49,7 @@ if (
   gap === undefined ||
   rate === undefined
 ) {
-  process.stderr.write(`${USAGE}\n`);
+  process.stderr.write(`${USAGE}\n  faults of these servers: ${all.join(', ')}\n`);
   process.exit(values.help ? 0 : 1);
 }
 if (values.plan) {
@@ -58,7 +66,7 @@ const { clean, table, findings } = await run({
   gap,
   rate,
   waitLimit: Number(values.wait),
-  clusters: values.clusters,
+  ...setups,
   processes: values.processes,
   keep: values.keep,
   announce: (line) => process.stderr.write(`${line}\n`),

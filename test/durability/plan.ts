@@ -28,17 +28,46 @@ export const FAULT_KINDS = [
   ...RECEIVER_MODES.map((mode) => `receiver ${mode}` as const),
 ] as const;
 
-/** Faults of a run on a primary with a replica, and on Redis with Sentinel. */
-const CLUSTER_FAULTS = ['mysql roles change', 'redis failover', 'redis master kill'] as const;
+const OF_DATABASE_CLUSTER = [
+  'mysql primary kill',
+  'mysql primary cut off',
+  'mysql primary frozen',
+  'mysql no majority',
+  'mysql member restart',
+  'mysql primary and redis kill',
+] as const;
 
-export const CLUSTER_FAULT_KINDS = [
-  ...CLUSTER_FAULTS,
-  ...FAULT_KINDS.filter((kind) =>
-    /^(kill|stop) (api|importer|delivery|maintenance|receivers)|^receiver |^hostile/.test(kind),
-  ),
-];
+/** Faults that only clusters have, by what MySQL and Redis are. */
+const CLUSTER_FAULTS = {
+  mysql: {
+    alone: [],
+    replication: ['mysql roles change'],
+    'group-replication': OF_DATABASE_CLUSTER,
+    galera: OF_DATABASE_CLUSTER,
+  },
+  redis: { alone: [], sentinel: ['redis failover', 'redis master kill'] },
+} as const;
 
-export type FaultKind = (typeof FAULT_KINDS)[number] | (typeof CLUSTER_FAULTS)[number];
+type Setups = { [server in keyof typeof CLUSTER_FAULTS]: keyof (typeof CLUSTER_FAULTS)[server] };
+
+export type ClusterFaultKind =
+  | (typeof OF_DATABASE_CLUSTER)[number]
+  | 'mysql roles change'
+  | 'redis failover'
+  | 'redis master kill';
+
+export type FaultKind = (typeof FAULT_KINDS)[number] | ClusterFaultKind;
+
+/** The faults that are possible on these servers. */
+export const faultKindsOf = ({ mysql, redis }: Setups): readonly FaultKind[] =>
+  [
+    ...CLUSTER_FAULTS.mysql[mysql],
+    ...CLUSTER_FAULTS.redis[redis],
+    ...FAULT_KINDS.filter((kind) => {
+      const needsOneMysql = /mysql|^deadlock|connections$|^clock/.test(kind);
+      return (mysql === 'alone' || !needsOneMysql) && (redis === 'alone' || !kind.includes('redis'));
+    }),
+  ].filter((kind) => redis === 'alone' || kind !== 'mysql primary and redis kill');
 
 /** One planned fault. */
 export interface PlannedFault {
@@ -53,7 +82,7 @@ export interface PlannedFault {
 
 /** The subject of a fault. Two faults never have the same subject at the same time. */
 export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>): string[] {
-  if (kind === 'mysql and redis outage') return ['redis', 'mysql'];
+  if (kind === 'mysql and redis outage' || kind === 'mysql primary and redis kill') return ['redis', 'mysql'];
   if (kind.startsWith('redis')) return ['redis'];
   if (kind.startsWith('mysql') || kind.startsWith('deadlock') || kind === 'kill connections')
     return ['mysql'];
@@ -74,7 +103,7 @@ export interface Lengths {
 export const lengthsFor = (minutes: number): Lengths =>
   minutes < 5 ? { stopped: 14, outage: 8, receiver: 10 } : { stopped: 20, outage: 60, receiver: 25 };
 
-const isLong = (kind: FaultKind) => kind.endsWith('outage') || kind.endsWith('frozen');
+const isLong = (kind: FaultKind) => /outage$|^(redis|mysql) frozen$|no majority$/.test(kind);
 
 /**
  * Plans the faults of a run, in order. Every kind is used once, in random order, before one is used again. Faults overlap if
@@ -109,11 +138,17 @@ export function makePlan({
     if (fault === null || fault.at + fault.seconds > end) continue;
     bag.splice(bag.indexOf(fault.kind), 1);
     // After an outage it takes some seconds until everything runs again. Another fault in that time would hide this one.
-    for (const subject of subjectsOf(fault)) busyUntil.set(subject, at + fault.seconds + 4);
+    const restoring = isOfDatabaseCluster(fault.kind) ? MEMBER_RESTORED : 4;
+    for (const subject of subjectsOf(fault)) busyUntil.set(subject, at + fault.seconds + restoring);
     plan.push(fault);
   }
   return plan;
 }
+
+/** Seconds after which a cluster has a new primary, and has all members again. With two of three members lost, it would stop for good. */
+const MEMBER_RESTORED = 35;
+
+const isOfDatabaseCluster = (kind: FaultKind) => (OF_DATABASE_CLUSTER as readonly string[]).includes(kind);
 
 /** A fault of the first kind in the bag whose subjects are free, or null. */
 function throwFault(
@@ -136,6 +171,8 @@ const isPaired = (kind: FaultKind) => /(api|importer|delivery|maintenance)$/.tes
 function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: Lengths): number {
   if (kind.startsWith('stop') || kind === 'mysql locked table' || kind === 'mysql disk full') return stopped;
   if (kind === 'hostile files') return receiver;
+  if (kind === 'mysql no majority') return Math.min(outage, 30);
+  if (isOfDatabaseCluster(kind)) return dice.whole(1, 5);
   if (isLong(kind)) return outage;
   if (kind === 'redis kill' || kind === 'mysql kill') return dice.whole(1, 3);
   if (kind === 'kill connections' || kind.startsWith('deadlock')) return 5;

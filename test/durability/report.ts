@@ -22,6 +22,8 @@ export interface RunResult {
   ownEnds: readonly string[];
   /** Processes that did not end cleanly on SIGTERM. */
   badEnds: readonly string[];
+  /** See renderPauses. */
+  pauses: string;
   /** Faults that this machine does not allow, as sentences. */
   leftOut: readonly string[];
 }
@@ -70,6 +72,7 @@ export function outcomeOf(result: RunResult): Outcome {
     `| seed ${result.seed}, ${result.minutes} minutes | |`,
     '|---|---|',
     ...rows.map(([name, value]) => `| ${name} | ${value} |`),
+    ...(result.pauses === '' ? [] : ['', result.pauses]),
   ].join('\n');
   return { clean: findings.length === 0, table, findings };
 }

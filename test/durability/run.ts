@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkEvidence } from './checker.ts';
+import type { MysqlSetup, RedisSetup } from './clusters.ts';
 import { repair, waitForCompletion } from './completion.ts';
 import { createDice } from './dice.ts';
 import { readTables } from './evidence.ts';
@@ -13,6 +14,7 @@ import { dropStatements, uploadStatements } from './load/statement-senders.ts';
 import { newClientRecord } from './load/upload.ts';
 import { type FaultKind, isReceiverFault, makePlan, type PlannedFault } from './plan.ts';
 import { readReceipts } from './receipts.ts';
+import { findPauses, renderPauses } from './recovery.ts';
 import { type Outcome, outcomeOf } from './report.ts';
 import { type Installation, startInstallation } from './service.ts';
 
@@ -25,8 +27,8 @@ export interface RunOptions {
   /** How long the load lasts. Repairing and checking come on top. */
   minutes: number;
   kinds: readonly FaultKind[];
-  /** Runs on a primary with a replica, and on Redis with Sentinel. */
-  clusters?: boolean;
+  mysql?: MysqlSetup;
+  redis?: RedisSetup;
   processes?: string;
   /** Seconds between the beginnings of two faults, on average. */
   gap: number;
@@ -46,7 +48,8 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const { announce, signal, keep } = options;
   const installation = await startInstallation({
     customers: CUSTOMERS,
-    clusters: options.clusters ?? false,
+    mysql: options.mysql ?? 'alone',
+    redis: options.redis ?? 'alone',
     processes: options.processes ?? '',
     announce,
   });
@@ -133,12 +136,13 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const roles = [...new Set(installation.roles.values())];
   const ends = await Promise.all(roles.map(async (role) => ({ name: role.name, how: await role.end() })));
   const leaks = await findLeaks(installation);
+  const receipts = readReceipts(installation.receiptsFile);
   const thirds = [0, 1, 2].map((third) => new Set(thirdOf(installation, third)));
   const verdict = checkEvidence({
     sent: clientRecord.sent,
     ...(await readTables(installation)),
     webhooks,
-    receipts: readReceipts(installation.receiptsFile),
+    receipts,
     pollers: pollerRecords,
     faults: (options.processes ?? '') === '' ? faults : faults.map(asSupervised),
     affected: ({ kind, which }, webhookId) =>
@@ -154,6 +158,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     wrongBooks,
     leaks,
     verdict,
+    pauses: renderPauses(findPauses(faults, clientRecord.sent, receipts)),
     ownEnds: roles.flatMap(({ ownEnds }) => ownEnds),
     badEnds: ends.filter(({ how }) => how !== '0').map(({ name, how }) => `${name}: ${how}`),
     leftOut: [

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { prepareMysql } from '../../src/platform/embedded/mysql.ts';
 import { provide } from '../../src/platform/embedded/provision.ts';
 import { prepareRedis } from '../../src/platform/embedded/redis.ts';
 import { type Disk, mountDisk } from './disk.ts';
+import type { ClusterFaultKind } from './plan.ts';
 
 const START_LIMIT = 60_000;
 
@@ -24,15 +25,15 @@ export interface ChaosServer {
   thaw(): void;
   /** The disk of its data; null: one that it shares with others. */
   disk: Disk | null;
-  /** Another server of the cluster becomes the primary or the master. */
-  failOver(): Promise<void>;
-  /** The same after a crash of the former one, which then comes back. */
-  crash(): Promise<void>;
+  /** The faults of a cluster. Each resolves when everything runs again. */
+  faults: { [kind in ClusterFaultKind]?: (seconds: number) => Promise<Recovery | undefined> };
 }
 
-const alone = async () => {
-  throw new Error('this server is not part of a cluster');
-};
+/** How a cluster got over the loss of its primary. */
+export interface Recovery {
+  /** Milliseconds since 1970 at which writes were possible again, as the cluster's own servers say. */
+  writableAt: number;
+}
 
 interface Command {
   command: readonly [string, ...string[]];
@@ -41,39 +42,41 @@ interface Command {
   ping: () => Promise<void>;
 }
 
-/** Prepares both in `directory`; nothing runs before `start`. Missing binaries are installed as the product does. */
-export async function prepareServers(
+interface Preparation {
+  env: Record<string, string>;
+  announce: (line: string) => void;
+}
+
+const NEEDS_PROGRAMS = 'The fault harness kills servers, and needs them as programs: install';
+
+/** Letters and digits that occur nowhere else, so that a leak can be found by searching. */
+const makePassword = (of: string) => `chaos${of}password${Math.random().toString(36).slice(2)}`;
+
+const logOf = (directory: string, name: string) => join(directory, 'logs', `${name}.log`);
+
+/** Prepares one MySQL in `directory`; it does not run before `start`. Missing binaries are installed as the product does. */
+export async function prepareOneMysql(
   directory: string,
-  { env, announce }: { env: Record<string, string>; announce: (line: string) => void },
-): Promise<{ mysql: ChaosServer; redis: ChaosServer }> {
-  const { mysql, redis } = await provide({ mysql: true, redis: true, install: 'auto', announce });
-  if (mysql === undefined || redis === undefined || mysql === 'docker' || redis === 'docker') {
-    throw new Error(
-      'The fault harness kills servers, and needs them as programs: install MariaDB and Redis.',
-    );
-  }
-  const dataDir = join(directory, 'data');
-  mkdirSync(dataDir, { mode: 0o700 });
+  { env, announce }: Preparation,
+): Promise<ChaosServer> {
+  const { mysql } = await provide({ mysql: true, redis: false, install: 'auto', announce });
+  if (mysql === undefined || mysql === 'docker') throw new Error(`${NEEDS_PROGRAMS} MariaDB.`);
   const mysqlDir = join(directory, 'data-of-mysql');
   const disk = await mountDisk(mysqlDir);
-  // Letters and digits that occur nowhere else, so that a leak can be found by searching.
-  const password = (of: string) => `chaos${of}password${Math.random().toString(36).slice(2)}`;
-  const [mysqlPassword, redisPassword] = [password('mysql'), password('redis')];
-  const mysqlCommand = await prepareMysql(mysqlDir, {
-    binaries: mysql,
-    socket: join(mysqlDir, 'mysql.sock'),
-    password: mysqlPassword,
-  });
-  const redisCommand = prepareRedis(dataDir, {
-    binary: redis,
-    socket: join(dataDir, 'redis.sock'),
-    password: redisPassword,
-  });
-  const log = (name: string) => join(directory, 'logs', `${name}.log`);
-  return {
-    mysql: { ...control(mysqlCommand, log('mysql'), env), password: mysqlPassword, disk },
-    redis: { ...control(redisCommand, log('redis'), {}), password: redisPassword, disk: null },
-  };
+  const password = makePassword('mysql');
+  const socket = join(mysqlDir, 'mysql.sock');
+  const command = await prepareMysql(mysqlDir, { binaries: mysql, socket, password });
+  return { ...control(command, logOf(directory, 'mysql'), env), password, disk };
+}
+
+/** Prepares one Redis in the same way. */
+export async function prepareOneRedis(directory: string, { announce }: Preparation): Promise<ChaosServer> {
+  const { redis } = await provide({ mysql: false, redis: true, install: 'auto', announce });
+  if (redis === undefined || redis === 'docker') throw new Error(`${NEEDS_PROGRAMS} Redis.`);
+  const dataDir = join(directory, 'data');
+  const password = makePassword('redis');
+  const command = prepareRedis(dataDir, { binary: redis, socket: join(dataDir, 'redis.sock'), password });
+  return { ...control(command, logOf(directory, 'redis'), {}), password, disk: null };
 }
 
 function control(
@@ -120,8 +123,7 @@ function control(
       child.kill('SIGKILL');
       await exit;
     },
-    failOver: alone,
-    crash: alone,
+    faults: {},
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
   };

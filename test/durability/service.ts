@@ -1,19 +1,22 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import mysql, { type Pool } from 'mysql2/promise';
+import mysql from 'mysql2';
+import type { Pool } from 'mysql2/promise';
+import { parseMysqlUrl } from '../../src/platform/config/server-urls.ts';
+import { leadToPrimary } from '../../src/platform/database/cluster/lead-to-primary.ts';
 import { compile, compiled } from '../support/compiled.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { type Clock, createClock } from './clock.ts';
-import { startClusters } from './clusters.ts';
+import { type MysqlSetup, prepareServers, type RedisSetup } from './clusters.ts';
 import { type Customer, createCustomers } from './customers.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
-import { type ChaosServer, prepareServers } from './servers.ts';
+import type { ChaosServer } from './servers.ts';
 import { processOf, type Supervised, supervise } from './supervisor.ts';
 import { type ChaosWebhook, createWebhooks } from './webhooks.ts';
 
@@ -66,13 +69,14 @@ export interface Installation {
 /** @param customers how many, each with a webhook of every sort. */
 export async function startInstallation({
   customers: count,
-  clusters,
+  mysql: mysqlSetup,
+  redis: redisSetup,
   processes,
   announce,
 }: {
   customers: number;
-  /** Starts a primary with a replica, and Redis with Sentinel. */
-  clusters: boolean;
+  mysql: MysqlSetup;
+  redis: RedisSetup;
   /** How many processes a supervisor runs. Empty: two processes of each role, without a supervisor. */
   processes: string;
   announce: (line: string) => void;
@@ -82,9 +86,13 @@ export async function startInstallation({
   await mkdir(join(directory, 'logs'));
   const sourcesDirectory = join(directory, 'sources');
   const clock = createClock(directory);
-  const { mysql: mysqlServer, redis } = await (clusters
-    ? startClusters(directory)
-    : prepareServers(directory, { env: clock.env, announce }));
+  await chmod(directory, 0o711);
+  const { mysql: mysqlServer, redis } = await prepareServers(directory, {
+    mysql: mysqlSetup,
+    redis: redisSetup,
+    env: clock.env,
+    announce,
+  });
   const ends: (() => Promise<unknown>)[] = [() => mysqlServer.kill(), () => redis.kill()];
   const end = async (remove: boolean) => {
     for (const it of ends.splice(0).reverse()) await it();
@@ -145,8 +153,7 @@ export async function startInstallation({
     );
     const receivers = await startReceivers(receiptsFile, specs);
     ends.push(() => receivers.end());
-    const connect = () => mysql.createPool({ uri: mysqlServer.url, timezone: 'Z', connectTimeout: 2_000 });
-    let sql = connect();
+    const sql = connect(mysqlServer.url);
     ends.push(() => sql.end().catch(() => {}));
 
     const secrets = new Map([[secretKey, 'SECRET_KEY']]);
@@ -162,16 +169,7 @@ export async function startInstallation({
         return urls[requests % urls.length] ?? '';
       },
       urls,
-      mysql: {
-        ...mysqlServer,
-        async failOver() {
-          await mysqlServer.failOver();
-          // Its connections lead to the former primary.
-          const former = sql;
-          sql = connect();
-          await former.end().catch(() => {});
-        },
-      },
+      mysql: mysqlServer,
       redis,
       clock,
       roles,
@@ -179,9 +177,7 @@ export async function startInstallation({
       receiptsFile,
       customers,
       webhooks,
-      get sql() {
-        return sql;
-      },
+      sql,
       secrets,
       verifyBooks: async () => (await Promise.all(customers.map(({ id }) => verify(env, id)))).flat(),
       end,
@@ -190,6 +186,18 @@ export async function startInstallation({
     await end(false);
     throw error;
   }
+}
+
+/** Opens a pool that follows the primary. Its idle connections end, because they may lead to a former primary. */
+function connect(url: string): Pool {
+  const { hosts, username: user, password, database, socketPath } = parseMysqlUrl(url);
+  const options = {
+    ...(socketPath === null ? hosts[0] : { socketPath }),
+    ...{ user, password, database, timezone: 'Z', connectTimeout: 2_000, maxIdle: 0, idleTimeout: 500 },
+  };
+  const pool = mysql.createPool(options);
+  if (hosts.length > 1) leadToPrimary(pool, hosts, options);
+  return pool.promise();
 }
 
 /** Runs the product's command line. @returns the JSON document that it prints. */

@@ -21,6 +21,7 @@ const KINDS = new Map<number, FailureKind>([
   [3169, 'unreachable'], // ER_SESSION_WAS_KILLED (MySQL)
   // The server may not write any more.
   [1047, 'unreachable'], // ER_UNKNOWN_COM_ERROR: a node of Galera that has left its cluster
+  [1180, 'unreachable'], // ER_ERROR_DURING_COMMIT: a node of Galera that leaves its cluster during a commit
   [1290, 'unreachable'], // ER_OPTION_PREVENTS_STATEMENT: read_only, super_read_only
   [1792, 'unreachable'], // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: transaction_read_only
   [1836, 'unreachable'], // ER_READ_ONLY_MODE
@@ -40,7 +41,7 @@ const KINDS = new Map<number, FailureKind>([
 ]);
 
 /** Errors after which a connection leads to a server that may not write. */
-const MAY_NOT_WRITE = new Set([1047, 1290, 1792, 1836, 3100, 3101]);
+const MAY_NOT_WRITE = new Set([1047, 1180, 1290, 1792, 1836, 3100, 3101]);
 
 /** Codes of mysql2 and the operating system for a server that is unreachable or a connection that was lost. */
 const CONNECTION_CODES = new Set([

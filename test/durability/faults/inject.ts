@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { RowDataPacket } from 'mysql2/promise';
 import { redisOptions } from '../../../src/platform/queues/connection.ts';
 import type { Dice } from '../dice.ts';
-import { isReceiverFault, type PlannedFault } from '../plan.ts';
+import { type ClusterFaultKind, type FaultKind, isReceiverFault, type PlannedFault } from '../plan.ts';
 import type { ReceiverMode } from '../receiver-modes.ts';
 import type { ChaosServer } from '../servers.ts';
 import type { Installation } from '../service.ts';
@@ -20,6 +20,8 @@ export interface InjectedFault extends PlannedFault {
   end: number;
   /** The number of affected things, if they can be counted. */
   note: string;
+  /** When a cluster that had lost its primary took writes again. */
+  writableAt?: number;
 }
 
 /** Injects a planned fault into the installation, and repairs it when its time is over. */
@@ -29,10 +31,25 @@ export async function inject(
   dice: Dice,
 ): Promise<InjectedFault> {
   const start = Date.now();
-  const note = await perform(installation, fault, dice).catch(
-    (error: unknown) => `not whole: ${error instanceof Error ? error.message : String(error)}`,
-  );
-  return { ...fault, start, end: Date.now(), note };
+  const notWhole = (error: unknown) => ({
+    note: `not whole: ${error instanceof Error ? error.message : String(error)}`,
+  });
+  const ofCluster = faultOfCluster(installation, fault.kind);
+  const result = await (ofCluster === undefined
+    ? perform(installation, fault, dice).then((note) => ({ note }), notWhole)
+    : ofCluster(fault.seconds).then((recovery) => ({ note: '', ...recovery }), notWhole));
+  return { ...fault, ...result, start, end: Date.now() };
+}
+
+function faultOfCluster({ mysql, redis }: Installation, kind: FaultKind) {
+  const faults: ChaosServer['faults'] = { ...mysql.faults, ...redis.faults };
+  if (kind === 'mysql primary and redis kill') {
+    return async (seconds: number) => {
+      const [recovery] = await Promise.all([faults['mysql primary kill']?.(seconds), down([redis], seconds)]);
+      return recovery;
+    };
+  }
+  return faults[kind as ClusterFaultKind];
 }
 
 async function perform(
@@ -95,15 +112,6 @@ async function perform(
       await mysql.disk?.free();
       await mysql.start();
       return '';
-    case 'mysql roles change':
-      await mysql.failOver();
-      return '';
-    case 'redis failover':
-      await redis.failOver();
-      return '';
-    case 'redis master kill':
-      await redis.crash();
-      return '';
     case 'hostile files':
       return sendHostileFiles(installation, seconds);
     case 'mysql and redis outage':
@@ -128,6 +136,8 @@ async function perform(
       clock.set(0);
       return told;
     }
+    default:
+      throw new Error('these servers have no such fault');
   }
 }
 

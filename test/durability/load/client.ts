@@ -36,7 +36,10 @@ export async function runClient(options: ClientOptions): Promise<void> {
       return sent;
     });
     const upload = toUpload(dice, movements, `${name}-${first}`, large);
-    if (await sendUntilAcknowledged(options, upload)) for (const sent of inHand) sent.acknowledged = true;
+    if (await sendUntilAcknowledged(options, upload)) {
+      const acknowledgedAt = Date.now();
+      for (const sent of inHand) Object.assign(sent, { acknowledged: true, acknowledgedAt });
+    }
     // Importing a statement a second time must change nothing.
     if (earlier !== null && dice.whole(1, 15) === 1) {
       await sendUntilAcknowledged(options, { ...earlier, key: null });

@@ -12,6 +12,8 @@ export interface Sent {
   accountId: string;
   dc: 'Debit' | 'Credit';
   acknowledged: boolean;
+  /** Milliseconds since 1970 of the 202; absent for what statements bring. */
+  acknowledgedAt?: number;
   /** How many equal movements of this name there are. */
   copies: number;
 }

@@ -110,24 +110,17 @@ export async function startGalera(
     await isolation?.remove();
     throw error;
   }
+  const findPrimary = async (among: readonly ClusterNode[]) => {
+    for (const node of among) if (await takesWrites(node)) return node;
+    return null;
+  };
   return {
     title: 'MariaDB Galera Cluster',
     nodes,
     password,
     url: `mysql://${APPLICATION}:${password}@${nodes.map(({ port }) => `${HOST}:${port}`).join(',')}/ledgerbell`,
-    primary: () =>
-      until(
-        'a node that takes writes',
-        async () => {
-          for (const node of nodes) {
-            const rows = await node.ask(STATUS).catch(() => []);
-            const status = Object.fromEntries(rows.map((row) => [row.Variable_name, row.Value]));
-            if (status.wsrep_ready === 'ON' && status.wsrep_local_state === '4') return node;
-          }
-          return null;
-        },
-        30_000,
-      ),
+    findPrimary,
+    primary: () => until('a primary', () => findPrimary(nodes), 60_000),
     cutOff:
       isolation === null
         ? null
@@ -139,6 +132,12 @@ export async function startGalera(
     },
   };
 }
+
+const takesWrites = async (node: ClusterNode): Promise<boolean> => {
+  const rows = await node.ask(STATUS).catch(() => []);
+  const status = Object.fromEntries(rows.map((row) => [row.Variable_name, row.Value]));
+  return status.wsrep_ready === 'ON' && status.wsrep_local_state === '4';
+};
 
 const STATUS = "SHOW STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_local_state')";
 

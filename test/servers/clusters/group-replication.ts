@@ -61,7 +61,8 @@ export async function startGroupReplication(
         // A member that has been silent for 5 s is expelled at once. The default of 5 takes 15 s more.
         '--group-replication-member-expel-timeout=0',
       ]);
-    const isOnline = async () => (await askAt(home, MEMBER_STATE))[0]?.state === 'ONLINE';
+    const stateOf = async () => (await askAt(home, MEMBER_STATE))[0]?.state as string | undefined;
+    const isOnline = async () => (await stateOf()) === 'ONLINE';
     return {
       port: client,
       socket: join(home, 'socket'),
@@ -76,6 +77,8 @@ export async function startGroupReplication(
         if (!server.isRunning()) await launch();
         // It may join only when the group has expelled what it was before.
         for (let tries = 0; !(await isOnline()) && tries < 60; tries += 1) {
+          // One that was expelled has to leave first.
+          if ((await stateOf()) === 'ERROR') await askAt(home, 'STOP GROUP_REPLICATION').catch(() => {});
           await askAt(home, 'START GROUP_REPLICATION').catch(() => {});
           await sleep(1_000);
         }
@@ -104,23 +107,17 @@ export async function startGroupReplication(
     await isolation?.remove();
     throw error;
   }
+  const findPrimary = async (among: readonly ClusterNode[]) => {
+    for (const node of among) if (await takesWrites(node)) return node;
+    return null;
+  };
   return {
     title: 'MySQL Group Replication',
     nodes,
     password,
     url: `mysql://${APPLICATION}:${password}@${nodes.map(({ port }) => `${HOST}:${port}`).join(',')}/ledgerbell`,
-    primary: () =>
-      until(
-        'a primary',
-        async () => {
-          for (const node of nodes) {
-            const rows = await node.ask(PRIMARY).catch(() => []);
-            if (rows.length > 0) return node;
-          }
-          return null;
-        },
-        30_000,
-      ),
+    findPrimary,
+    primary: () => until('a primary', () => findPrimary(nodes), 60_000),
     cutOff:
       isolation === null
         ? null
@@ -136,9 +133,12 @@ export async function startGroupReplication(
 /** The server is the primary, and reaches a majority. */
 const PRIMARY = `
   SELECT 1 FROM performance_schema.replication_group_members m
-  WHERE m.member_id = @@server_uuid AND m.member_role = 'PRIMARY' AND m.member_state = 'ONLINE'
+  WHERE m.member_id = @@server_uuid AND @@super_read_only = 0 AND m.member_role = 'PRIMARY' AND m.member_state = 'ONLINE'
     AND 2 * (SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state <> 'UNREACHABLE')
       > (SELECT COUNT(*) FROM performance_schema.replication_group_members)`;
+
+const takesWrites = async (node: ClusterNode): Promise<boolean> =>
+  (await node.ask(PRIMARY).catch(() => [])).length > 0;
 
 const MYSQL_OPTIONS = [
   '--mysqlx=OFF',

@@ -29,8 +29,10 @@ export interface DatabaseCluster {
   /** Has all hosts, and the account of the application. */
   url: string;
   password: string;
-  /** The node that takes writes. Waits for one for half a minute. */
+  /** The node that takes writes. Waits up to a minute for one. */
   primary(): Promise<ClusterNode>;
+  /** The first of these nodes that takes writes, or null. */
+  findPrimary(among: readonly ClusterNode[]): Promise<ClusterNode | null>;
   /** Cuts nodes off from all other nodes. Clients still reach them. null: only root may do this. */
   cutOff: ((nodes: readonly ClusterNode[]) => Promise<void>) | null;
   /** Ends all cuts. */
