@@ -1,8 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { createCustomer } from '../src/customers/customers.ts';
 import { readConfig } from '../src/platform/config/config.ts';
@@ -12,8 +11,8 @@ import { skipIds } from '../src/platform/database/skip-ids.ts';
 import { createLog } from '../src/platform/log.ts';
 import { ROLES } from '../src/platform/roles.ts';
 import { type Service, startService } from '../src/service.ts';
+import { postUntilAnswered, startImportLoad } from './support/import-load.ts';
 import { movement } from './support/movements.ts';
-import { send } from './support/raw-http.ts';
 import { useReceiver } from './support/receiver.ts';
 import { type Replication, startReplication } from './support/replication.ts';
 import { until } from './support/until.ts';
@@ -58,20 +57,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 }, 60_000);
 
-/** Sends JSON as a client does: after a 503 it waits, and sends the same request again. */
-async function post(key: string, path: string, body: unknown) {
-  const headers = {
-    Authentication: key,
-    'Content-Type': 'application/json',
-    'Idempotency-Key': randomUUID(),
-  };
-  for (;;) {
-    const answer = await send(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (answer.status !== 503) return answer;
-    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-    await sleep(100);
-  }
-}
+const post = (key: string, path: string, body: unknown) => postUntilAnswered(service.url + path, key, body);
 
 it('primary and replica change roles under load: all is stored once and sent once, and nobody has to restart anything', async () => {
   const { api_key: key } = await createCustomer(service.runtime, 'Müşteri');
@@ -84,28 +70,15 @@ it('primary and replica change roles under load: all is stored once and sent onc
     account: 'all',
   });
 
-  let isOver = false;
-  const accepted: string[] = [];
-  const statuses = new Set<number>();
-  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
-    for (let i = 0; !isOver; i += 1) {
-      const unique_id = `${client}-${i}`;
-      const { status } = await post(key, '/v1/imports', {
-        transactions: [movement(account, { unique_id, description: unique_id })],
-      });
-      statuses.add(status);
-      accepted.push(unique_id);
-    }
-  });
+  const load = startImportLoad([service.url], { key, account, clients: CLIENTS });
+  const { accepted } = load;
   for (let change = 0; change < CHANGES; change += 1) {
     const before = accepted.length;
     await replication.changeRoles();
     // Everything goes on with the new primary before the next change.
     await until('imports go on', () => accepted.length > before + 2 * CLIENTS, 20_000);
   }
-  isOver = true;
-  await Promise.all(clients);
-  expect([...statuses]).toEqual([202]);
+  expect(await load.stop()).toEqual([202]);
 
   const received = () => receiver.at('/failover').map(({ body }) => JSON.parse(body).description as string);
   await until('all is delivered', () => new Set(received()).size === accepted.length, 60_000);

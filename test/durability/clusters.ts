@@ -78,13 +78,7 @@ async function startDatabaseCluster(
   await mkdir(home);
   const cluster = await startCluster(name, home, { announce });
   const { cutOff } = cluster;
-  /** Heals the network, and lets everything run that was frozen or killed. */
-  const repair = async () => {
-    for (const node of cluster.nodes) node.thaw();
-    await cluster.reconnect();
-    await Promise.all(cluster.nodes.map((node) => node.start()));
-  };
-  /** Does something to the primary, waits until another one takes its place, and repairs after some seconds more. */
+  /** Does something to the primary, waits until another one takes its place, and restores the cluster after some seconds more. */
   const lose = async (seconds: number, act: (primary: ClusterNode) => Promise<void>): Promise<Recovery> => {
     const former = await cluster.primary();
     await act(former);
@@ -93,7 +87,7 @@ async function startDatabaseCluster(
       await sleep(seconds * SECOND);
       return { writableAt };
     } finally {
-      await repair();
+      await cluster.restore();
     }
   };
   const cut = async (nodes: readonly ClusterNode[]) => {
@@ -104,7 +98,7 @@ async function startDatabaseCluster(
     url: cluster.url,
     password: cluster.password,
     disk: null,
-    start: repair,
+    start: cluster.restore,
     kill: cluster.stop,
     freeze: () => {},
     thaw: () => {},
@@ -117,7 +111,7 @@ async function startDatabaseCluster(
         try {
           await sleep(seconds * SECOND);
         } finally {
-          await repair();
+          await cluster.restore();
         }
         await cluster.primary();
         return { writableAt: Date.now() };

@@ -73,24 +73,21 @@ export async function startGalera(
         ].join(';')}`,
         ...more,
       ]);
-      await until(
-        'the node is in sync',
-        async () => (await askAt(home, "SHOW STATUS LIKE 'wsrep_local_state'"))[0]?.Value === '4',
-        60_000,
-      );
     };
-    nodes.push({
+    const node: ClusterNode & { bootstrap(): Promise<void> } = {
       port: client,
       socket: join(home, 'socket'),
       bootstrap: () => launch('--wsrep-new-cluster'),
       async start() {
         if (!server.isRunning()) await launch();
+        await until('the node is in sync', () => takesWrites(node), 60_000);
       },
       kill: server.kill,
       freeze: () => server.signal('SIGSTOP'),
       thaw: () => server.signal('SIGCONT'),
       ask: (statement) => askAt(home, statement),
-    });
+    };
+    nodes.push(node);
   }
 
   const isolation =
@@ -103,6 +100,7 @@ export async function startGalera(
   try {
     const [first, ...others] = nodes;
     await first?.bootstrap();
+    await first?.start();
     for (const statement of accounts(password)) await first?.ask(statement);
     for (const node of others) await node.start();
   } catch (error) {
@@ -125,13 +123,23 @@ export async function startGalera(
       isolation === null
         ? null
         : (cut) => isolation.cutOff(cut.map((node) => nodes.findIndex(({ port }) => port === node.port))),
-    reconnect: async () => isolation?.reconnect(),
+    async restore() {
+      for (const node of nodes) node.thaw();
+      await isolation?.reconnect();
+      await Promise.all(nodes.map((node) => node.start()));
+      await until('all members', async () => (await Promise.all(nodes.map(isComplete))).every(Boolean));
+    },
     async stop() {
       await Promise.all(nodes.map((node) => node.kill()));
       await isolation?.remove();
     },
   };
 }
+
+const isComplete = async (node: ClusterNode): Promise<boolean> => {
+  const [row] = await node.ask("SHOW STATUS LIKE 'wsrep_cluster_size'").catch(() => []);
+  return Number(row?.Value) === NODES && (await takesWrites(node));
+};
 
 const takesWrites = async (node: ClusterNode): Promise<boolean> => {
   const rows = await node.ask(STATUS).catch(() => []);

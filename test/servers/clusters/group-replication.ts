@@ -122,7 +122,12 @@ export async function startGroupReplication(
       isolation === null
         ? null
         : (cut) => isolation.cutOff(cut.map((node) => nodes.findIndex(({ port }) => port === node.port))),
-    reconnect: async () => isolation?.reconnect(),
+    async restore() {
+      for (const node of nodes) node.thaw();
+      await isolation?.reconnect();
+      await Promise.all(nodes.map((node) => node.start()));
+      await until('all members', async () => (await Promise.all(nodes.map(isComplete))).every(Boolean));
+    },
     async stop() {
       await Promise.all(nodes.map((node) => node.kill()));
       await isolation?.remove();
@@ -136,6 +141,12 @@ const PRIMARY = `
   WHERE m.member_id = @@server_uuid AND @@super_read_only = 0 AND m.member_role = 'PRIMARY' AND m.member_state = 'ONLINE'
     AND 2 * (SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state <> 'UNREACHABLE')
       > (SELECT COUNT(*) FROM performance_schema.replication_group_members)`;
+
+const isComplete = async (node: ClusterNode): Promise<boolean> =>
+  Number((await node.ask(ONLINE).catch(() => []))[0]?.number) === MEMBERS;
+
+const ONLINE = `
+  SELECT COUNT(*) AS number FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'`;
 
 const takesWrites = async (node: ClusterNode): Promise<boolean> =>
   (await node.ask(PRIMARY).catch(() => [])).length > 0;

@@ -35,8 +35,8 @@ export interface DatabaseCluster {
   findPrimary(among: readonly ClusterNode[]): Promise<ClusterNode | null>;
   /** Cuts nodes off from all other nodes. Clients still reach them. null: only root may do this. */
   cutOff: ((nodes: readonly ClusterNode[]) => Promise<void>) | null;
-  /** Ends all cuts. */
-  reconnect(): Promise<void>;
+  /** Ends cuts and freezes, starts what was killed, and waits until each node has all others as members that are up to date. */
+  restore(): Promise<void>;
   stop(): Promise<void>;
 }
 

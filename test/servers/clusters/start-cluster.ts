@@ -14,6 +14,18 @@ export const isClusterName = (name: string): name is ClusterName =>
   (CLUSTERS as readonly string[]).includes(name);
 
 /**
+ * The cluster that fits the server of this suite: Group Replication for MySQL, and Galera for the MariaDB that is installed on this
+ * machine. null: none does.
+ */
+export async function findClusterOfSuite(): Promise<ClusterName | null> {
+  const { mysql } = await provide({ mysql: true, redis: false, install: 'auto', announce: () => {} });
+  if (mysql === undefined || mysql === 'docker') return null;
+  if (mysql.flavor === 'mysql') return 'group-replication';
+  // Galera's library belongs to the MariaDB of the same packages.
+  return mysql.server.startsWith('/usr/') ? 'galera' : null;
+}
+
+/**
  * Starts three servers as a cluster, and installs what is missing.
  * @param directory empty; has their data and logs.
  */

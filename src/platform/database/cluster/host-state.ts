@@ -1,17 +1,19 @@
 /**
  * What one of several hosts says of itself:
  *
- * - `writable`: takes writes. In Galera, several do at the same time. `cluster`: which cluster it is a member of; null: none.
+ * - `writable`: takes writes. `cluster`: which cluster it is a member of; null: none. `isShared`: other members take writes too.
  * - `donor`: a node of Galera that takes writes, and copies its data to another node meanwhile.
  * - `closed`: may not be written now.
- * - `silent`: has not answered, or has answered with a failure of the connection.
+ * - `silent`: cannot be reached. `isLate`: it may only be slow, or this process is.
  * - `unfit`: is set up so that Ledgerbell cannot use it. A person has to change that.
  *
  * `reason` is read after the host's name.
  */
 export type HostState =
-  | { kind: 'writable' | 'donor'; cluster: string | null }
-  | { kind: 'closed' | 'silent' | 'unfit'; reason: string };
+  | { kind: 'writable'; cluster: string | null; isShared: boolean }
+  | { kind: 'donor' }
+  | { kind: 'closed' | 'unfit'; reason: string }
+  | { kind: 'silent'; reason: string; isLate: boolean };
 
 /** Runs a statement on the host's own connection. */
 export type Ask = <T>(statement: string) => Promise<T[]>;
@@ -48,7 +50,8 @@ export async function readHostState(ask: Ask): Promise<HostState> {
   const settings = byName(await ask<NamedValue>(SETTINGS));
   if (isOn(settings.wsrep_on)) return galeraState(byName(await ask<NamedValue>(GALERA)), settings);
   const group = settings.group_replication_group_name ?? '';
-  if (group === '') return isReadOnly(settings) ? READ_ONLY : { kind: 'writable', cluster: null };
+  if (group === '')
+    return isReadOnly(settings) ? READ_ONLY : { kind: 'writable', cluster: null, isShared: false };
   try {
     return groupState(await ask<Member>(MEMBERS), settings, group);
   } catch (error) {
@@ -84,12 +87,13 @@ export function galeraState(status: Settings, settings: Settings): HostState {
   if (!isOn(status.wsrep_ready) || (state !== '2' && state !== '4'))
     return { kind: 'closed', reason: `is not in sync with its Galera cluster (${comment})` };
   if (isReadOnly(settings)) return READ_ONLY;
-  return { kind: state === '4' ? 'writable' : 'donor', cluster: status.wsrep_cluster_state_uuid ?? '' };
+  if (state === '2') return { kind: 'donor' };
+  return { kind: 'writable', cluster: status.wsrep_cluster_state_uuid ?? '', isShared: true };
 }
 
 /**
  * A primary that has lost the majority still counts itself as the primary, and takes writes, whose commits then wait. Another primary may
- * be at work.
+ * be at work. So may it be after a freeze, which the group did not wait for: until the former primary notices, both say the same.
  */
 export function groupState(members: readonly Member[], settings: Settings, group: string): HostState {
   if (!isOn(settings.group_replication_single_primary_mode))
@@ -105,5 +109,5 @@ export function groupState(members: readonly Member[], settings: Settings, group
   if (2 * reachable <= members.length)
     return { kind: 'closed', reason: 'has lost the majority of its group' };
   if (own.role !== 'PRIMARY') return { kind: 'closed', reason: 'is a secondary of its group' };
-  return isReadOnly(settings) ? READ_ONLY : { kind: 'writable', cluster: group };
+  return isReadOnly(settings) ? READ_ONLY : { kind: 'writable', cluster: group, isShared: false };
 }

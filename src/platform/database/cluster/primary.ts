@@ -6,9 +6,9 @@ import { type Ask, type HostState, readHostState } from './host-state.ts';
 /** Finds which of several hosts may be written, and notices when another one takes its place. */
 
 /** Milliseconds from one look at the hosts to the next: while one may be written, and while none may. */
-const [EVERY, EVERY_WITHOUT] = [1_000, 200];
+const [EVERY, EVERY_WITHOUT] = [500, 200];
 /** Milliseconds after which a host counts as silent. */
-const ANSWER_LIMIT = 1_000;
+const ANSWER_LIMIT = 700;
 /** Milliseconds that a caller waits while no host may be written. */
 const PATIENCE = 2_000;
 /** Milliseconds that a new primary may take to apply what the one before has committed. */
@@ -35,7 +35,7 @@ export class UnfitHostsError extends Error {
 }
 
 /**
- * Follows the host that may be written. Looks at all hosts each second, with a connection to each of them.
+ * Follows the host that may be written. Looks at all hosts twice a second, with a connection to each of them.
  * @param options for connections to each host.
  * @param onChange called with the new host, or null, before `find` returns it, and with what the other hosts say.
  */
@@ -52,10 +52,16 @@ export function followPrimary(
   /** Why there is none; null before the first look. */
   let failure: Error | null = null;
   let watched = false;
+  /** The primary was late at the last look. */
+  let isDoubted = false;
 
   async function lookAtAll(): Promise<void> {
     const states = await Promise.all(monitors.map((monitor) => monitor.read()));
     if (stopping.signal.aborted) return;
+    const own = current === null ? undefined : states[current];
+    // Changing cuts all connections, so one late answer is not enough.
+    isDoubted = own?.kind === 'silent' && own.isLate && !isDoubted;
+    if (isDoubted) return;
     const choice = choosePrimary(states, current);
     const others = describe(hosts, states);
     failure = choice === null ? failureOf(hosts, states, { isFirst: !watched, others }) : null;
@@ -85,9 +91,8 @@ export function followPrimary(
   async function watch(): Promise<void> {
     watched = true;
     while (!stopping.signal.aborted) {
-      await sleep(current === null ? EVERY_WITHOUT : EVERY, undefined, { signal: stopping.signal }).catch(
-        () => {},
-      );
+      const pause = current === null || isDoubted ? EVERY_WITHOUT : EVERY;
+      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {});
       if (!stopping.signal.aborted) await lookOnce();
     }
   }
@@ -126,21 +131,29 @@ export function followPrimary(
 /**
  * Which host to write, by its index; null: none. In a cluster whose members all take writes, the first host that is in sync, so that all
  * processes choose the same one. Otherwise the only one that takes writes.
- * @param current the host that is used now. It stays, where nothing speaks against it: a host that does not answer for a moment is
- * better than none.
+ * @param current the host that is used now. It stays while two hosts contradict each other, and while it does not answer and there is no
+ * other.
  */
 export function choosePrimary(states: readonly HostState[], current: number | null): number | null {
-  const writable = states.flatMap((state, index) => (state.kind === 'writable' ? [{ ...state, index }] : []));
-  const clusters = new Set(writable.map(({ cluster }) => cluster));
+  const writable = writableOf(states);
   const [first] = writable;
-  if (first !== undefined && (writable.length === 1 || (clusters.size === 1 && first.cluster !== null)))
+  if (first !== undefined && (writable.length === 1 || isOneCluster(writable, { isShared: true })))
     return first.index;
-  // Somebody has made a second server writable: changing now could only make things worse.
-  if (writable.length > 1) return writable.find(({ index }) => index === current)?.index ?? null;
+  if (first !== undefined) return writable.find(({ index }) => index === current)?.index ?? null;
   const donor = states.findIndex(({ kind }) => kind === 'donor');
   if (donor !== -1) return donor;
   return current !== null && states[current]?.kind === 'silent' ? current : null;
 }
+
+type Writable = Extract<HostState, { kind: 'writable' }> & { index: number };
+
+const writableOf = (states: readonly HostState[]): Writable[] =>
+  states.flatMap((state, index) => (state.kind === 'writable' ? [{ ...state, index }] : []));
+
+const isOneCluster = (writable: readonly Writable[], { isShared }: { isShared: boolean }): boolean =>
+  writable.every(
+    (it) => it.isShared === isShared && it.cluster !== null && it.cluster === writable[0]?.cluster,
+  );
 
 /** Why no host was chosen. */
 function failureOf(
@@ -148,12 +161,22 @@ function failureOf(
   states: readonly HostState[],
   { isFirst, others }: { isFirst: boolean; others: string },
 ): Error {
-  const writable = hosts.filter((_, index) => states[index]?.kind === 'writable').map(nameOf);
-  const message =
+  const writable = writableOf(states);
+  const names = writable.map(({ index }) => nameOf(hosts[index])).join(', ');
+  if (writable.length > 1 && isOneCluster(writable, { isShared: false }))
+    return new NoPrimaryError(
+      `Each of ${names} says that it is the primary of the group: one has been expelled.`,
+    );
+  const [message, isUnfit] =
     writable.length > 1
-      ? `DATABASE_URL names servers that take writes independently of each other (${writable.join(', ')}): make all but one read-only.`
-      : `None of the hosts in DATABASE_URL may be written: ${others}.`;
-  const isUnfit = writable.length > 1 || states.some(({ kind }) => kind === 'unfit');
+      ? [
+          `DATABASE_URL names servers that take writes independently of each other (${names}): make all but one read-only.`,
+          true,
+        ]
+      : [
+          `None of the hosts in DATABASE_URL may be written: ${others}.`,
+          states.some(({ kind }) => kind === 'unfit'),
+        ];
   return isFirst && isUnfit ? new UnfitHostsError(message) : new NoPrimaryError(message);
 }
 
@@ -197,8 +220,9 @@ function createMonitor(options: ConnectionOptions) {
         return await readHostState(ask as Ask);
       } catch (error) {
         close();
-        const { code, message } = error as NodeJS.ErrnoException;
-        return { kind: 'silent', reason: `cannot be reached (${code ?? message})` };
+        const { code = '', message } = error as NodeJS.ErrnoException;
+        const isLate = code === 'PROTOCOL_SEQUENCE_TIMEOUT' || code === 'ETIMEDOUT';
+        return { kind: 'silent', reason: `cannot be reached (${code || message})`, isLate };
       }
     },
     /** Waits until the host has applied all that its cluster has committed. */

@@ -7,12 +7,13 @@ import {
 } from '../../../../src/platform/database/cluster/host-state.ts';
 import { choosePrimary } from '../../../../src/platform/database/cluster/primary.ts';
 
-const alone: HostState = { kind: 'writable', cluster: null };
-const node: HostState = { kind: 'writable', cluster: 'one' };
-const stranger: HostState = { kind: 'writable', cluster: 'two' };
-const donor: HostState = { kind: 'donor', cluster: 'one' };
+const alone: HostState = { kind: 'writable', cluster: null, isShared: false };
+const primaryOfGroup: HostState = { kind: 'writable', cluster: 'one', isShared: false };
+const node: HostState = { kind: 'writable', cluster: 'one', isShared: true };
+const stranger: HostState = { kind: 'writable', cluster: 'two', isShared: true };
+const donor: HostState = { kind: 'donor' };
 const closed: HostState = { kind: 'closed', reason: 'is read-only' };
-const silent: HostState = { kind: 'silent', reason: 'cannot be reached' };
+const silent: HostState = { kind: 'silent', reason: 'cannot be reached', isLate: false };
 
 describe('the primary is', () => {
   it.each<[string, HostState[], number | null, number | null]>([
@@ -26,6 +27,8 @@ describe('the primary is', () => {
     ['none when it may not be written any more', [closed, silent, silent], 0, null],
     ['none of two that know nothing of each other', [alone, alone], null, null],
     ['none of two clusters', [node, stranger], null, null],
+    ['none of two that both say they lead the group', [primaryOfGroup, primaryOfGroup], null, null],
+    ['the same one when a former one says so too', [primaryOfGroup, primaryOfGroup], 1, 1],
     ['the same one when a second server takes writes', [alone, alone], 1, 1],
   ])('%s', (_, states, current, chosen) => {
     expect(choosePrimary(states, current)).toBe(chosen);
@@ -67,7 +70,7 @@ describe('a host', () => {
       () => galera({ wsrep_cluster_status: 'non-Primary' }),
       { kind: 'closed', reason: 'has lost the majority of its Galera cluster' },
     ],
-    ['that is the primary of a group takes writes', () => member([primary, other('ONLINE')]), node],
+    ['that is the primary of a group takes writes', () => member([primary, other('ONLINE')]), primaryOfGroup],
     [
       'that is a primary without a majority does not',
       () => member([primary, other('UNREACHABLE'), other('UNREACHABLE')]),
