@@ -32,6 +32,8 @@ const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8
 /** They take half a minute or more, mostly waiting. Begun last, one of them would keep the whole run waiting. */
 const LONG = [
   'durability/short',
+  'durability/cluster',
+  'database-cluster',
   'release/package',
   'demo/trouble',
   'browser/console',

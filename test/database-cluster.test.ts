@@ -86,9 +86,8 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
 
   /** Everything that the primary does ends. Resolves when imports have gone on with another one. */
   async function lose(primary: ClusterNode, accepted: readonly string[], act: () => Promise<void>) {
-    const others = cluster.nodes.filter((node) => node !== primary);
     await act();
-    await until('another primary', () => cluster.findPrimary(others), 60_000);
+    await cluster.successorOf(primary);
     const before = accepted.length;
     await until('imports go on', () => accepted.length > before + 2 * CLIENTS, 30_000);
   }

@@ -77,18 +77,22 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
   const runs = findRuns(withoutRepetitions(withoutDownloadNumbers(statements)));
   const periods: Period[] = [];
   let covering: Run | null = null;
+  /** Balances of the time that is covered, also those with which shorter statements of it begin and end. */
+  let balances = new Set<bigint>();
   for (const run of runs) {
     // Two statements of one day may have a third one between them.
     if (
       covering === null ||
       run.from > covering.to ||
-      (run.from === covering.to && !covering.balances.has(run.opening))
+      (run.from === covering.to && !balances.has(run.opening))
     ) {
       if (covering !== null) periods.push(gapBetween(covering, run));
       periods.push(...viewRun(run));
       covering = run;
+      balances = new Set(run.balances);
       continue;
     }
+    for (const balance of run.balances) balances.add(balance);
     const overlap = compareOverlap(covering, run);
     if (overlap !== null) periods.push(overlap);
     if (run.to > covering.to) covering = run;

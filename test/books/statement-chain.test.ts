@@ -50,6 +50,17 @@ describe('the statements of an account', () => {
     expect(summarisePeriods([])).toBe('unknown');
   });
 
+  it('have no gap where a longer one contains two days that shorter ones have one by one', () => {
+    const shorter = [
+      statement(1, 50, 20, { entries: 26, credits: 10n, debits: 40n }),
+      statement(2, 20, 30, { entries: 4, credits: 10n }),
+      statement(2, 20, 60, { entries: 54, credits: 70n, debits: 30n }),
+    ];
+    const longer = statement([1, 2], 50, 80, { entries: 94, credits: 100n, debits: 70n });
+    const chain = [statement(0, 0, 50), ...shorter, longer];
+    expect(told(chain).map(([status]) => status)).not.toContain('gap');
+  });
+
   it('have a gap where one is missing, with what was booked in it', () => {
     const chain = [statement(0, 0, 50), statement(3, 70, 20)];
     expect(told(chain)).toEqual([

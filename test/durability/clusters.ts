@@ -1,11 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClusterNode, DatabaseCluster } from '../servers/clusters/node.ts';
+import type { ClusterNode } from '../servers/clusters/node.ts';
 import { type ClusterName, startCluster } from '../servers/clusters/start-cluster.ts';
 import { startReplication } from '../support/replication.ts';
 import { startSentinelCluster } from '../support/sentinel.ts';
-import { until } from '../support/until.ts';
 import { type ChaosServer, prepareOneMysql, prepareOneRedis, type Recovery } from './servers.ts';
 
 export const MYSQL_SETUPS = ['alone', 'replication', 'group-replication', 'galera'] as const;
@@ -83,7 +82,8 @@ async function startDatabaseCluster(
     const former = await cluster.primary();
     await act(former);
     try {
-      const writableAt = await anotherPrimary(cluster, former);
+      await cluster.successorOf(former);
+      const writableAt = Date.now();
       await sleep(seconds * SECOND);
       return { writableAt };
     } finally {
@@ -126,11 +126,4 @@ async function startDatabaseCluster(
       },
     },
   };
-}
-
-/** Waits until another node takes writes. @returns when it did. */
-async function anotherPrimary(cluster: DatabaseCluster, former: ClusterNode): Promise<number> {
-  const others = cluster.nodes.filter((node) => node !== former);
-  await until('another primary', () => cluster.findPrimary(others), 60 * SECOND);
-  return Date.now();
 }

@@ -6,34 +6,38 @@ import { runCommand } from '../../../src/platform/embedded/command.ts';
 import { findFirst } from '../../../src/platform/embedded/provision.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { until } from '../../support/until.ts';
-import { createIsolation, type Identity, identities } from './isolation.ts';
+import { createIdentities } from './isolation.ts';
 import {
-  APPLICATION,
   accounts,
   askAt,
+  assembleCluster,
   type ClusterNode,
-  commonOptions,
   createServerProcess,
   type DatabaseCluster,
+  GRANT_PROCESS,
   HOST,
+  NODES,
+  optionsOf,
   prepareFolder,
+  readOps,
+  socketIn,
 } from './node.ts';
 
-const NODES = 3;
 const PROVIDER = '/usr/lib/galera/libgalera_smm.so';
+const TOOLS = ['rsync', 'lsof', 'socat'];
 
-/** Starts three MariaDB servers that form a Galera cluster. */
+/** Starts three MariaDB servers that form a Galera cluster, with ops/mysql/galera.cnf. */
 export async function startGalera(
   directory: string,
   { mariadbd, installer }: { mariadbd: string; installer: string },
 ): Promise<DatabaseCluster> {
-  const tools = await Promise.all(['rsync', 'lsof', 'socat'].map((name) => findFirst([name])));
-  if (!existsSync(PROVIDER) || tools.includes(null))
-    await installPackages(['galera-4', 'rsync', 'lsof', 'socat']);
+  const tools = await Promise.all(TOOLS.map((name) => findFirst([name])));
+  if (!existsSync(PROVIDER) || tools.includes(null)) await installPackages(['galera-4', ...TOOLS]);
   const password = randomBytes(12).toString('hex');
-  const people = identities(NODES);
+  const identities = createIdentities(NODES);
+  const homes = identities.map((_, index) => join(directory, `node-${index + 1}`));
   const ports = await Promise.all(
-    people.map(async () => ({
+    homes.map(async () => ({
       client: await reservePort(),
       group: await reservePort(),
       ist: await reservePort(),
@@ -41,126 +45,73 @@ export async function startGalera(
     })),
   );
   const address = `gcomm://${ports.map(({ group }) => `${HOST}:${group}`).join(',')}`;
+  const providerOptions = /^wsrep-provider-options = "(.*)"$/m.exec(readOps('galera.cnf'))?.[1];
+  const first: string[] = ['--wsrep-new-cluster'];
 
-  const nodes: (ClusterNode & { bootstrap(): Promise<void> })[] = [];
-  for (const [index, { client, group, ist, sst }] of ports.entries()) {
-    const home = join(directory, `node-${index + 1}`);
-    prepareFolder(home);
-    await createDataDirectory(home, installer);
-    const server = createServerProcess(home, { file: mariadbd, identity: people[index] ?? null });
-    const launch = async (...more: string[]) => {
-      await server.launch([
-        ...commonOptions(home, client),
-        '--binlog-format=ROW',
-        // A commit is on the other nodes before it is reported, so that it need not be on this node's disk.
-        '--innodb-flush-log-at-trx-commit=2',
-        '--wsrep-on=ON',
-        `--wsrep-provider=${PROVIDER}`,
-        `--wsrep-cluster-address=${address}`,
-        '--wsrep-cluster-name=ledgerbell',
-        `--wsrep-node-name=node-${index + 1}`,
-        `--wsrep-node-address=${HOST}`,
-        `--wsrep-node-incoming-address=${HOST}:${client}`,
-        '--wsrep-sst-method=rsync',
-        `--wsrep-sst-receive-address=${HOST}:${sst}`,
-        `--wsrep-provider-options=${[
-          `gmcast.listen_addr=tcp://${HOST}:${group}`,
-          `ist.recv_addr=${HOST}:${ist}`,
-          'evs.keepalive_period=PT0.5S',
-          'evs.suspect_timeout=PT2S',
-          'evs.inactive_timeout=PT4S',
-          'evs.install_timeout=PT4S',
-        ].join(';')}`,
-        ...more,
-      ]);
-    };
-    const node: ClusterNode & { bootstrap(): Promise<void> } = {
+  const nodes = ports.map(({ client, group, ist, sst }, index): ClusterNode => {
+    const home = homes[index] ?? '';
+    const server = createServerProcess(home, { file: mariadbd, identity: identities[index] ?? null });
+    const options = [
+      ...optionsOf('galera.cnf', home, client),
+      `--wsrep-cluster-address=${address}`,
+      `--wsrep-node-name=node-${index + 1}`,
+      `--wsrep-node-address=${HOST}`,
+      `--wsrep-node-incoming-address=${HOST}:${client}`,
+      `--wsrep-sst-receive-address=${HOST}:${sst}`,
+      `--wsrep-provider-options=${providerOptions};gmcast.listen_addr=tcp://${HOST}:${group};ist.recv_addr=${HOST}:${ist}`,
+    ];
+    const node: ClusterNode = {
       port: client,
-      socket: join(home, 'socket'),
-      bootstrap: () => launch('--wsrep-new-cluster'),
+      socket: socketIn(home),
       async start() {
-        if (!server.isRunning()) await launch();
-        await until('the node is in sync', () => takesWrites(node), 60_000);
+        if (!server.isRunning()) await server.launch([...options, ...first.splice(0)]);
+        await until('the node is in sync', () => takesWrites(node).catch(() => false), 60_000);
       },
       kill: server.kill,
-      freeze: () => server.signal('SIGSTOP'),
-      thaw: () => server.signal('SIGCONT'),
+      freeze: server.freeze,
+      thaw: server.thaw,
       ask: (statement) => askAt(home, statement),
     };
-    nodes.push(node);
+    return node;
+  });
+  for (const home of homes) {
+    prepareFolder(home);
+    await createDataDirectory(home, installer);
   }
-
-  const isolation =
-    people[0] == null
-      ? null
-      : await createIsolation(
-          people as Identity[],
-          ports.map(({ group, ist }) => [group, ist]),
-        );
-  try {
-    const [first, ...others] = nodes;
-    await first?.bootstrap();
-    await first?.start();
-    for (const statement of accounts(password)) await first?.ask(statement);
-    for (const node of others) await node.start();
-  } catch (error) {
-    await Promise.all(nodes.map((node) => node.kill()));
-    await isolation?.remove();
-    throw error;
-  }
-  const findPrimary = async (among: readonly ClusterNode[]) => {
-    for (const node of among) if (await takesWrites(node)) return node;
-    return null;
-  };
-  return {
+  return assembleCluster({
     title: 'MariaDB Galera Cluster',
     nodes,
     password,
-    url: `mysql://${APPLICATION}:${password}@${nodes.map(({ port }) => `${HOST}:${port}`).join(',')}/ledgerbell`,
-    findPrimary,
-    primary: () => until('a primary', () => findPrimary(nodes), 60_000),
-    cutOff:
-      isolation === null
-        ? null
-        : (cut) => isolation.cutOff(cut.map((node) => nodes.findIndex(({ port }) => port === node.port))),
-    async restore() {
-      for (const node of nodes) node.thaw();
-      await isolation?.reconnect();
-      await Promise.all(nodes.map((node) => node.start()));
-      await until('all members', async () => (await Promise.all(nodes.map(isComplete))).every(Boolean));
+    identities,
+    groupPorts: ports.map(({ group, ist }) => [group, ist]),
+    async begin() {
+      await nodes[0]?.start();
+      await nodes[0]?.ask(accounts('galera.sql', password));
+      await nodes[0]?.ask(GRANT_PROCESS);
     },
-    async stop() {
-      await Promise.all(nodes.map((node) => node.kill()));
-      await isolation?.remove();
-    },
-  };
+    takesWrites,
+    countMembers: async (node) =>
+      (await takesWrites(node)) ? Number((await statusOf(node)).wsrep_cluster_size) : 0,
+  });
 }
 
-const isComplete = async (node: ClusterNode): Promise<boolean> => {
-  const [row] = await node.ask("SHOW STATUS LIKE 'wsrep_cluster_size'").catch(() => []);
-  return Number(row?.Value) === NODES && (await takesWrites(node));
-};
+async function statusOf(node: ClusterNode): Promise<Record<string, string | undefined>> {
+  const rows = await node.ask("SHOW STATUS LIKE 'wsrep_%'");
+  return Object.fromEntries(rows.map((row) => [row.Variable_name, row.Value]));
+}
 
-const takesWrites = async (node: ClusterNode): Promise<boolean> => {
-  const rows = await node.ask(STATUS).catch(() => []);
-  const status = Object.fromEntries(rows.map((row) => [row.Variable_name, row.Value]));
-  return status.wsrep_ready === 'ON' && status.wsrep_local_state === '4';
-};
+async function takesWrites(node: ClusterNode): Promise<boolean> {
+  const { wsrep_ready: isReady, wsrep_local_state: state } = await statusOf(node);
+  return isReady === 'ON' && state === '4';
+}
 
-const STATUS = "SHOW STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_local_state')";
-
-async function createDataDirectory(directory: string, installer: string): Promise<void> {
+async function createDataDirectory(home: string, installer: string): Promise<void> {
+  const options = ['--no-defaults', '--datadir=./data', '--rpm', '--skip-test-db'];
+  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : [];
   const { ok, output } = await runCommand(
     installer,
-    [
-      '--no-defaults',
-      '--datadir=./data',
-      '--user=root',
-      '--rpm',
-      '--skip-test-db',
-      '--auth-root-authentication-method=normal',
-    ],
-    { cwd: directory },
+    [...options, ...asRoot, '--auth-root-authentication-method=normal'],
+    { cwd: home },
   );
   if (!ok) throw new Error(`MariaDB's data directory cannot be made: ${output.slice(-1_000)}`);
 }

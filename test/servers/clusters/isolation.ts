@@ -12,7 +12,7 @@ export interface Identity {
 /** Accounts that no user of the machine has. */
 const FIRST_ID = 61_500;
 
-export const identities = (count: number): (Identity | null)[] =>
+export const createIdentities = (count: number): (Identity | null)[] =>
   Array.from({ length: count }, (_, index) =>
     process.getuid?.() === 0 ? { uid: FIRST_ID, gid: FIRST_ID + index } : null,
   );
