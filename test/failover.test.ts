@@ -99,6 +99,41 @@ it('a process that starts while no server takes writes waits for one that does',
   await other.stop();
 }, 60_000);
 
+it('with both hosts in DATABASE_URL, statements go to the one that is not read-only', async () => {
+  const database = await createDataSource(replication.urlOfBoth).initialize();
+  const portOf = async () => {
+    const [row] = await database.query<{ port: string }[]>('SELECT @@port AS port');
+    return Number(row?.port);
+  };
+  try {
+    const before = await portOf();
+    await replication.changeRoles();
+    const after = await until('the other one', () =>
+      portOf()
+        .then((port) => port !== before && port)
+        .catch(() => false),
+    );
+    expect(replication.urlOfBoth).toContain(`:${after}`);
+    // A statement that writes succeeds there.
+    await skipIds(database);
+  } finally {
+    await database.destroy();
+  }
+  await until('the service follows too', () =>
+    skipIds(service.runtime.database).then(
+      () => true,
+      () => false,
+    ),
+  );
+}, 60_000);
+
+it('two servers that both take writes, each for itself, are refused at the start', () =>
+  replication.allowWritesOnBoth(async () => {
+    await expect(createDataSource(replication.urlOfBoth).initialize()).rejects.toThrow(
+      /^DATABASE_URL names servers that take writes independently of each other \(127.0.0.1:\d+, 127.0.0.1:\d+\): make all but one read-only\.$/,
+    );
+  }));
+
 it('after a failover that loses movements, new ones get ids that nobody has seen, once skip-ids has run', async () => {
   const { api_key: key } = await createCustomer(service.runtime, 'Müşteri');
   const account = (await post(key, '/v1/accounts', { bank: 'Akbank', title: 'Kasa', currency: 'TRY' })).body

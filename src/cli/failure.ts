@@ -21,7 +21,8 @@ export function explain(error: unknown): string {
   const errno = 'errno' in error ? Number(error.errno) : 0;
   if (errno === ER_ACCESS_DENIED) return 'MySQL refuses the user or the password in DATABASE_URL.';
   if (errno === ER_NO_SUCH_TABLE) return SCHEMA_MISSING;
-  if (isConnectionError(error) && !code.startsWith('HANDSHAKE_'))
+  // Others say themselves what is wrong with which host.
+  if (isConnectionError(error) && !code.startsWith('HANDSHAKE_') && code !== 'NO_PRIMARY')
     return `MySQL cannot be reached (${code}): is it running, and is DATABASE_URL right?`;
   const [line = ''] = withoutValues(error.message).trim().split('\n');
   return line === '' ? code : line;

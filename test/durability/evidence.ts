@@ -4,8 +4,8 @@ import type { Installation } from './service.ts';
 
 /** Imports that count other movements than are stored for them, and movements of an import that does not exist. */
 const MISCOUNTED = `
-  SELECT i.id, i.inserted, COUNT(t.id) AS stored FROM imports i
-  LEFT JOIN transactions t ON t.import_id = i.id AND t.customer_id = i.customer_id GROUP BY i.id, i.inserted HAVING stored <> i.inserted
+  SELECT i.id, i.inserted, COUNT(t.id) AS found FROM imports i
+  LEFT JOIN transactions t ON t.import_id = i.id AND t.customer_id = i.customer_id GROUP BY i.id, i.inserted HAVING found <> i.inserted
   UNION ALL SELECT t.import_id, NULL, COUNT(*) FROM transactions t LEFT JOIN imports i ON i.id = t.import_id AND i.customer_id = t.customer_id
   WHERE i.id IS NULL GROUP BY t.import_id`;
 

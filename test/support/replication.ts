@@ -13,11 +13,15 @@ import { until } from './until.ts';
 export interface Replication {
   /** Of the application, which may not write to a server that is read-only. Connections that exist stay where they are. */
   url: string;
+  /** Names both servers. */
+  urlOfBoth: string;
   /** Makes the replica the primary, as an operator does it: the old primary becomes read-only and keeps its connections. */
   changeRoles(): Promise<void>;
   /** Between the two: no server takes writes. */
   forbidWrites(): Promise<void>;
   allowWrites(): Promise<void>;
+  /** A mistake of an operator: while `work` runs, both servers take writes. */
+  allowWritesOnBoth(work: () => Promise<void>): Promise<void>;
   /** From now on, the replica gets nothing new. */
   cutOff(): Promise<void>;
   /** Makes the replica the primary as it is, and ends the old primary for good. */
@@ -159,6 +163,7 @@ export async function startReplication(directory: string): Promise<Replication> 
 
   return {
     url: `mysql://application:${password}@127.0.0.1:${(address.address() as AddressInfo).port}/ledgerbell`,
+    urlOfBoth: `mysql://application:${password}@127.0.0.1:${primary.port},127.0.0.1:${replica.port}/ledgerbell`,
     async changeRoles() {
       const [old, next] = [primary, replica];
       await run(old, [statements.forbidWrites]);
@@ -169,6 +174,11 @@ export async function startReplication(directory: string): Promise<Replication> 
     },
     forbidWrites: () => run(primary, [statements.forbidWrites]),
     allowWrites: () => run(primary, statements.allowWrites),
+    async allowWritesOnBoth(work) {
+      await run(replica, statements.allowWrites);
+      await work();
+      await run(replica, [statements.forbidWrites]);
+    },
     cutOff: () => run(replica, statements.lead),
     async failOver() {
       const lost = primary;

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
 import { probeServers } from '../../api/routes/health.ts';
+import { onPrimaryChange } from '../../platform/database/cluster/lead-to-primary.ts';
 import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 
@@ -67,6 +68,14 @@ function createProcessGauges(
     registers,
   });
   onPoolWait(database, () => waits.inc());
+  const changes = new Counter({
+    name: 'ledgerbell_mysql_primary_changes_total',
+    help: 'How often this process changed to another host of DATABASE_URL.',
+    registers,
+  });
+  onPrimaryChange(database, ({ to }) => {
+    if (to !== null) changes.inc();
+  });
 
   return async () => {
     // Before the probes, which take a connection themselves.

@@ -26,7 +26,11 @@ const KINDS = new Map<number, FailureKind>([
   [1792, 'unreachable'], // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: transaction_read_only
   [1836, 'unreachable'], // ER_READ_ONLY_MODE
   [3100, 'unreachable'], // ER_RUN_HOOK_ERROR: Group Replication
-  [3101, 'unreachable'], // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication
+  [3101, 'unreachable'], // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication, while the group changes
+  [3796, 'unreachable'], // ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED: a member that is not online
+  [3797, 'unreachable'], // ER_GRP_TRX_CONSISTENCY_BEFORE: a new primary that does not catch up
+  [3798, 'unreachable'], // ER_GRP_TRX_CONSISTENCY_AFTER_ON_TRX_BEGIN: the same
+  [3799, 'unreachable'], // ER_GRP_TRX_CONSISTENCY_BEGIN_NOT_ALLOWED: a member that leaves
   [1020, 'lock'], // ER_CHECKREAD: a row changed under a snapshot
   [1205, 'lock'], // ER_LOCK_WAIT_TIMEOUT: of rows, or of a table that is being altered
   [1213, 'lock'], // ER_LOCK_DEADLOCK
@@ -41,7 +45,7 @@ const KINDS = new Map<number, FailureKind>([
 ]);
 
 /** Errors after which a connection leads to a server that may not write. */
-const MAY_NOT_WRITE = new Set([1047, 1180, 1290, 1792, 1836, 3100, 3101]);
+const MAY_NOT_WRITE = new Set([1047, 1180, 1290, 1792, 1836, 3100, 3101, 3796, 3797, 3798, 3799]);
 
 /** Codes of mysql2 and the operating system for a server that is unreachable or a connection that was lost. */
 const CONNECTION_CODES = new Set([

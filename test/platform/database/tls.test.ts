@@ -36,6 +36,7 @@ function certify(host: string, authority: string): void {
 let binaries: MysqlBinaries;
 let server: RunningServer | undefined;
 let port: number;
+let closedPort: number;
 
 beforeAll(async () => {
   makeAuthority('right');
@@ -46,6 +47,7 @@ beforeAll(async () => {
   if (found === null) throw new Error('the machine has no MySQL');
   binaries = found;
   port = await reservePort();
+  closedPort = await reservePort();
 });
 afterEach(async () => {
   await server?.stop();
@@ -73,8 +75,10 @@ const urlWith = (parameters: string) => `mysql://tls:${PASSWORD}@localhost:${por
 const verifying = (mode: string, authority: string) => `?ssl-mode=${mode}&ssl-ca=${path(`${authority}.pem`)}`;
 
 /** The cipher of a connection: empty when it is not encrypted. */
-async function cipher(parameters: string): Promise<string> {
-  const database = await createDataSource(urlWith(parameters), { poolSize: 1 }).initialize();
+const cipher = (parameters: string) => cipherAt(urlWith(parameters));
+
+async function cipherAt(url: string): Promise<string> {
+  const database = await createDataSource(url, { poolSize: 1 }).initialize();
   try {
     const [row] = await database.query<{ Value: string }[]>("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
     return row?.Value ?? '';
@@ -112,6 +116,18 @@ describe('a connection to MySQL', () => {
         'MySQL offers no TLS, and the ssl-mode in DATABASE_URL requires it.',
       );
     }
+  });
+
+  it('is encrypted and verified for each of several hosts', async () => {
+    await start('localhost');
+    const several = (parameters: string) => {
+      const at = `localhost:${port}`;
+      return urlWith(parameters).replace(at, `localhost:${closedPort},${at}`);
+    };
+    expect(await cipherAt(several(verifying('verify-identity', 'right')))).not.toBe('');
+    await expect(cipherAt(several(verifying('verify-identity', 'wrong')))).rejects.toThrow(
+      /^None of the hosts .* localhost:\d+ cannot be reached \(ECONNREFUSED\); localhost:\d+ cannot be reached \(HANDSHAKE_SSL_ERROR\)\.$/,
+    );
   });
 
   it('with verify-identity needs a name to compare with', () => {

@@ -222,7 +222,10 @@ function createMonitor(options: ConnectionOptions) {
         close();
         const { code = '', message } = error as NodeJS.ErrnoException;
         const isLate = code === 'PROTOCOL_SEQUENCE_TIMEOUT' || code === 'ETIMEDOUT';
-        return { kind: 'silent', reason: `cannot be reached (${code || message})`, isLate };
+        const reason = code.startsWith('ER_')
+          ? `refuses (${message})`
+          : `cannot be reached (${code || message})`;
+        return { kind: 'silent', reason, isLate };
       }
     },
     /** Waits until the host has applied all that its cluster has committed. */
