@@ -11,8 +11,8 @@ const [EVERY, EVERY_WITHOUT] = [500, 200];
 const ANSWER_LIMIT = 700;
 /** Milliseconds that a caller waits while no host may be written. */
 const PATIENCE = 2_000;
-/** Milliseconds that a new primary may take to apply what the one before has committed. */
-const CATCH_UP_LIMIT = 30_000;
+/** Milliseconds of one attempt to wait until a new primary has applied what the one before has committed. */
+const CATCH_UP_LIMIT = 5_000;
 
 export interface Primary {
   /** The host that may be written, or null while there is none. */
