@@ -29,11 +29,12 @@ const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => join('test', name));
 
+/** Clusters expel a member that gets no processor time for seconds. These run after all others, one after the other. */
+const CLUSTERS = ['test/database-cluster.test.ts', 'test/durability/cluster.test.ts'];
+
 /** They take half a minute or more, mostly waiting. Begun last, one of them would keep the whole run waiting. */
 const LONG = [
   'durability/short',
-  'durability/cluster',
-  'database-cluster',
   'release/package',
   'demo/trouble',
   'browser/console',
@@ -68,15 +69,24 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: tests.filter((path) => !needsServers(join(ROOT, path))),
+          include: tests.filter((path) => !needsServers(join(ROOT, path)) && !CLUSTERS.includes(path)),
         },
       },
       {
         extends: true,
         test: {
           name: 'servers',
-          include: tests.filter((path) => needsServers(join(ROOT, path))),
+          include: tests.filter((path) => needsServers(join(ROOT, path)) && !CLUSTERS.includes(path)),
           globalSetup: ['test/servers.setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'clusters',
+          include: CLUSTERS,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

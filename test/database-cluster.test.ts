@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCustomer } from '../src/customers/customers.ts';
 import { readConfig } from '../src/platform/config/config.ts';
 import { createDataSource } from '../src/platform/database/data-source.ts';
 import { migrate } from '../src/platform/database/migrate.ts';
+import { type EmbeddedServers, startEmbedded } from '../src/platform/embedded/servers.ts';
 import { createLog } from '../src/platform/log.ts';
 import { ROLES } from '../src/platform/roles.ts';
 import { type Service, startService } from '../src/service.ts';
@@ -26,13 +27,14 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
   const services: Service[] = [];
   let directory: string;
   let cluster: DatabaseCluster;
+  let redis: EmbeddedServers;
 
   async function start(url = cluster.url): Promise<Service> {
     const service = await startService({
       config: readConfig({
         PORT: '0',
         DATABASE_URL: url,
-        REDIS_URL: inject('redisUrl'),
+        REDIS_URL: redis.redisUrl ?? '',
         SECRET_KEY: secretKey,
         ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
       }),
@@ -72,6 +74,13 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'ledgerbell-cluster-'));
+    redis = await startEmbedded({
+      dataDir: join(directory, 'redis'),
+      mysql: false,
+      redis: true,
+      install: 'auto',
+      announce: () => {},
+    });
     cluster = await startCluster(name ?? 'galera', directory, { announce: () => {} });
     const database = await createDataSource(cluster.url).initialize();
     await migrate(database);
@@ -81,6 +90,7 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
   afterAll(async () => {
     await Promise.all(services.map((service) => service.stop()));
     await cluster?.stop();
+    await redis?.stop();
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
   }, 60_000);
 

@@ -23,6 +23,8 @@ export interface Installation {
   secrets: SecretBox;
   /** Undefined if Redis is embedded and no service is running that could be notified. */
   redisUrl: string | undefined;
+  /** How many queues share the deliveries. */
+  deliveryQueues: number;
   /** The names of the migrations that were run for this command. */
   migrated: string[];
 }
@@ -67,7 +69,7 @@ export async function withInstallation<T>(
       const secrets = createSecretBox(secretKey, config.previousSecretKeys);
       // Otherwise a command could seal with a key that the service does not have.
       if (migrations !== 'ignore') await checkSecretKey(database, secrets);
-      return await work({ database, secrets, redisUrl, migrated });
+      return await work({ database, secrets, redisUrl, deliveryQueues: config.deliveryQueues, migrated });
     } finally {
       await database.destroy();
     }

@@ -34,7 +34,7 @@ export function withOperatorApi<T>(
     const redis = wakes
       ? await connectToService(installation.redisUrl, context.terminal.note)
       : withoutRedis();
-    return withQueues(redis, (queues) => {
+    return withQueues(redis, installation, (queues) => {
       const runtime = {
         config: context.readConfig(),
         database,

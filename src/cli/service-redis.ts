@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import pRetry from 'p-retry';
 import { wakeWebhooks } from '../deliveries/wake.ts';
-import { connectFailFast } from '../platform/queues/connection.ts';
+import { connectFailFast, type RedisClient } from '../platform/queues/connection.ts';
 import { openQueues, type Queues } from '../platform/queues/queues.ts';
 import { DEFAULT_PREFIX } from '../platform/runtime.ts';
 import type { Installation } from './open-service.ts';
@@ -9,7 +9,7 @@ import type { Installation } from './open-service.ts';
 const REDIS_TIMEOUT = 3_000;
 
 /** Connects to Redis. @returns null when it cannot be reached within 3 s. */
-export async function reachRedis(redisUrl: string): Promise<Redis | null> {
+export async function reachRedis(redisUrl: string): Promise<RedisClient | null> {
   const redis = connectFailFast(redisUrl);
   try {
     await pRetry(() => redis.ping(), {
@@ -39,7 +39,7 @@ export function withoutRedis(): Redis {
 export async function connectToService(
   redisUrl: string | undefined,
   note: (line: string) => void,
-): Promise<Redis> {
+): Promise<RedisClient> {
   if (redisUrl === undefined) {
     note('No service is running: this takes effect once one is started.');
     return withoutRedis();
@@ -51,8 +51,12 @@ export async function connectToService(
 }
 
 /** Opens the queues of the service while `work` runs, and then closes them and the connection. */
-export async function withQueues<T>(redis: Redis, work: (queues: Queues) => Promise<T>): Promise<T> {
-  const queues = openQueues(redis, DEFAULT_PREFIX);
+export async function withQueues<T>(
+  redis: RedisClient,
+  { deliveryQueues }: Pick<Installation, 'deliveryQueues'>,
+  work: (queues: Queues) => Promise<T>,
+): Promise<T> {
+  const queues = openQueues(redis, { prefix: DEFAULT_PREFIX, deliveryQueues });
   try {
     return await work(queues);
   } finally {
@@ -63,13 +67,14 @@ export async function withQueues<T>(redis: Redis, work: (queues: Queues) => Prom
 
 /** Tells delivery runs that their webhooks have changed. Without this, they end by themselves within a minute. */
 export async function endRuns(
-  { database, redisUrl }: Installation,
+  installation: Installation,
   webhookIds: readonly string[],
   note: (line: string) => void,
 ): Promise<void> {
   if (webhookIds.length === 0) return;
+  const { database, redisUrl } = installation;
   const redis = await connectToService(redisUrl, note);
-  await withQueues(redis, (queues) =>
+  await withQueues(redis, installation, (queues) =>
     wakeWebhooks({ database, queues, redis, prefix: DEFAULT_PREFIX }, webhookIds, { reread: true }),
   ).catch(() => note('The service has not been told: what its delivery runs have begun to send, they send.'));
 }

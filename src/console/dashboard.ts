@@ -24,7 +24,7 @@ export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
   const server = new HonoAdapter(serveStatic);
   server.setBasePath(DASHBOARD_PATH);
   createBullBoard({
-    queues: [queues.imports, queues.deliveries, queues.sources].map((queue) => describe(queue, readOnly)),
+    queues: queues.all.map((queue) => describe(queue, readOnly)),
     serverAdapter: server,
     options: {
       uiConfig: {
@@ -95,7 +95,7 @@ function subjectOf(data: unknown): { name: string; href: string } | null {
 }
 
 /** Names each job by what it is about ("webhook 12 · deliver"), and links it with the page in the console. */
-function describe(queue: Queues[keyof Omit<Queues, 'close'>], readOnly: boolean): BullMQAdapter {
+function describe(queue: Queues['all'][number], readOnly: boolean): BullMQAdapter {
   const adapter = new BullMQAdapter(queue, {
     readOnlyMode: readOnly,
     externalJobUrl: ({ data }) => {

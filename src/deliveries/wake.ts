@@ -1,7 +1,14 @@
-import type { Redis } from 'ioredis';
+import { Cluster } from 'ioredis';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
-import { addDeliveryJobs, type Queues } from '../platform/queues/queues.ts';
+import type { RedisClient } from '../platform/queues/connection.ts';
+import {
+  addDeliveryJobs,
+  deliveryQueueNames,
+  prefixOf,
+  type Queues,
+  queueOf,
+} from '../platform/queues/queues.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 
 /** Wakes webhooks: a run that is active is notified through Redis; for a webhook without one, a job is added. */
@@ -10,7 +17,7 @@ import { LEASE_IS_FREE } from './lease.ts';
 export interface WakeContext {
   database: Sql;
   queues: Queues;
-  redis: Redis;
+  redis: RedisClient;
   prefix: string;
 }
 
@@ -45,8 +52,8 @@ const READ = `
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
   WHERE k.webhook_id IN (?)`;
 
-/** The Redis channel that the delivery processes listen to. */
-const channelOf = (prefix: string): string => `${prefix}:wake-ups`;
+/** The Redis channels that the delivery processes listen to: one for each delivery queue, in the same slot of a Redis Cluster. */
+const channelOf = (prefix: string, queue: string): string => `${prefixOf(prefix, queue)}:wake-ups`;
 
 /**
  * Wakes webhooks that may have something to send. Call it after the commit.
@@ -97,7 +104,18 @@ export async function wakeChangedWebhook(
 }
 
 const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakePort => ({
-  publish: (ids, reread) => redis.publish(channelOf(prefix), `${reread ? 'reread' : 'new'} ${ids.join()}`),
+  async publish(ids, reread) {
+    const byChannel = new Map<string, string[]>();
+    for (const id of ids) {
+      const channel = channelOf(prefix, queueOf(queues.deliveries, id).name);
+      byChannel.set(channel, [...(byChannel.get(channel) ?? []), id]);
+    }
+    await Promise.all(
+      [...byChannel].map(([channel, of]) =>
+        publish(redis, channel, `${reread ? 'reread' : 'new'} ${of.join()}`),
+      ),
+    );
+  },
   async readLeases(ids) {
     const rows = await database.query<
       { webhook_id: string; status: string; leased: string | number; is_open: string | number }[]
@@ -112,15 +130,39 @@ const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakeP
   addJobs: (ids) => addDeliveryJobs(queues, ids),
 });
 
-/** Receives what `wakeWebhooks` publishes. @param connection one of its own: once it is subscribed it can do nothing else. */
+/** In a cluster, a sharded message goes to one node only (Redis 7), and any other one to all nodes. */
+const publish = (redis: RedisClient, channel: string, message: string): Promise<unknown> =>
+  redis instanceof Cluster
+    ? redis.spublish(channel, message).catch((error: Error) => {
+        if (!isUnknownCommand(error)) throw error;
+        return redis.publish(channel, message);
+      })
+    : redis.publish(channel, message);
+
+const isUnknownCommand = ({ message }: Error): boolean => message.startsWith('ERR unknown command');
+
+/**
+ * Receives what `wakeWebhooks` publishes.
+ * @param options.connection one of its own: once it is subscribed it can do nothing else.
+ */
 export function listenForWakeUps(
-  { connection, prefix }: { connection: Redis; prefix: string },
+  { connection, prefix, deliveryQueues }: { connection: RedisClient; prefix: string; deliveryQueues: number },
   onWakeUp: (webhookIds: readonly string[], reread: boolean) => void,
 ): void {
-  connection.on('message', (_channel, message: string) => {
+  const receive = (_channel: string, message: string) => {
     const [kind, ids = ''] = message.split(' ');
     onWakeUp(ids.split(','), kind === 'reread');
-  });
+  };
+  const channels = deliveryQueueNames(deliveryQueues).map((name) => channelOf(prefix, name));
+  connection.on('message', receive).on('smessage', receive);
   // While Redis is unreachable this waits. After each outage the connection subscribes again by itself.
-  connection.subscribe(channelOf(prefix)).catch(() => {});
+  for (const channel of channels) subscribe(connection, channel).catch(() => {});
+}
+
+async function subscribe(connection: RedisClient, channel: string): Promise<void> {
+  if (!(connection instanceof Cluster)) return void (await connection.subscribe(channel));
+  await connection.ssubscribe(channel).catch((error: Error) => {
+    if (!isUnknownCommand(error)) throw error;
+    return connection.subscribe(channel);
+  });
 }

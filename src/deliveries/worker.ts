@@ -1,5 +1,10 @@
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
-import { addDeliveryJobs, type DeliveryJob } from '../platform/queues/queues.ts';
+import {
+  addDeliveryJobs,
+  CONCURRENCY,
+  type DeliveryJob,
+  deliveryQueueNames,
+} from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { createMysqlPorts, systemClock } from './ports.ts';
@@ -28,14 +33,21 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
     traces: tracing === undefined ? undefined : createAttemptTraces(database, poster, tracing),
     ...tuning,
   });
-  listenForWakeUps({ connection: connectWorker(), prefix }, runner.notify);
-  const worker = startWorker<DeliveryJob>(runtime, 'deliveries', (job) => runner.runJob(job.data.webhookId));
+  const { deliveryQueues } = config;
+  listenForWakeUps({ connection: connectWorker(), prefix, deliveryQueues }, runner.notify);
+  const workers = deliveryQueueNames(deliveryQueues).map((queue) =>
+    startWorker<DeliveryJob>(
+      runtime,
+      { queue, concurrency: Math.ceil(CONCURRENCY.deliveries / deliveryQueues) },
+      (job) => runner.runJob(job.data.webhookId),
+    ),
+  );
   return {
     name: 'delivery',
     async stop() {
       runner.stop();
       const cut = setTimeout(() => poster.abort(), SHUTDOWN_GRACE);
-      await worker.close();
+      await Promise.all(workers.map((worker) => worker.close()));
       clearTimeout(cut);
       await poster.close();
     },

@@ -1,6 +1,6 @@
 import { wakeWebhooks } from '../deliveries/wake.ts';
 import type { Sql } from '../platform/database/transaction.ts';
-import { type ImportJob, queueImports } from '../platform/queues/queues.ts';
+import { CONCURRENCY, type ImportJob, QUEUES, queueImports } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../statements/formats.ts';
@@ -29,7 +29,7 @@ export function startImporterWorker(
   metrics.imports.announce([...Object.keys(FORMATS), 'auto', ...STATEMENT_FORMATS]);
   const worker = startWorker<ImportJob>(
     runtime,
-    'imports',
+    { queue: QUEUES.imports, concurrency: slots ?? CONCURRENCY.imports },
     async ({ data: { customerId }, attemptsStarted }) => {
       // While Redis is unreachable, an import that has begun goes on.
       const othersWait = () =>
@@ -56,7 +56,6 @@ export function startImporterWorker(
       }
     },
   );
-  if (slots !== undefined) worker.concurrency = slots;
   return {
     name: 'importer',
     async stop() {

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { Redis } from 'ioredis';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import type { Config } from './config/config.ts';
@@ -12,7 +11,7 @@ import { requireMinimumVersion } from './database/minimum-version.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from './database/secret-box.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { connectFailFast, connectWorker } from './queues/connection.ts';
+import { connectFailFast, connectWorker, type RedisClient } from './queues/connection.ts';
 import { openQueues, type Queues } from './queues/queues.ts';
 import { abandonStart, type Stop, stopInReverse } from './stopping.ts';
 import type { Tracing } from './tracing/tracing.ts';
@@ -31,9 +30,9 @@ export interface Runtime {
   secrets: SecretBox;
   queues: Queues;
   /** Commands fail fast while Redis is unreachable, as those of the queues do. */
-  redis: Redis;
+  redis: RedisClient;
   /** Opens a separate connection for a worker. Its commands wait until Redis is reachable again. */
-  connectWorker: () => Redis;
+  connectWorker: () => RedisClient;
   prefix: string;
   log: Log;
   metrics: Metrics;
@@ -102,7 +101,7 @@ export async function openRuntime(
   const secrets = createSecretBox(servers.secretKey, config.previousSecretKeys);
   const database = createDataSource(servers.databaseUrl);
   const redis = connectFailFast(servers.redisUrl);
-  const workerConnections: Redis[] = [];
+  const workerConnections: RedisClient[] = [];
   const started: Stop[] = [
     () => (database.isInitialized ? database.destroy() : undefined),
     () => {
@@ -151,7 +150,7 @@ export async function openRuntime(
   } catch (error) {
     return await abandonStart(error, close);
   }
-  const queues = openQueues(redis, prefix);
+  const queues = openQueues(redis, { prefix, deliveryQueues: config.deliveryQueues });
   // Closing fails while Redis is unreachable. That is no reason for the shutdown to fail.
   started.push(() => queues.close().catch(() => {}));
   return {

@@ -1,6 +1,6 @@
 import { createByteBudget } from '../imports/byte-budget.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
-import { queueImports, type SourceJob } from '../platform/queues/queues.ts';
+import { CONCURRENCY, QUEUES, queueImports, type SourceJob } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { createCollector } from './collector.ts';
@@ -33,22 +33,26 @@ export function startCollectorWorker(runtime: Runtime): Role {
   });
   // It counts runs here, not bytes.
   const turns = createByteBudget(RUNS);
-  const worker = startWorker<SourceJob>(runtime, 'sources', async ({ data: { sourceId } }) => {
-    const [source] = await database.query<{ customer_id: string }[]>(CUSTOMER, [sourceId]);
-    const release = await turns.reserve(source?.customer_id ?? '', 1);
-    if (release === null) return;
-    try {
-      if (shutdown.signal.aborted) return;
-      let outcome = await collector.run(sourceId, shutdown.signal);
-      // A run may have been asked for in the meantime. Its job was not added, because this one was there.
-      while ((outcome === 'done' || outcome === 'failed') && !shutdown.signal.aborted)
-        outcome = await collector.run(sourceId, shutdown.signal);
-      // Its scheduler was not removed when the source was paused or deleted, because Redis could not be reached.
-      if (outcome === 'inactive') await unscheduleSource(queues, sourceId);
-    } finally {
-      release();
-    }
-  });
+  const worker = startWorker<SourceJob>(
+    runtime,
+    { queue: QUEUES.sources, concurrency: CONCURRENCY.sources },
+    async ({ data: { sourceId } }) => {
+      const [source] = await database.query<{ customer_id: string }[]>(CUSTOMER, [sourceId]);
+      const release = await turns.reserve(source?.customer_id ?? '', 1);
+      if (release === null) return;
+      try {
+        if (shutdown.signal.aborted) return;
+        let outcome = await collector.run(sourceId, shutdown.signal);
+        // A run may have been asked for in the meantime. Its job was not added, because this one was there.
+        while ((outcome === 'done' || outcome === 'failed') && !shutdown.signal.aborted)
+          outcome = await collector.run(sourceId, shutdown.signal);
+        // Its scheduler was not removed when the source was paused or deleted, because Redis could not be reached.
+        if (outcome === 'inactive') await unscheduleSource(queues, sourceId);
+      } finally {
+        release();
+      }
+    },
+  );
   return {
     name: 'collector',
     async stop() {

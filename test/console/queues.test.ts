@@ -73,7 +73,7 @@ describe('the dashboard of the queues', () => {
   it.each(['/pause', '/resume'])('refuses to change all queues at once: %s', async (path) => {
     await readOnly.callOps('PUT', `/ops/queues/api/queues${path}`);
     expect(await readOnly.runtime.queues.imports.isPaused()).toBe(false);
-    expect(await readOnly.runtime.queues.deliveries.isPaused()).toBe(false);
+    expect(await readOnly.runtime.queues.deliveries[0].isPaused()).toBe(false);
   });
 
   it('changes what it is told when the operator has set it so', async () => {
@@ -110,7 +110,7 @@ describe('the dashboard of the queues', () => {
         403,
       );
     }
-    expect(await writable.runtime.queues.deliveries.isPaused()).toBe(false);
+    expect(await writable.runtime.queues.deliveries[0].isPaused()).toBe(false);
     for (const headers of [
       { Origin: `http://${host}` },
       { Origin: 'https://console.example', 'Sec-Fetch-Site': 'same-origin' },

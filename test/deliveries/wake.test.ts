@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listenForWakeUps, wakeWebhooks } from '../../src/deliveries/wake.ts';
+import { prefixOf, QUEUES } from '../../src/platform/queues/queues.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';
@@ -10,18 +11,21 @@ const heard: { ids: readonly string[]; reread: boolean }[] = [];
 beforeAll(async () => {
   const { connectWorker, prefix, redis } = service.runtime;
   listenForWakeUps(
-    { connection: connectWorker(), prefix },
+    { connection: connectWorker(), prefix, deliveryQueues: 1 },
     (ids, reread) => void heard.push({ ids, reread }),
   );
   await until('the subscription', async () => {
-    const [, subscribers] = (await redis.pubsub('NUMSUB', `${prefix}:wake-ups`)) as [string, number];
+    const [, subscribers] = (await redis.pubsub(
+      'NUMSUB',
+      `${prefixOf(prefix, QUEUES.deliveries)}:wake-ups`,
+    )) as [string, number];
     return subscribers === 1;
   });
 });
 
 beforeEach(async () => {
   heard.length = 0;
-  await service.runtime.queues.deliveries.obliterate({ force: true });
+  await service.runtime.queues.deliveries[0].obliterate({ force: true });
 });
 
 const wake = (ids: readonly string[], options?: { reread: boolean }) =>
@@ -31,7 +35,7 @@ const webhooks = async (count: number) =>
 
 /** The webhooks that have a waiting or delayed job, and the delays. */
 async function jobs() {
-  const { deliveries } = service.runtime.queues;
+  const [deliveries] = service.runtime.queues.deliveries;
   const [waiting, delayed] = await Promise.all([deliveries.getWaiting(), deliveries.getDelayed()]);
   const idsOf = (list: typeof waiting) => list.map(({ data }) => data.webhookId).toSorted();
   return { waiting: idsOf(waiting), delayed: idsOf(delayed), delays: delayed.map(({ delay }) => delay) };
@@ -40,7 +44,7 @@ async function jobs() {
 /** Waits until everything that was published before has arrived, and returns it. */
 async function heardSoFar() {
   const { redis, prefix } = service.runtime;
-  await redis.publish(`${prefix}:wake-ups`, 'new end');
+  await redis.publish(`${prefixOf(prefix, QUEUES.deliveries)}:wake-ups`, 'new end');
   await until('the last message', () => heard.some(({ ids }) => ids[0] === 'end'));
   return heard.filter(({ ids }) => ids[0] !== 'end');
 }

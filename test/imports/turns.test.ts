@@ -94,7 +94,7 @@ it('an import that has begun goes on while Redis does not answer', async () => {
   const relay = await startRedisRelay();
   const connection = connectFailFast(relay.url);
   await until('Redis', () => connection.status === 'ready');
-  const queues = openQueues(connection, runtime.prefix);
+  const queues = openQueues(connection, { prefix: runtime.prefix, deliveryQueues: 1 });
   onTestFinished(async () => {
     await queues.close();
     connection.disconnect();

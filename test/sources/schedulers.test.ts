@@ -1,6 +1,7 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { prefixOf, QUEUES } from '../../src/platform/queues/queues.ts';
 import { reconcileSources } from '../../src/sources/source-jobs.ts';
 import { mt940 } from '../imports/statement-files.ts';
 import { until } from '../support/until.ts';
@@ -42,7 +43,7 @@ describe('a source’s job scheduler', () => {
     const id = await customer.createSource({ schedule: { every: '10s' } });
     await until('the first run', async () => (await customer.source(id)).last_run_at !== null);
     const { redis, prefix } = service.runtime;
-    const keys = await redis.keys(`${prefix}:sources:*`);
+    const keys = await redis.keys(`${prefixOf(prefix, QUEUES.sources)}:*`);
     await redis.del(...keys);
     expect(await schedulersOf(id)).toEqual([]);
     await customer.drop('march.sta', mt940([{ day: 2, amount: 1 }]));

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { Problem } from '../../platform/problems/problem.ts';
 import type { ProblemName } from '../../platform/problems/problem-types.ts';
+import type { RedisClient } from '../../platform/queues/connection.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { createMiddleware } from '../environment.ts';
 
@@ -55,7 +55,7 @@ export function createQuota({
   limit,
   windowSeconds = WINDOW_SECONDS,
 }: {
-  redis: Redis;
+  redis: RedisClient;
   /** Prefix of its keys in Redis. */
   prefix: string;
   limit: number;

@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import { Gauge, type Registry } from 'prom-client';
 import { readWaitingWebhooks } from '../../deliveries/reconcile.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
+import type { RedisClient } from '../../platform/queues/connection.ts';
 import type { Queues } from '../../platform/queues/queues.ts';
 import { ROLES, type RoleName } from '../../platform/roles.ts';
 import type { Runtime } from '../../platform/runtime.ts';
@@ -249,9 +249,9 @@ interface QueueState {
 }
 
 /** Reads the state of all queues from Redis. It counts jobs without reading them, and looks at the list of Redis' clients. */
-const readQueueStates = ({ imports, deliveries, sources }: Queues): Promise<QueueState[]> =>
+const readQueueStates = ({ all }: Queues): Promise<QueueState[]> =>
   Promise.all(
-    [imports, deliveries, sources].map(async (queue) => {
+    all.map(async (queue) => {
       const [jobs, workers] = await Promise.all([
         queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
         queue.getWorkersCount(),
@@ -280,7 +280,7 @@ export function shareReading<T>({
   read,
   clock = () => performance.now(),
 }: {
-  redis: Redis;
+  redis: RedisClient;
   key: string;
   seconds: number;
   read: () => Promise<T>;

@@ -8,7 +8,7 @@ import { readStates } from '../../deliveries/webhook-state.ts';
 import { Webhook } from '../../platform/database/entities/webhook.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { notFound } from '../../platform/problems/problem.ts';
-import type { Queues } from '../../platform/queues/queues.ts';
+import { findDeliveryJob, type Queues } from '../../platform/queues/queues.ts';
 import { probeNow } from '../../webhooks/save-webhook.ts';
 import { viewWebhook } from '../../webhooks/webhook-view.ts';
 import { findPauser } from '../audit/audit-page.tsx';
@@ -138,7 +138,7 @@ async function perform(
 }
 
 /** The path of a webhook's waiting, delayed or active job on the dashboard. null: none, or Redis cannot be reached. */
-async function findJob(queues: Pick<Queues, 'deliveries'>, webhookId: string): Promise<string | null> {
-  const jobId = await queues.deliveries.getDeduplicationJobId(`webhook-${webhookId}`).catch(() => null);
-  return jobId == null ? null : `${DASHBOARD_PATH}/queue/deliveries/${encodeURIComponent(jobId)}`;
+async function findJob(queues: Queues, webhookId: string): Promise<string | null> {
+  const job = await findDeliveryJob(queues, webhookId).catch(() => null);
+  return job && `${DASHBOARD_PATH}/queue/${job.queue}/${encodeURIComponent(job.id)}`;
 }

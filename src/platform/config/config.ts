@@ -37,6 +37,8 @@ export interface Config {
   /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
   rateLimit: number;
   /** The most webhooks and API keys that a customer may have. */
+  /** How many queues share the deliveries. */
+  deliveryQueues: number;
   webhooksPerCustomer: number;
   keysPerCustomer: number;
   /** A folder with profiles of CSV and XLSX files, beside those of this project. */
@@ -86,6 +88,7 @@ const perCustomer = v.pipe(
   v.minValue(1, PER_CUSTOMER_RANGE),
   v.maxValue(1_000_000, PER_CUSTOMER_RANGE),
 );
+const DELIVERY_QUEUES_RANGE = 'must be a whole number of queues from 1 to 64';
 const PROCESSES_RANGE = 'must be a whole number of processes from 1 to 64';
 const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
 
@@ -126,6 +129,16 @@ const Environment = v.object({
       v.maxValue(1_000_000, RATE_LIMIT_RANGE),
     ),
     '1000',
+  ),
+  DELIVERY_QUEUES: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,2}$/, DELIVERY_QUEUES_RANGE),
+      v.transform(Number),
+      v.minValue(1, DELIVERY_QUEUES_RANGE),
+      v.maxValue(64, DELIVERY_QUEUES_RANGE),
+    ),
+    '1',
   ),
   WEBHOOKS_PER_CUSTOMER: v.optional(perCustomer, '100'),
   KEYS_PER_CUSTOMER: v.optional(perCustomer, '100'),
@@ -210,6 +223,7 @@ export function readConfig(
     allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
     notificationEncoding: e.NOTIFICATION_ENCODING,
     rateLimit: e.RATE_LIMIT,
+    deliveryQueues: e.DELIVERY_QUEUES,
     webhooksPerCustomer: e.WEBHOOKS_PER_CUSTOMER,
     keysPerCustomer: e.KEYS_PER_CUSTOMER,
     profilesDir: e.PROFILES_DIR,

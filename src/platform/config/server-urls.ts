@@ -170,29 +170,48 @@ const SENTINEL_FORM = {
   parameters: ['name', 'sentinel-password', 'ssl-ca'],
 };
 
+const CLUSTER_FORM = {
+  protocols: ['redis+cluster:', 'rediss+cluster:'],
+  // A cluster has one database.
+  path: /^(\/0?)?$/,
+  example: 'redis+cluster://:password@host1:6379,host2:6379,host3:6379',
+  usualPort: 6379,
+  parameters: ['nat-map', 'ssl-ca'],
+};
+
 /** Redis' address from REDIS_URL. */
 type RedisUrl = ServerUrl & {
   /** null: the connection is not encrypted. */
   tls: { ca?: string } | null;
   /** Who knows the address of the master; null: the URL itself has it. */
   sentinels: { name: string; password: string | null; addresses: Host[] } | null;
+  /** Of Redis Cluster: at which address to reach a node, by the one that it announces; null: the URL is that of one Redis. */
+  cluster: { natMap: Record<string, Host> } | null;
 };
 
 /**
  * Parses `redis://:password@host:6379/0`, `rediss://…` for TLS, or with `?socketPath=FILE`; or
  * `redis+sentinel://:password@host1:26379,host2:26379/0?name=mymaster`, where the hosts are those of Redis Sentinel, and the password is
- * that of Redis. `ssl-ca=FILE` names the authorities that may certify the servers.
+ * that of Redis; or `redis+cluster://:password@host1:6379,host2:6379`, where the hosts are some nodes of a Redis Cluster, and
+ * `nat-map=10.0.0.1:6379=public:7001,…` says at which addresses announced ones are reached. `ssl-ca=FILE` names the authorities that may
+ * certify the servers.
  * @throws {Error} that says what REDIS_URL must be, without any value of it.
  */
 export function parseRedisUrl(text: string): RedisUrl {
   const isSentinel = /^rediss?\+sentinel:/i.test(text);
-  const url = parseServerUrl(text, isSentinel ? SENTINEL_FORM : REDIS_FORM);
-  if (!isSentinel && url.hosts.length > 1) throw new Error(`must be a URL such as ${REDIS_FORM.example}`);
+  const isCluster = /^rediss?\+cluster:/i.test(text);
+  const url = parseServerUrl(text, isSentinel ? SENTINEL_FORM : isCluster ? CLUSTER_FORM : REDIS_FORM);
+  if (!isSentinel && !isCluster && url.hosts.length > 1)
+    throw new Error(`must be a URL such as ${REDIS_FORM.example}`);
   const caFile = url.parameter('ssl-ca');
   const isEncrypted = url.protocol.startsWith('rediss');
   if (caFile !== null && !isEncrypted) throw new Error('must begin with rediss if it has ssl-ca');
   const tls = isEncrypted ? (caFile === null ? {} : { ca: readCertificates(caFile) }) : null;
-  if (!isSentinel) return { ...url, tls, sentinels: null };
+  if (isCluster) {
+    const natMap = parseNatMap(url.parameter('nat-map') ?? '');
+    return { ...url, tls, sentinels: null, cluster: { natMap } };
+  }
+  if (!isSentinel) return { ...url, tls, sentinels: null, cluster: null };
   const name = url.parameter('name');
   if (name === null || name === '')
     throw new Error('must have name=NAME: what the sentinels call the master');
@@ -200,5 +219,19 @@ export function parseRedisUrl(text: string): RedisUrl {
     ...url,
     tls,
     sentinels: { name, password: url.parameter('sentinel-password'), addresses: url.hosts },
+    cluster: null,
   };
+}
+
+/** @param text `announced:port=host:port` with commas; empty: none. */
+function parseNatMap(text: string): Record<string, Host> {
+  const entries = text === '' ? [] : text.split(',');
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const [, announced, host, port] = /^([^=]+:\d+)=\[?([^=]+?)\]?:(\d+)$/.exec(entry) ?? [];
+      if (announced === undefined || host === undefined)
+        throw new Error('must have announced:port=host:port, with commas between several, as its nat-map');
+      return [announced, { host, port: Number(port) }];
+    }),
+  );
 }

@@ -1,5 +1,8 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl } from '../config/server-urls.ts';
+
+/** A connection to one Redis, or those to the nodes of a Redis Cluster. */
+export type RedisClient = Redis | Cluster;
 
 /**
  * Options for ioredis from `redis://:password@host:6379/0`, `rediss://…`, with `?socketPath=/run/redis.sock` for a Unix socket, or from
@@ -37,27 +40,49 @@ const RECONNECT = 1;
 const RECONNECT_AND_RESEND = 2;
 
 /** For workers. While Redis is unreachable, commands wait until it is back. */
-export function connectWorker(url: string): Redis {
-  return quiet(new Redis({ ...redisOptions(url), maxRetriesPerRequest: null, retryStrategy }));
-}
+export const connectWorker = (url: string): RedisClient =>
+  connect(url, { maxRetriesPerRequest: null }, { enableOfflineQueue: true });
 
 /** For callers that must respond (the API). While Redis is unreachable, commands fail fast, and the reconciler adds the jobs. */
-export function connectFailFast(url: string): Redis {
+export const connectFailFast = (url: string): RedisClient =>
+  connect(url, { maxRetriesPerRequest: 0, commandTimeout: 2_000 }, { enableOfflineQueue: false });
+
+const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 1_000);
+
+function connect(
+  url: string,
+  options: RedisOptions,
+  { enableOfflineQueue }: { enableOfflineQueue: boolean },
+): RedisClient {
+  const { hosts, cluster } = parseRedisUrl(url);
+  if (cluster === null)
+    return quiet(new Redis({ ...redisOptions(url), ...options, enableOfflineQueue, retryStrategy }));
+  const { host: _host, port: _port, ...nodeOptions } = redisOptions(url);
   return quiet(
-    new Redis({
-      ...redisOptions(url),
-      maxRetriesPerRequest: 0,
-      enableOfflineQueue: false,
-      commandTimeout: 2_000,
-      retryStrategy,
+    new Cluster(hosts, {
+      ...CLUSTER_OPTIONS,
+      natMap: cluster.natMap,
+      enableOfflineQueue,
+      redisOptions: { ...nodeOptions, ...options },
     }),
   );
 }
 
-const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 1_000);
+const CLUSTER_OPTIONS: ClusterOptions = {
+  clusterRetryStrategy: retryStrategy,
+  // Sharded subscriptions follow their slot.
+  shardedSubscribers: true,
+  // A certificate has a host name, and nodes may announce theirs.
+  dnsLookup: (address, callback) => callback(null, address),
+  slotsRefreshTimeout: 2_000,
+  // While a slot has no master, a command is sent again for 2 s.
+  maxRedirections: 20,
+  retryDelayOnClusterDown: 100,
+  retryDelayOnFailover: 100,
+};
 
 /** ioredis reconnects by itself, and each command reports an outage to its caller. */
-function quiet(redis: Redis): Redis {
+function quiet<T extends RedisClient>(redis: T): T {
   redis.on('error', () => {});
   return redis;
 }

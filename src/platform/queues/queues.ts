@@ -1,5 +1,5 @@
 import { type JobsOptions, Queue, type WorkerOptions } from 'bullmq';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './connection.ts';
 
 const SECOND = 1_000;
 
@@ -44,17 +44,44 @@ export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 1_000 } as 
 
 export interface Queues {
   imports: Queue<ImportJob>;
-  deliveries: Queue<DeliveryJob>;
+  /** A webhook has its jobs in one of them: see queueOf. */
+  deliveries: readonly [DeliveryQueue, ...DeliveryQueue[]];
   sources: Queue<SourceJob>;
+  /** All of them. */
+  all: readonly Queue[];
   close(): Promise<void>;
 }
 
-/** @param prefix of BullMQ's keys, so that several installations can share one Redis. */
-export function openQueues(connection: Redis, prefix: string): Queues {
+type DeliveryQueue = Queue<DeliveryJob>;
+
+/**
+ * The names of the delivery queues. With more than one, they lie on several nodes of a Redis Cluster.
+ * @param count at least 1.
+ */
+export const deliveryQueueNames = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) =>
+    index === 0 ? QUEUES.deliveries : `${QUEUES.deliveries}-${index + 1}`,
+  );
+
+/** The prefix of a queue's keys. Its hash tag keeps them in one slot of a Redis Cluster, as BullMQ's scripts need. */
+export const prefixOf = (prefix: string, queue: string): string => `{${prefix}:${queue}}`;
+
+/** The queue that has the jobs of a webhook. */
+export const queueOf = <T>(queues: readonly [T, ...T[]], webhookId: string): T =>
+  queues[Number(BigInt(webhookId) % BigInt(queues.length))] ?? queues[0];
+
+/**
+ * @param options.prefix so that several installations can share one Redis.
+ * @param options.deliveryQueues how many queues share the deliveries.
+ */
+export function openQueues(
+  connection: RedisClient,
+  { prefix, deliveryQueues }: { prefix: string; deliveryQueues: number },
+): Queues {
   const open = <T>(name: string) => {
     const queue = new Queue<T, void, string, T, void, string>(name, {
       connection,
-      prefix,
+      prefix: prefixOf(prefix, name),
       defaultJobOptions: JOB_OPTIONS,
       // Otherwise a queue asks Redis for its version once, and if that command times out, all its later commands fail.
       skipVersionCheck: true,
@@ -63,14 +90,17 @@ export function openQueues(connection: Redis, prefix: string): Queues {
     return queue;
   };
   const imports = open<ImportJob>(QUEUES.imports);
-  const deliveries = open<DeliveryJob>(QUEUES.deliveries);
   const sources = open<SourceJob>(QUEUES.sources);
+  const [first, ...others] = deliveryQueueNames(deliveryQueues).map((name) => open<DeliveryJob>(name));
+  const deliveries = [first as DeliveryQueue, ...others] as const;
+  const all = [imports, ...deliveries, sources] as readonly Queue[];
   return {
     imports,
     deliveries,
     sources,
+    all,
     close: async () => {
-      await Promise.all([imports.close(), deliveries.close(), sources.close()]);
+      await Promise.all(all.map((queue) => queue.close()));
     },
   };
 }
@@ -79,6 +109,20 @@ const JOBS_PER_PIPELINE = 1_000;
 
 const deduplicationIdOf = (webhookId: string): string => `webhook-${webhookId}`;
 const deduplicationIdOfCustomer = (customerId: string): string => `customer-${customerId}`;
+
+function byQueue(
+  { deliveries }: Queues,
+  webhookIds: readonly string[],
+): ReadonlyMap<DeliveryQueue, string[]> {
+  const groups = new Map<DeliveryQueue, string[]>();
+  for (const id of webhookIds) {
+    const queue = queueOf(deliveries, id);
+    const group = groups.get(queue);
+    if (group === undefined) groups.set(queue, [id]);
+    else group.push(id);
+  }
+  return groups;
+}
 
 /**
  * Adds a job for each webhook. A webhook has at most one waiting or delayed job, so adding is idempotent. A delayed job is
@@ -91,18 +135,30 @@ export async function addDeliveryJobs(
   webhookIds: readonly string[],
   delay = 0,
 ): Promise<void> {
-  for (let start = 0; start < webhookIds.length; start += JOBS_PER_PIPELINE) {
-    await queues.deliveries.addBulk(
-      webhookIds.slice(start, start + JOBS_PER_PIPELINE).map((webhookId) => ({
-        name: 'deliver',
-        data: { webhookId },
-        opts: {
-          delay,
-          deduplication: { id: deduplicationIdOf(webhookId), keepLastIfActive: true, reschedule: true },
-        },
-      })),
-    );
+  for (const [queue, ids] of byQueue(queues, webhookIds)) {
+    for (let start = 0; start < ids.length; start += JOBS_PER_PIPELINE) {
+      await queue.addBulk(
+        ids.slice(start, start + JOBS_PER_PIPELINE).map((webhookId) => ({
+          name: 'deliver',
+          data: { webhookId },
+          opts: {
+            delay,
+            deduplication: { id: deduplicationIdOf(webhookId), keepLastIfActive: true, reschedule: true },
+          },
+        })),
+      );
+    }
   }
+}
+
+/** The waiting, delayed or active job of a webhook, and the name of its queue; null: it has none. */
+export async function findDeliveryJob(
+  { deliveries }: Queues,
+  webhookId: string,
+): Promise<{ queue: string; id: string } | null> {
+  const queue = queueOf(deliveries, webhookId);
+  const id = await queue.getDeduplicationJobId(deduplicationIdOf(webhookId));
+  return id === null ? null : { queue: queue.name, id };
 }
 
 /**
@@ -124,20 +180,24 @@ export async function queueImports(queues: Queues, customerIds: readonly string[
  * Counts the webhooks without a job. BullMQ (6.7) keeps the deduplication key of a webhook as long as its job waits, is delayed or
  * is active.
  */
-export const countWebhooksWithoutJob = (
-  { deliveries }: Queues,
-  redis: Redis,
+export async function countWebhooksWithoutJob(
+  queues: Queues,
+  redis: RedisClient,
   webhookIds: readonly string[],
-): Promise<number> =>
-  countMissing(
-    redis,
-    webhookIds.map((id) => deliveries.toKey(`de:${deduplicationIdOf(id)}`)),
+): Promise<number> {
+  const counts = [...byQueue(queues, webhookIds)].map(([queue, ids]) =>
+    countMissing(
+      redis,
+      ids.map((id) => queue.toKey(`de:${deduplicationIdOf(id)}`)),
+    ),
   );
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
 
 /** Counts the customers without a job for their imports. */
 export const countCustomersWithoutJob = (
   { imports }: Queues,
-  redis: Redis,
+  redis: RedisClient,
   customerIds: readonly string[],
 ): Promise<number> =>
   countMissing(
@@ -145,5 +205,5 @@ export const countCustomersWithoutJob = (
     customerIds.map((id) => imports.toKey(`de:${deduplicationIdOfCustomer(id)}`)),
   );
 
-const countMissing = async (redis: Redis, keys: readonly string[]): Promise<number> =>
+const countMissing = async (redis: RedisClient, keys: readonly string[]): Promise<number> =>
   keys.length === 0 ? 0 : keys.length - (await redis.exists(...keys));

@@ -1,22 +1,26 @@
 import { type Processor, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
 import { withoutValues } from '../quoted-value.ts';
-import { CONCURRENCY, QUEUES, WORKER_OPTIONS } from './queues.ts';
+import type { RedisClient } from './connection.ts';
+import { prefixOf, WORKER_OPTIONS } from './queues.ts';
 
 /** Milliseconds between warnings. While Redis is unreachable, BullMQ reports every attempt to connect. */
 const REPORT_EVERY = 30_000;
 
 interface WorkerContext {
-  connectWorker: () => Redis;
+  connectWorker: () => RedisClient;
   prefix: string;
   log: Log;
 }
 
-/** Starts a worker with the options that all workers share. A job that throws is logged, and the reconciler queues it again. */
+/**
+ * Starts a worker with the options that all workers share. A job that throws is logged, and the reconciler queues it again.
+ * @param queue its name.
+ * @param concurrency jobs at the same time.
+ */
 export function startWorker<Job>(
   { connectWorker, prefix, log }: WorkerContext,
-  queue: keyof typeof QUEUES,
+  { queue, concurrency }: { queue: string; concurrency: number },
   process: Processor<Job, void>,
 ): Worker<Job, void> {
   const processWithoutValues: Processor<Job, void> = async (...job) => {
@@ -31,11 +35,11 @@ export function startWorker<Job>(
       throw error;
     }
   };
-  const worker = new Worker<Job, void>(QUEUES[queue], processWithoutValues, {
+  const worker = new Worker<Job, void>(queue, processWithoutValues, {
     ...WORKER_OPTIONS,
     connection: connectWorker(),
-    prefix,
-    concurrency: CONCURRENCY[queue],
+    prefix: prefixOf(prefix, queue),
+    concurrency,
   });
   worker.on('failed', (job, err) =>
     log.error({ err, queue, ...job?.data }, 'job interrupted; it continues within 10 s'),

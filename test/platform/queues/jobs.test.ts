@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
-import { connectFailFast, connectWorker } from '../../../src/platform/queues/connection.ts';
+import { connectFailFast, connectWorker, type RedisClient } from '../../../src/platform/queues/connection.ts';
 import {
   addDeliveryJobs,
   countCustomersWithoutJob,
   countWebhooksWithoutJob,
   openQueues,
+  prefixOf,
   QUEUES,
   type Queues,
   queueImports,
@@ -17,7 +17,7 @@ import { startRedisRelay } from '../../support/redis-relay.ts';
 import { until } from '../../support/until.ts';
 
 const prefix = `test-${randomBytes(6).toString('hex')}`;
-let redis: Redis;
+let redis: RedisClient;
 let queues: Queues;
 let worker: Worker;
 const runs: string[] = [];
@@ -27,14 +27,18 @@ let during: (webhookId: string) => Promise<void> = async () => {};
 beforeAll(async () => {
   redis = connectFailFast(inject('redisUrl'));
   await until('Redis', () => redis.status === 'ready');
-  queues = openQueues(redis, prefix);
+  queues = openQueues(redis, { prefix, deliveryQueues: 1 });
   worker = new Worker(
     QUEUES.deliveries,
     async (job) => {
       runs.push(job.data.webhookId);
       await during(job.data.webhookId);
     },
-    { ...WORKER_OPTIONS, connection: connectWorker(inject('redisUrl')), prefix },
+    {
+      ...WORKER_OPTIONS,
+      connection: connectWorker(inject('redisUrl')),
+      prefix: prefixOf(prefix, QUEUES.deliveries),
+    },
   );
 });
 afterAll(async () => {
@@ -48,17 +52,17 @@ describe('waking a webhook', () => {
   it('many times at once gives it one job', async () => {
     await worker.pause();
     for (let i = 0; i < 20; i += 1) await addDeliveryJobs(queues, ['1', '2']);
-    expect(await queues.deliveries.getWaitingCount()).toBe(2);
+    expect(await queues.deliveries[0].getWaitingCount()).toBe(2);
     worker.resume();
     await until('both ran', () => runsOf('1') === 1 && runsOf('2') === 1);
   });
 
   it('that sleeps brings it forward', async () => {
     await addDeliveryJobs(queues, ['3'], 3_600_000);
-    expect(await queues.deliveries.getDelayedCount()).toBe(1);
+    expect(await queues.deliveries[0].getDelayedCount()).toBe(1);
     await addDeliveryJobs(queues, ['3']);
     await until('it ran', () => runsOf('3') === 1);
-    expect(await queues.deliveries.getDelayedCount()).toBe(0);
+    expect(await queues.deliveries[0].getDelayedCount()).toBe(0);
   });
 
   it('that is running makes it run once more when it ends', async () => {
@@ -82,10 +86,10 @@ describe('waking a webhook', () => {
   it('whose job was removed by hand makes a new one', async () => {
     during = async () => {};
     await addDeliveryJobs(queues, ['6'], 3_600_000);
-    const [job] = await queues.deliveries.getDelayed();
+    const [job] = await queues.deliveries[0].getDelayed();
     // Removed as a careless hand would: the deduplication key stays behind.
-    await redis.del(`${prefix}:deliveries:${job?.id}`);
-    await redis.zrem(`${prefix}:deliveries:delayed`, job?.id ?? '');
+    await redis.del(`${prefixOf(prefix, 'deliveries')}:deliveries:${job?.id}`);
+    await redis.zrem(`${prefixOf(prefix, 'deliveries')}:deliveries:delayed`, job?.id ?? '');
     await addDeliveryJobs(queues, ['6']);
     await until('it ran', () => runsOf('6') === 1);
   });
@@ -124,7 +128,7 @@ it('queues that were opened while Redis hung work when it answers again', async 
   const hung = connectFailFast(relay.url);
   await until('Redis', () => hung.status === 'ready');
   relay.hang(true);
-  const opened = openQueues(hung, `${prefix}-hung`);
+  const opened = openQueues(hung, { prefix: `${prefix}-hung`, deliveryQueues: 1 });
   onTestFinished(async () => {
     await opened.close();
     hung.disconnect();
@@ -132,5 +136,5 @@ it('queues that were opened while Redis hung work when it answers again', async 
   await expect(hung.ping()).rejects.toThrow('Command timed out');
   relay.hang(false);
   await until('Redis answers', () => hung.ping().catch(() => null));
-  for (const name of Object.values(QUEUES)) expect(await opened[name].getWaitingCount()).toBe(0);
+  for (const queue of opened.all) expect(await queue.getWaitingCount()).toBe(0);
 });

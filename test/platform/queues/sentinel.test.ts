@@ -69,7 +69,7 @@ it('movements are accepted and delivered while another Redis becomes the master,
     await client;
   }
   await until('all are delivered', () => received().size === sent.length, 40_000);
-  const { deliveries } = service.runtime.queues;
+  const [deliveries] = service.runtime.queues.deliveries;
   await until(
     'workers take new jobs from the new master',
     async () => (await deliveries.getWorkersCount()) === 1,
