@@ -39,9 +39,19 @@ function reconnectOnError({ message }: Error): false | 1 | 2 {
 const RECONNECT = 1;
 const RECONNECT_AND_RESEND = 2;
 
-/** For workers. While Redis is unreachable, commands wait until it is back. */
+/**
+ * For workers. While Redis is unreachable, commands wait until it is back. In a cluster they give up after 20 s, because ioredis (5.11) may
+ * forget a command when all nodes were down, and its worker would wait for ever. BullMQ waits for a job for 10 s at most, and repeats what
+ * has failed.
+ */
 export const connectWorker = (url: string): RedisClient =>
-  connect(url, { maxRetriesPerRequest: null }, { enableOfflineQueue: true });
+  connect(
+    url,
+    { maxRetriesPerRequest: null, ...(isClusterUrl(url) ? { commandTimeout: 20_000 } : {}) },
+    { enableOfflineQueue: true },
+  );
+
+const isClusterUrl = (url: string): boolean => parseRedisUrl(url).cluster !== null;
 
 /** For callers that must respond (the API). While Redis is unreachable, commands fail fast, and the reconciler adds the jobs. */
 export const connectFailFast = (url: string): RedisClient =>
