@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCustomer } from '../src/customers/customers.ts';
 import { readConfig } from '../src/platform/config/config.ts';
@@ -20,6 +21,7 @@ import { until } from './support/until.ts';
 /** On MySQL, the cluster is Group Replication; on MariaDB, Galera. */
 const name = await findClusterOfSuite();
 const CLIENTS = 6;
+const CONNECTIONS = "SELECT 1 FROM information_schema.processlist WHERE user = 'ledgerbell'";
 
 describe.skipIf(name === null)(`three servers that form one cluster (${name})`, () => {
   const receiver = useReceiver();
@@ -101,6 +103,17 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
     const before = accepted.length;
     await until('imports go on', () => accepted.length > before + 2 * CLIENTS, 30_000);
   }
+
+  it('a pool leaves no connection when it is closed, also while it looks at the hosts', async () => {
+    for (let i = 0; i < 20; i += 1) {
+      const database = await createDataSource(cluster.url).initialize();
+      // The first look after the start begins after half a second.
+      await sleep(498 + i / 4);
+      await database.destroy();
+    }
+    for (const node of cluster.nodes)
+      await until('all connections are closed', async () => (await node.ask(CONNECTIONS)).length === 0);
+  });
 
   it('the primary is killed, frozen, and cut off from the others under load: all is stored once and sent, and nobody has to come', async () => {
     const service = await start();

@@ -4,10 +4,12 @@ import type { Installation } from './service.ts';
 
 /** Imports that count other movements than are stored for them, and movements of an import that does not exist. */
 const MISCOUNTED = `
-  SELECT i.id, i.inserted, COUNT(t.id) AS found FROM imports i
-  LEFT JOIN transactions t ON t.import_id = i.id AND t.customer_id = i.customer_id GROUP BY i.id, i.inserted HAVING found <> i.inserted
-  UNION ALL SELECT t.import_id, NULL, COUNT(*) FROM transactions t LEFT JOIN imports i ON i.id = t.import_id AND i.customer_id = t.customer_id
-  WHERE i.id IS NULL GROUP BY t.import_id`;
+  SELECT i.id, i.inserted, t.found FROM imports i
+  LEFT JOIN (SELECT import_id, customer_id, COUNT(*) AS found FROM transactions GROUP BY import_id, customer_id) t
+    ON t.import_id = i.id AND t.customer_id = i.customer_id
+  WHERE COALESCE(t.found, 0) <> i.inserted
+  UNION ALL SELECT t.import_id, NULL, COUNT(*) FROM transactions t
+  WHERE NOT EXISTS (SELECT 1 FROM imports i WHERE i.id = t.import_id AND i.customer_id = t.customer_id) GROUP BY t.import_id`;
 
 /** Reads what MySQL holds at the end of a run, with ids as strings. */
 export async function readTables({ sql }: Pick<Installation, 'sql'>): Promise<{

@@ -44,8 +44,8 @@ export function followPrimary(
   options: ConnectionOptions,
   onChange: (host: Host | null, others: string) => void,
 ): Primary {
-  const monitors = hosts.map((host) => createMonitor({ ...options, ...host }));
   const stopping = new AbortController();
+  const monitors = hosts.map((host) => createMonitor({ ...options, ...host }, stopping.signal));
   let current: number | null = null;
   /** The look that is under way. */
   let look: Promise<void> | null = null;
@@ -192,15 +192,16 @@ export const nameOf = (host: Host | undefined): string =>
       ? `[${host.host}]:${host.port}`
       : `${host.host}:${host.port}`;
 
-/** Asks one host, with a connection that is kept. */
-function createMonitor(options: ConnectionOptions) {
+/** Asks one host, with a connection that is kept. @param signal when it is aborted, no connection is opened any more. */
+function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
   let connection: Connection | null = null;
 
   const close = () => {
     connection?.destroy();
     connection = null;
   };
-  function ask<T>(statement: string, timeout = ANSWER_LIMIT): Promise<T[]> {
+  async function ask<T>(statement: string, timeout = ANSWER_LIMIT): Promise<T[]> {
+    if (signal.aborted) throw new Error('Pool is closed.');
     if (connection === null) {
       connection = mysql.createConnection({ ...options, connectTimeout: ANSWER_LIMIT });
       // Each statement tells its own failure.
