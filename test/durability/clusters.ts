@@ -1,8 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deliveryQueueNames, prefixOf, QUEUES } from '../../src/platform/queues/queues.ts';
+import { DEFAULT_PREFIX } from '../../src/platform/runtime.ts';
 import type { ClusterNode } from '../servers/clusters/node.ts';
 import { type ClusterName, startCluster } from '../servers/clusters/start-cluster.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startReplication } from '../support/replication.ts';
 import { startSentinelCluster } from '../support/sentinel.ts';
 import { type ChaosServer, prepareOneMysql, prepareOneRedis, type Recovery } from './servers.ts';
@@ -10,7 +13,7 @@ import { type ChaosServer, prepareOneMysql, prepareOneRedis, type Recovery } fro
 export const MYSQL_SETUPS = ['alone', 'replication', 'group-replication', 'galera'] as const;
 export type MysqlSetup = (typeof MYSQL_SETUPS)[number];
 
-export const REDIS_SETUPS = ['alone', 'sentinel'] as const;
+export const REDIS_SETUPS = ['alone', 'sentinel', 'cluster'] as const;
 export type RedisSetup = (typeof REDIS_SETUPS)[number];
 
 /** Prepares or starts the servers of a run in `directory`. */
@@ -30,7 +33,11 @@ export async function prepareServers(
       : mysql === 'replication'
         ? startWithReplica(dataDir)
         : startDatabaseCluster(mysql, directory, options),
-    redis === 'alone' ? prepareOneRedis(directory, options) : startWithSentinel(dataDir),
+    redis === 'alone'
+      ? prepareOneRedis(directory, options)
+      : redis === 'sentinel'
+        ? startWithSentinel(dataDir)
+        : startOnCluster(dataDir),
   ]);
   return { mysql: mysqlServer, redis: redisServer };
 }
@@ -61,6 +68,49 @@ async function startWithSentinel(dataDir: string): Promise<ChaosServer> {
     faults: {
       'redis failover': () => sentinel.failOver().then(() => undefined),
       'redis master kill': () => sentinel.replaceMaster().then(() => undefined),
+    },
+  };
+}
+
+const SLOTS = 16_384;
+/** Slots that move at a time: one that has a queue, and those after it. */
+const MOVED = 100;
+
+/** How many queues a run on a Redis Cluster has for deliveries. */
+export const DELIVERY_QUEUES = 4;
+const QUEUE_NAMES = [...deliveryQueueNames(DELIVERY_QUEUES), QUEUES.imports];
+
+/** Three masters of Redis, each with a replica. */
+async function startOnCluster(dataDir: string): Promise<ChaosServer> {
+  const cluster = await startRedisCluster(dataDir);
+  let next = 0;
+  const slotOf = async () => {
+    next += 1;
+    return cluster.slotOf(prefixOf(DEFAULT_PREFIX, QUEUE_NAMES[next % QUEUE_NAMES.length] ?? ''));
+  };
+  return {
+    ...RUNNING,
+    url: cluster.url,
+    nodeUrls: cluster.ports.map((port) => `redis://127.0.0.1:${port}`),
+    password: null,
+    start: cluster.start,
+    kill: cluster.stop,
+    faults: {
+      'redis master kill': async () => {
+        await cluster.replaceMaster(await slotOf());
+        return undefined;
+      },
+      'redis slots move': async () => {
+        const first = await slotOf();
+        await cluster.moveSlots(Array.from({ length: MOVED }, (_, i) => (first + i) % SLOTS));
+        return undefined;
+      },
+      'redis cluster outage': async (seconds) => {
+        await cluster.kill();
+        await sleep(seconds * SECOND);
+        await cluster.start();
+        return undefined;
+      },
     },
   };
 }

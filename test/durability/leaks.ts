@@ -14,15 +14,18 @@ export async function findLeaks({
   directory,
   redis,
   secrets,
-}: Pick<Installation, 'directory' | 'secrets'> & { redis: { url: string } }): Promise<string[]> {
+}: Pick<Installation, 'directory' | 'secrets'> & {
+  redis: { url: string; nodeUrls?: readonly string[] };
+}): Promise<string[]> {
   const needles = new Map([...secrets, [MARKER, "a movement's description"]]);
   const leaks: string[] = [];
   const search = (text: string, where: string) => {
     for (const [needle, name] of needles) if (text.includes(needle)) leaks.push(`${name} in ${where}`);
   };
-  for (const { key, text } of await readAllKeys(redis.url)) search(text, `the Redis key ${key}`);
+  for (const url of redis.nodeUrls ?? [redis.url])
+    for (const { key, text } of await readAllKeys(url)) search(text, `the Redis key ${key}`);
   for (const folder of ['logs', join('data', 'redis', 'appendonlydir')]) {
-    // Redis with Sentinel keeps no such files here.
+    // Redis with Sentinel and Redis Cluster keep no such files here.
     for (const name of await readdir(join(directory, folder)).catch(() => [])) {
       search(await readFile(join(directory, folder, name), 'utf8'), join(folder, name));
     }
@@ -31,7 +34,8 @@ export async function findLeaks({
 }
 
 async function readAllKeys(url: string): Promise<{ key: string; text: string }[]> {
-  const redis = new Redis(redisOptions(url));
+  // A replica in a cluster is read too.
+  const redis = new Redis({ ...redisOptions(url), readOnly: true });
   try {
     const all: { key: string; text: string }[] = [];
     for await (const keys of redis.scanStream() as AsyncIterable<string[]>) {

@@ -45,7 +45,11 @@ const CLUSTER_FAULTS = {
     'group-replication': OF_DATABASE_CLUSTER,
     galera: OF_DATABASE_CLUSTER,
   },
-  redis: { alone: [], sentinel: ['redis failover', 'redis master kill'] },
+  redis: {
+    alone: [],
+    sentinel: ['redis failover', 'redis master kill'],
+    cluster: ['redis master kill', 'redis slots move', 'redis cluster outage'],
+  },
 } as const;
 
 type Setups = { [server in keyof typeof CLUSTER_FAULTS]: keyof (typeof CLUSTER_FAULTS)[server] };
@@ -54,7 +58,9 @@ export type ClusterFaultKind =
   | (typeof OF_DATABASE_CLUSTER)[number]
   | 'mysql roles change'
   | 'redis failover'
-  | 'redis master kill';
+  | 'redis master kill'
+  | 'redis slots move'
+  | 'redis cluster outage';
 
 export type FaultKind = (typeof FAULT_KINDS)[number] | ClusterFaultKind;
 
@@ -171,7 +177,7 @@ const isPaired = (kind: FaultKind) => /(api|importer|delivery|maintenance)$/.tes
 function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: Lengths): number {
   if (kind.startsWith('stop') || kind === 'mysql locked table' || kind === 'mysql disk full') return stopped;
   if (kind === 'hostile files') return receiver;
-  if (kind === 'mysql no majority') return Math.min(outage, 30);
+  if (kind === 'mysql no majority' || kind === 'redis cluster outage') return Math.min(outage, 30);
   if (isOfDatabaseCluster(kind)) return dice.whole(1, 5);
   if (isLong(kind)) return outage;
   if (kind === 'redis kill' || kind === 'mysql kill') return dice.whole(1, 3);

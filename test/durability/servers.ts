@@ -14,6 +14,8 @@ const START_LIMIT = 60_000;
 /** A Redis or MySQL of the run, or a cluster of them. Only the run itself restarts it. */
 export interface ChaosServer {
   url: string;
+  /** Of each node of a Redis Cluster. */
+  nodeUrls?: readonly string[];
   /** null: it has none. */
   password: string | null;
   /** Starts it if it is not running, and resolves when it answers. */

@@ -12,7 +12,7 @@ import { leadToPrimary } from '../../src/platform/database/cluster/lead-to-prima
 import { compile, compiled } from '../support/compiled.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { type Clock, createClock } from './clock.ts';
-import { type MysqlSetup, prepareServers, type RedisSetup } from './clusters.ts';
+import { DELIVERY_QUEUES, type MysqlSetup, prepareServers, type RedisSetup } from './clusters.ts';
 import { type Customer, createCustomers } from './customers.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
@@ -116,6 +116,7 @@ export async function startInstallation({
       OPS_PORT: '0',
       SOURCES_DIR: sourcesDirectory,
       NODE_ENV: 'production',
+      ...(redisSetup === 'cluster' ? { DELIVERY_QUEUES: String(DELIVERY_QUEUES) } : {}),
       ...clock.env,
     };
     const cli = (args: string[]) => runCli(env, args);

@@ -16,6 +16,7 @@ export interface RedisCluster {
   url: string;
   /** Of all six nodes. */
   ports: readonly number[];
+  slotOf(key: string): Promise<number>;
   /** Ends a master as a crash does, the one that has this slot. It comes back as a replica, when its replica is the master. */
   replaceMaster(slot: number): Promise<void>;
   /** Moves slots with all their keys to another master than those that have them. */
@@ -93,6 +94,13 @@ export async function startRedisCluster(directory: string): Promise<RedisCluster
       .map((port) => `${HOST}:${port}`)
       .join(',')}`,
     ports,
+    async slotOf(key) {
+      for (const port of ports) {
+        const slot = await ask(port, 'CLUSTER', 'KEYSLOT', key).catch(() => null);
+        if (slot !== null) return Number(slot);
+      }
+      throw new Error('no node answers');
+    },
     async replaceMaster(slot) {
       const [master] = await ownersOf(slot);
       const node = nodes.find(({ port }) => port === master);
