@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../../src/platform/config/config.ts';
-import { parseMysqlUrl } from '../../../src/platform/config/server-urls.ts';
+import { parseMysqlUrl, parseRedisUrl } from '../../../src/platform/config/server-urls.ts';
 import { redisOptions } from '../../../src/platform/queues/connection.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-urls-'));
@@ -98,6 +98,28 @@ describe('REDIS_URL', () => {
     );
   });
 
+  it('takes some nodes of a cluster, and where announced addresses are', () => {
+    expect(
+      parseRedisUrl(
+        'rediss+cluster://me:p%40ss@one,[::1]:7001?nat-map=10.0.0.1:6379=one:7000,10.0.0.2:6379=[::1]:7001',
+      ),
+    ).toMatchObject({
+      hosts: [
+        { host: 'one', port: 6379 },
+        { host: '::1', port: 7001 },
+      ],
+      username: 'me',
+      password: 'p@ss',
+      tls: {},
+      cluster: {
+        natMap: {
+          '10.0.0.1:6379': { host: 'one', port: 7000 },
+          '10.0.0.2:6379': { host: '::1', port: 7001 },
+        },
+      },
+    });
+  });
+
   it('takes several sentinels, and the name of the master', () => {
     expect(
       redisOptions('redis+sentinel://:p%40ss@one,two:5000,[::1]:5001/3?name=main&sentinel-password=s'),
@@ -124,6 +146,8 @@ describe('REDIS_URL', () => {
     ['redis+sentinel://:MARKER@one,:5/0?name=main', 'must be a URL such as redis+sentinel://'],
     ['redis+sentinel://:MARKER@one/0?name=main&socketPath=/x', 'must not have the parameter "socketPath"'],
     ['redis://:MARKER@one/0?ssl-ca=/x.pem', 'must begin with rediss'],
+    ['redis+cluster://:MARKER@one,two/1', 'must be a URL such as redis+cluster://'],
+    ['redis+cluster://:MARKER@one?nat-map=MARKER', 'must have announced:port=host:port'],
     ['redis://:MARKER@one,two/0', 'must be a URL such as redis://'],
     ['rediss://:MARKER@one/0?ssl-ca=/MARKER.pem', 'must have a readable PEM file'],
   ])('%s is refused', (url, reason) => {
