@@ -35,6 +35,7 @@ const CLUSTERS = ['test/database-cluster.test.ts', 'test/durability/cluster.test
 /** They take half a minute or more, mostly waiting. Begun last, one of them would keep the whole run waiting. */
 const LONG = [
   'durability/short',
+  'platform/queues/cluster',
   'release/package',
   'demo/trouble',
   'browser/console',

@@ -16,7 +16,7 @@ it.skipIf(name === null)(
     const mysql = name ?? 'alone';
     const { table, findings } = await run({
       seed: 20_261_126,
-      minutes: 1.5,
+      minutes: 1,
       mysql,
       kinds: faultKindsOf({ mysql, redis: 'alone' }),
       gap: 2.5,
