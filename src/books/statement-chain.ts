@@ -208,14 +208,22 @@ function toRun(statements: readonly ChainStatement[]): Run {
 interface Path {
   /** Days without a statement before its last one. */
   daysBetween: number;
+  /** The one before its last one contains the day with which the last one begins, and days before it. */
+  isOverlapping: boolean;
   /** Entries, and then statements. */
   weight: number;
   before: ChainStatement | null;
 }
 
-/** Balances return to where they were. Of two statements with the right one, that of the nearer days is the one before. */
-const isBetter = (one: Path, other: Path): boolean =>
-  one.daysBetween < other.daysBetween || (one.daysBetween === other.daysBetween && one.weight > other.weight);
+/**
+ * Balances return to where they were. Of two statements with the right one, that of the nearer days is the one before; and one that ends
+ * the day before, rather than one of several days that may contain the next one.
+ */
+function isBetter(one: Path, other: Path): boolean {
+  if (one.daysBetween !== other.daysBetween) return one.daysBetween < other.daysBetween;
+  if (one.isOverlapping !== other.isOverlapping) return other.isOverlapping;
+  return one.weight > other.weight;
+}
 
 /** Of the statements with the right balance, this many of the nearest are looked at. */
 const NEAREST = 30;
@@ -246,7 +254,12 @@ function findPaths(
   const ownWeight = ({ entries }: ChainStatement) => entries * (statements.length + 1) + 1;
   const weigh = (it: ChainStatement): Path => {
     const own = ownWeight(it);
-    let best: Path = { daysBetween: Number.POSITIVE_INFINITY, weight: own, before: null };
+    let best: Path = {
+      daysBetween: Number.POSITIVE_INFINITY,
+      isOverlapping: false,
+      weight: own,
+      before: null,
+    };
     const candidates = byClosing.get(it.opening) ?? [];
     const end = firstIndex(candidates, ({ to }) => to > it.to);
     for (const before of candidates.slice(Math.max(0, end - NEAREST), end)) {
@@ -257,7 +270,8 @@ function findPaths(
       // One that may lie within this one is left out of the run.
       const isWithin = mayBeIn(before, it);
       const weight = path.weight + own - (isWithin ? ownWeight(before) : 0);
-      const longer = { daysBetween: days, weight, before: isWithin ? path.before : before };
+      const isOverlapping = before.from < it.from && before.to >= it.from;
+      const longer = { daysBetween: days, isOverlapping, weight, before: isWithin ? path.before : before };
       if (weight > own && isBetter(longer, best)) best = longer;
     }
     return best;

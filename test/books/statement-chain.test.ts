@@ -61,6 +61,18 @@ describe('the statements of an account', () => {
     expect(told(chain).map(([status]) => status)).not.toContain('gap');
   });
 
+  it('do not contradict each other where one of two days ends, by chance, with the balance between the days', () => {
+    const chain = [
+      statement(0, 0, 50),
+      statement(1, 50, 80, { entries: 35, credits: 66n, debits: 36n }),
+      statement(2, 80, 86, { entries: 13, credits: 19n, debits: 13n }),
+      statement([1, 2], 50, 80, { entries: 62, credits: 102n, debits: 72n }),
+      statement([1, 2], 50, 77, { entries: 64, credits: 103n, debits: 76n }),
+      statement(3, 77, 70, { entries: 50 }),
+    ];
+    expect(findPeriods(chain).filter(({ status }) => status === 'contradiction')).toEqual([]);
+  });
+
   it('have a gap where one is missing, with what was booked in it', () => {
     const chain = [statement(0, 0, 50), statement(3, 70, 20)];
     expect(told(chain)).toEqual([
