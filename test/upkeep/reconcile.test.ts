@@ -17,7 +17,7 @@ async function emptyRedis() {
   const { redis, prefix } = service.runtime;
   // The API counts requests in the background, so that these keys may come back at any time.
   const keys = async () =>
-    (await redis.keys(`${prefix}:*`)).filter((key) => !key.startsWith(`${prefix}:rate:`));
+    (await redis.keys(`*${prefix}:*`)).filter((key) => !key.startsWith(`${prefix}:rate:`));
   // The maintenance role goes on in the meantime, and may write between the two.
   await until('an empty Redis', async () => {
     const known = await keys();
