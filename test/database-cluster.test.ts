@@ -135,7 +135,7 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
     expect(await load.stop()).toEqual([202]);
     const received = await checkAll('/lost', accepted, account);
     expect([...new Set(received)].toSorted()).toEqual(accepted.toSorted());
-    // What was in flight when the primary was lost may come twice.
+    // Deliveries in flight when the primary was lost may be sent twice.
     expect(received.length - accepted.length).toBeLessThanOrEqual(ways.length * CLIENTS);
   }, 240_000);
 

@@ -5,9 +5,9 @@ import type { RedisClient } from '../platform/queues/connection.ts';
 import {
   addDeliveryJobs,
   deliveryQueueNames,
+  groupByQueue,
   prefixOf,
   type Queues,
-  queueOf,
 } from '../platform/queues/queues.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 
@@ -105,14 +105,10 @@ export async function wakeChangedWebhook(
 
 const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakePort => ({
   async publish(ids, reread) {
-    const byChannel = new Map<string, string[]>();
-    for (const id of ids) {
-      const channel = channelOf(prefix, queueOf(queues.deliveries, id).name);
-      byChannel.set(channel, [...(byChannel.get(channel) ?? []), id]);
-    }
+    const kind = reread ? 'reread' : 'new';
     await Promise.all(
-      [...byChannel].map(([channel, of]) =>
-        publish(redis, channel, `${reread ? 'reread' : 'new'} ${of.join()}`),
+      [...groupByQueue(queues, ids)].map(([queue, of]) =>
+        publish(redis, channelOf(prefix, queue.name), `${kind} ${of.join()}`),
       ),
     );
   },

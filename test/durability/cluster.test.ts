@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 /** On MySQL, the cluster is Group Replication; on MariaDB, Galera. */
 const name = await findClusterOfSuite();
 
-/** What `npm run chaos -- --mysql group-replication` or `--mysql galera` does, with shorter outages. */
+/** The same as `npm run chaos -- --mysql group-replication` or `--mysql galera`, with shorter outages. */
 it.skipIf(name === null)(
   `the service loses nothing while a primary of its ${name} cluster is lost, and processes, Redis and receivers fail too`,
   async ({ signal }) => {

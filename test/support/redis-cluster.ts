@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { provide } from '../../src/platform/embedded/provision.ts';
+import { tell } from '../platform/embedded/clients.ts';
 import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 
@@ -201,20 +201,5 @@ async function moveSlot(
   await ask(source, 'CLUSTER', 'SETSLOT', slot, 'NODE', targetId);
 }
 
-async function ask(port: number, command: string, ...args: (string | number)[]): Promise<unknown> {
-  const redis = new Redis({
-    port,
-    lazyConnect: true,
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2_000,
-    commandTimeout: 10_000,
-  });
-  redis.on('error', () => {});
-  try {
-    await redis.connect();
-    return await redis.call(command, ...args);
-  } finally {
-    redis.disconnect();
-  }
-}
+const ask = (port: number, command: string, ...args: (string | number)[]): Promise<unknown> =>
+  tell(`redis://${HOST}:${port}`, command, ...args.map(String));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import { tell } from '../platform/embedded/clients.ts';
 import { until } from './until.ts';
 
 const NAME = 'ledgerbell';
@@ -44,16 +44,8 @@ export async function startSentinelCluster(directory: string): Promise<SentinelC
     await until(`Redis at ${port}`, () => ask(port, 'PING').then(Boolean, () => false), 20_000);
   }
 
-  async function ask(port: number, command: string, ...args: string[]): Promise<unknown> {
-    const redis = new Redis({ port, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
-    redis.on('error', () => {});
-    try {
-      await redis.connect();
-      return await redis.call(command, ...args);
-    } finally {
-      redis.disconnect();
-    }
-  }
+  const ask = (port: number, command: string, ...args: string[]): Promise<unknown> =>
+    tell(`redis://127.0.0.1:${port}`, command, ...args);
 
   const first = await start(['save ""']);
   await start(['save ""', `replicaof 127.0.0.1 ${first}`]);

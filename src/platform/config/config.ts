@@ -80,17 +80,16 @@ const acceptedBy = (parse: (text: string) => unknown) =>
   );
 
 const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text);
-const PER_CUSTOMER_RANGE = 'must be a whole number from 1 to 1000000';
-const perCustomer = v.pipe(
-  v.string(),
-  v.regex(/^\d{1,7}$/, PER_CUSTOMER_RANGE),
-  v.transform(Number),
-  v.minValue(1, PER_CUSTOMER_RANGE),
-  v.maxValue(1_000_000, PER_CUSTOMER_RANGE),
-);
-const DELIVERY_QUEUES_RANGE = 'must be a whole number of queues from 1 to 64';
-const PROCESSES_RANGE = 'must be a whole number of processes from 1 to 64';
-const RATE_LIMIT_RANGE = 'must be a whole number of requests per second from 0 (no limit) to 1000000';
+/** A whole number from `least` to `most`. @param message what the variable must be. */
+const wholeNumber = (least: number, most: number, message: string) =>
+  v.pipe(
+    v.string(),
+    v.regex(new RegExp(`^\\d{1,${String(most).length}}$`), message),
+    v.transform(Number),
+    v.minValue(least, message),
+    v.maxValue(most, message),
+  );
+const perCustomer = wholeNumber(1, 1_000_000, 'must be a whole number from 1 to 1000000');
 
 const Environment = v.object({
   PORT: v.optional(port, '3000'),
@@ -122,24 +121,10 @@ const Environment = v.object({
   ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   NOTIFICATION_ENCODING: v.optional(v.picklist(['json', 'form'], 'must be json or form'), 'json'),
   RATE_LIMIT: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^\d{1,7}$/, RATE_LIMIT_RANGE),
-      v.transform(Number),
-      v.maxValue(1_000_000, RATE_LIMIT_RANGE),
-    ),
+    wholeNumber(0, 1_000_000, 'must be a whole number of requests per second from 0 (no limit) to 1000000'),
     '1000',
   ),
-  DELIVERY_QUEUES: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^\d{1,2}$/, DELIVERY_QUEUES_RANGE),
-      v.transform(Number),
-      v.minValue(1, DELIVERY_QUEUES_RANGE),
-      v.maxValue(64, DELIVERY_QUEUES_RANGE),
-    ),
-    '1',
-  ),
+  DELIVERY_QUEUES: v.optional(wholeNumber(1, 64, 'must be a whole number of queues from 1 to 64'), '1'),
   WEBHOOKS_PER_CUSTOMER: v.optional(perCustomer, '100'),
   KEYS_PER_CUSTOMER: v.optional(perCustomer, '100'),
   PROFILES_DIR: v.optional(v.string()),
@@ -150,15 +135,7 @@ const Environment = v.object({
     v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
     'read-only',
   ),
-  PROCESSES: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^\d{1,2}$/, PROCESSES_RANGE),
-      v.transform(Number),
-      v.minValue(1, PROCESSES_RANGE),
-      v.maxValue(64, PROCESSES_RANGE),
-    ),
-  ),
+  PROCESSES: v.optional(wholeNumber(1, 64, 'must be a whole number of processes from 1 to 64')),
   EMBEDDED: v.optional(v.picklist(['auto', 'never'], 'must be auto or never')),
   EMBEDDED_INSTALL: v.optional(v.picklist(['auto', 'never'], 'must be auto or never'), 'auto'),
 });

@@ -150,7 +150,7 @@ interface PoolUse {
   max: number;
 }
 
-/** What mysql2 (3.24) has of its pool, and does not declare. */
+/** Members of mysql2's pool (3.24) that its types do not declare. */
 export interface MysqlPool {
   config: { connectionLimit: number; connectionConfig: { host?: string; port?: number } };
   _allConnections: { length: number; toArray(): PoolConnection[] };

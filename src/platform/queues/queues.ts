@@ -67,7 +67,7 @@ export const deliveryQueueNames = (count: number): string[] =>
 export const prefixOf = (prefix: string, queue: string): string => `{${prefix}:${queue}}`;
 
 /** The queue that has the jobs of a webhook. */
-export const queueOf = <T>(queues: readonly [T, ...T[]], webhookId: string): T =>
+const queueOf = <T>(queues: readonly [T, ...T[]], webhookId: string): T =>
   queues[Number(BigInt(webhookId) % BigInt(queues.length))] ?? queues[0];
 
 /**
@@ -110,7 +110,8 @@ const JOBS_PER_PIPELINE = 1_000;
 const deduplicationIdOf = (webhookId: string): string => `webhook-${webhookId}`;
 const deduplicationIdOfCustomer = (customerId: string): string => `customer-${customerId}`;
 
-function byQueue(
+/** Webhooks by the queue that has their jobs. */
+export function groupByQueue(
   { deliveries }: Queues,
   webhookIds: readonly string[],
 ): ReadonlyMap<DeliveryQueue, string[]> {
@@ -135,7 +136,7 @@ export async function addDeliveryJobs(
   webhookIds: readonly string[],
   delay = 0,
 ): Promise<void> {
-  for (const [queue, ids] of byQueue(queues, webhookIds)) {
+  for (const [queue, ids] of groupByQueue(queues, webhookIds)) {
     for (let start = 0; start < ids.length; start += JOBS_PER_PIPELINE) {
       await queue.addBulk(
         ids.slice(start, start + JOBS_PER_PIPELINE).map((webhookId) => ({
@@ -185,7 +186,7 @@ export async function countWebhooksWithoutJob(
   redis: RedisClient,
   webhookIds: readonly string[],
 ): Promise<number> {
-  const counts = [...byQueue(queues, webhookIds)].map(([queue, ids]) =>
+  const counts = [...groupByQueue(queues, webhookIds)].map(([queue, ids]) =>
     countMissing(
       redis,
       ids.map((id) => queue.toKey(`de:${deduplicationIdOf(id)}`)),

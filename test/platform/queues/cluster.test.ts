@@ -118,7 +118,7 @@ it('movements are accepted and delivered while masters are killed and slots are 
       await sleep(20);
     }
   })();
-  /** What is sent from now on is delivered. */
+  /** Waits until a movement that is sent from now on is delivered. */
   const goesOn = async (after: string) => {
     const next = `m${sent.length + 1}`;
     await until(`${next} is delivered after ${after}`, () => allHave(next), 60_000);

@@ -1,8 +1,8 @@
 /**
- * What one of several hosts says of itself:
+ * The state of one of several hosts, as the host reports it:
  *
  * - `writable`: takes writes. `cluster`: which cluster it is a member of; null: none. `isShared`: other members take writes too.
- * - `donor`: a node of Galera that takes writes, and copies its data to another node meanwhile.
+ * - `donor`: a node of Galera that takes writes while it copies its data to another node.
  * - `closed`: may not be written now.
  * - `silent`: cannot be reached. `isLate`: it may only be slow, or this process is.
  * - `unfit`: is set up so that Ledgerbell cannot use it. A person has to change that.

@@ -67,7 +67,7 @@ export function followPrimary(
     failure = choice === null ? failureOf(hosts, states, { isFirst: !watched, others }) : null;
     if (choice === current) return;
     if (choice !== null) {
-      // What the one before has committed is there, but may not have been applied. Reads would miss it.
+      // The new primary has received every committed transaction, but may not have applied them all. Reads would miss those.
       try {
         await monitors[choice]?.catchUp();
       } catch (error) {
