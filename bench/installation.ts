@@ -14,6 +14,8 @@ export interface InstallationOptions {
   apis?: number;
   /** How many delivery processes. */
   deliveries?: number;
+  /** DELIVERY_QUEUES. */
+  deliveryQueues?: number;
   /** How many processes of one supervisor run all roles, instead of a process for each role. */
   processes?: number;
   /** RATE_LIMIT: requests per second and API key; 0: any number. Default: the service's own. */
@@ -56,6 +58,7 @@ export interface Installation {
 export async function startInstallation({
   apis = 1,
   deliveries = 1,
+  deliveryQueues = 1,
   processes,
   rateLimit,
   databaseUrl: givenUrl,
@@ -71,6 +74,7 @@ export async function startInstallation({
     ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
     LOG_LEVEL: 'warn',
     PORT: '0',
+    DELIVERY_QUEUES: String(deliveryQueues),
     NODE_ENV: 'production',
     // The figure for retention removes what it has stored itself.
     RETENTION_DELIVERIES: 'forever',

@@ -3,6 +3,7 @@ import type { Figure, Scale, Start } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
 import { cores } from './figures/cores.ts';
 import { deliveries } from './figures/deliveries.ts';
+import { deliveryQueues } from './figures/delivery-queues.ts';
 import { fileMemory } from './figures/file-memory.ts';
 import { firstMovements } from './figures/first-movements.ts';
 import { formats } from './figures/formats.ts';
@@ -45,6 +46,7 @@ const FIGURES: Record<string, Figure> = {
   maintenance,
   outage,
   'scale-out': scaleOut,
+  'delivery-queues': deliveryQueues,
 };
 
 const HELP = `npm run bench -- [options]

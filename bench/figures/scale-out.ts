@@ -2,7 +2,7 @@ import { wakeWebhooks } from '../../src/deliveries/wake.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { makePending, storeReadHistory } from '../filled-tables.ts';
-import { type Installation, startInstallation } from '../installation.ts';
+import { type Installation, type InstallationOptions, startInstallation } from '../installation.ts';
 import { addAccount, markDeliveries, requireEqual, subscribe, untilDelivered } from '../load.ts';
 
 /** Numbers of delivery processes. A smoke run only checks that two work together. */
@@ -11,9 +11,8 @@ const PROCESSES = { smoke: [2], normal: [1, 2, 4] };
 /** With 16 POSTs in flight each, they allow 51,200 deliveries/s in spite of the 20 ms, so they do not limit the result. */
 const WEBHOOKS = 64;
 
-/** An installation with this number of delivery processes. */
-interface Site {
-  processes: number;
+/** An installation with webhooks and no movements. */
+export interface Site {
   installation: Installation;
   key: string;
   customerId: string;
@@ -27,9 +26,10 @@ interface Site {
 export const scaleOut: Figure = {
   about: 'deliveries/s with 1, 2 and 4 delivery processes and receivers that take 20 ms',
   async prepare(scale: Scale) {
-    const sites: Site[] = [];
+    const sites: (Site & { processes: number })[] = [];
     const pending = sized(scale, { smoke: 20, normal: 500 });
-    for (const processes of sized(scale, PROCESSES)) sites.push(await fill(processes));
+    for (const processes of sized(scale, PROCESSES))
+      sites.push({ processes, ...(await startSite({ deliveries: processes }, WEBHOOKS)) });
     return {
       server: sites[0]?.installation.server ?? '',
       async round() {
@@ -49,24 +49,24 @@ export const scaleOut: Figure = {
   },
 };
 
-/** Starts an installation with 64 webhooks and no movements. */
-async function fill(processes: number): Promise<Site> {
-  const installation = await startInstallation({ deliveries: processes });
+/** Starts an installation whose webhooks match all movements, and have receivers that take 20 ms. */
+export async function startSite(options: InstallationOptions, webhooks: number): Promise<Site> {
+  const installation = await startInstallation(options);
   const { customer, receiver } = installation;
   const { api_key: key, customer: owner } = await customer();
   const secrets: Record<string, string> = {};
   const webhookIds: string[] = [];
-  for (let i = 0; i < WEBHOOKS; i += 1) {
+  for (let i = 0; i < webhooks; i += 1) {
     const { id, path, secret } = await subscribe(installation, key, { path: `/slow/${i}`, account: 'all' });
     webhookIds.push(id);
     secrets[path] = secret;
   }
   receiver.send({ secrets });
-  return { processes, installation, key, customerId: owner.id, webhookIds };
+  return { installation, key, customerId: owner.id, webhookIds };
 }
 
 /** Gives each webhook a backlog of `pending` deliveries. @returns deliveries/s from the moment at which the webhooks become active. */
-async function deliverAll(site: Site, pending: number): Promise<number> {
+export async function deliverAll(site: Site, pending: number): Promise<number> {
   const { installation, key, customerId, webhookIds } = site;
   const { runtime } = installation;
   const { database } = runtime;
@@ -75,7 +75,7 @@ async function deliverAll(site: Site, pending: number): Promise<number> {
       status,
       webhookIds,
     ]);
-  const total = pending * WEBHOOKS;
+  const total = pending * webhookIds.length;
   await setStatus('paused');
   const mark = await markDeliveries(installation, webhookIds);
   // A new account for each round, because each history begins with the same unique_id.

@@ -5,7 +5,7 @@ import {
   type DeliveryJob,
   deliveryQueueNames,
 } from '../platform/queues/queues.ts';
-import { closeWorker, startWorker } from '../platform/queues/worker.ts';
+import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { createMysqlPorts, systemClock } from './ports.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
@@ -47,7 +47,7 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
     async stop() {
       runner.stop();
       const cut = setTimeout(() => poster.abort(), SHUTDOWN_GRACE);
-      await Promise.all(workers.map(closeWorker));
+      await Promise.all(workers.map((worker) => worker.close()));
       clearTimeout(cut);
       await poster.close();
     },

@@ -1,7 +1,7 @@
 import { wakeWebhooks } from '../deliveries/wake.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import { CONCURRENCY, type ImportJob, QUEUES, queueImports } from '../platform/queues/queues.ts';
-import { closeWorker, startWorker } from '../platform/queues/worker.ts';
+import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../statements/formats.ts';
 import { createImporter } from './importer.ts';
@@ -60,7 +60,7 @@ export function startImporterWorker(
     name: 'importer',
     async stop() {
       shutdown.abort();
-      await closeWorker(worker);
+      await worker.close();
     },
   };
 }

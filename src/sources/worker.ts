@@ -1,7 +1,7 @@
 import { createByteBudget } from '../imports/byte-budget.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { CONCURRENCY, QUEUES, queueImports, type SourceJob } from '../platform/queues/queues.ts';
-import { closeWorker, startWorker } from '../platform/queues/worker.ts';
+import { startWorker } from '../platform/queues/worker.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { createCollector } from './collector.ts';
 import { customerFolder } from './connectors/settings.ts';
@@ -57,7 +57,7 @@ export function startCollectorWorker(runtime: Runtime): Role {
     name: 'collector',
     async stop() {
       shutdown.abort();
-      await closeWorker(worker);
+      await worker.close();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl } from '../config/server-urls.ts';
 
 /** A connection to one Redis, or those to the nodes of a Redis Cluster. */
@@ -39,19 +39,9 @@ function reconnectOnError({ message }: Error): false | 1 | 2 {
 const RECONNECT = 1;
 const RECONNECT_AND_RESEND = 2;
 
-/**
- * For workers. While Redis is unreachable, commands wait until it is back. In a cluster they give up after 20 s, because ioredis (5.11) may
- * forget a command when all nodes were down, and its worker would wait for ever. BullMQ waits for a job for 10 s at most, and repeats what
- * has failed.
- */
+/** For workers. While Redis is unreachable, commands wait until it is back. */
 export const connectWorker = (url: string): RedisClient =>
-  connect(
-    url,
-    { maxRetriesPerRequest: null, ...(isClusterUrl(url) ? { commandTimeout: 20_000 } : {}) },
-    { enableOfflineQueue: true },
-  );
-
-const isClusterUrl = (url: string): boolean => parseRedisUrl(url).cluster !== null;
+  connect(url, { maxRetriesPerRequest: null }, { enableOfflineQueue: true });
 
 /** For callers that must respond (the API). While Redis is unreachable, commands fail fast, and the reconciler adds the jobs. */
 export const connectFailFast = (url: string): RedisClient =>
@@ -69,7 +59,7 @@ function connect(
     return quiet(new Redis({ ...redisOptions(url), ...options, enableOfflineQueue, retryStrategy }));
   const { host: _host, port: _port, ...nodeOptions } = redisOptions(url);
   return quiet(
-    new Cluster(hosts, {
+    new ReconnectingCluster(hosts, {
       ...CLUSTER_OPTIONS,
       natMap: cluster.natMap,
       enableOfflineQueue,
@@ -90,6 +80,38 @@ const CLUSTER_OPTIONS: ClusterOptions = {
   retryDelayOnClusterDown: 100,
   retryDelayOnFailover: 100,
 };
+
+/**
+ * ioredis' Cluster, whose connect() always resolves or rejects. In ioredis (5.11) it does neither when a node answers but the cluster is not
+ * ready, as after an outage of all nodes: ioredis connects again, and the worker of BullMQ (6.7) that has called connect() would wait for ever.
+ */
+class ReconnectingCluster extends Cluster {
+  readonly #nodes: ClusterNode[];
+
+  constructor(nodes: ClusterNode[], options: ClusterOptions) {
+    super(nodes, options);
+    this.#nodes = nodes;
+  }
+
+  override async connect(): Promise<void> {
+    let stopListening = () => {};
+    const outcome = new Promise<void>((resolve, reject) => {
+      const fail = () => reject(new Error('The Redis Cluster is not ready'));
+      this.once('ready', resolve).once('end', fail);
+      stopListening = () => void this.off('ready', resolve).off('end', fail);
+    });
+    try {
+      await Promise.race([super.connect(), outcome]);
+    } finally {
+      stopListening();
+    }
+  }
+
+  override duplicate(nodes: ClusterNode[] = [], options: ClusterOptions = {}): ReconnectingCluster {
+    const all = { ...this.options, ...options };
+    return quiet(new ReconnectingCluster(nodes.length > 0 ? nodes : this.#nodes, all));
+  }
+}
 
 /** ioredis reconnects by itself, and each command reports an outage to its caller. */
 function quiet<T extends RedisClient>(redis: T): T {

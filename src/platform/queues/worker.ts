@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { type Processor, Worker } from 'bullmq';
 import type { Log } from '../log.ts';
 import { withoutValues } from '../quoted-value.ts';
@@ -13,16 +12,6 @@ interface WorkerContext {
   prefix: string;
   log: Log;
 }
-
-/**
- * Waits until the worker's jobs have ended, and closes it. ioredis (5.11) may forget a blocking command when the connections to a Redis
- * Cluster end, and BullMQ (6.7) would wait for that command for ever.
- */
-export const closeWorker = (worker: Worker): Promise<unknown> =>
-  Promise.race([worker.close(), setTimeout(CLOSE_LIMIT, undefined, { ref: false })]);
-
-/** Milliseconds. The process ends itself after 10 s. */
-const CLOSE_LIMIT = 9_000;
 
 /**
  * Starts a worker with the options that all workers share. A job that throws is logged, and the reconciler queues it again.

@@ -107,7 +107,7 @@ it('every command stays in one slot, and the delivery queues lie on several node
   expect(new Set(await slotsOfQueues()).size).toBe(QUEUES + 1);
 });
 
-it('movements are accepted and delivered while masters are killed and slots are moved', async () => {
+it('movements are accepted and delivered while masters are killed, slots are moved and all nodes are down', async () => {
   const { send, allHave, received } = await prepare('/cluster');
   const sent: string[] = [];
   let isOver = false;
@@ -134,6 +134,10 @@ it('movements are accepted and delivered while masters are killed and slots are 
       await cluster.replaceMaster(slot);
       await goesOn('a master was killed');
     }
+    await cluster.kill();
+    await sleep(3_000);
+    await cluster.start();
+    await goesOn('all nodes were down');
   } finally {
     isOver = true;
     await client;
