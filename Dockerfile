@@ -1,21 +1,23 @@
-# Pin it by its digest: docker build --build-arg NODE_IMAGE=node:24-slim@sha256:…
+# The release workflow pins it by its digest: docker build --build-arg NODE_IMAGE=node:24-slim@sha256:…
 ARG NODE_IMAGE=node:24-slim
 
 FROM ${NODE_IMAGE} AS build
-WORKDIR /app
+WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+# What is installed is what `npm pack` packs, with the packages that it needs, and the list of these. npm (11) leaves the compiler's binary
+# behind when it removes the compiler.
+RUN npm run build && npm pack --ignore-scripts && mkdir /app \
+  && tar --extract --gzip --strip-components=1 --directory=/app --file="$(ls ledgerbell-*.tgz)" \
+  && npm sbom --omit=dev --sbom-type=application --sbom-format=spdx > /app/sbom.spdx.json \
+  && npm prune --omit=dev --ignore-scripts && rm -r node_modules/@typescript && mv node_modules /app/ \
+  && find /app/node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 OPS_PORT=3001
 WORKDIR /app
-COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
-COPY --from=build /app/examples ./examples
-COPY --from=build /app/public ./public
+COPY --from=build /app ./
 USER node
 EXPOSE 3000 3001
 STOPSIGNAL SIGTERM

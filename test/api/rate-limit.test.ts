@@ -5,7 +5,7 @@ import { insertApiKey } from '../../src/customers/keys.ts';
 import { redisOptions } from '../../src/platform/queues/connection.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
-import { startRedisRelay } from '../support/redis-relay.ts';
+import { startRedisRelay } from '../support/relay.ts';
 import { type Answer, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 

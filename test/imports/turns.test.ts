@@ -4,7 +4,7 @@ import { connectFailFast } from '../../src/platform/queues/connection.ts';
 import { openQueues } from '../../src/platform/queues/queues.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, movement } from '../support/movements.ts';
-import { startRedisRelay } from '../support/redis-relay.ts';
+import { startRedisRelay } from '../support/relay.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 

@@ -33,25 +33,29 @@ export function installServer(name: ServerName, { announce, signal }: Progress):
           `${name} is not installed. Run this as root on Debian, which installs it, or set ${variable} to a ${server.product} of yours.`,
         );
       }
-      if ((await findFirst(['debootstrap'])) === null) {
-        announce('debootstrap not found on this machine: installing it with apt-get.');
-        await installPackages(['debootstrap', 'debian-archive-keyring']);
-      }
-      const proxies = await proxySettings();
-      const mirror = await findMirror(server.suite, proxies);
       announce(
         `Installing ${name} from Debian ${server.suite} into ${home}: some 300 to 600 MB, a minute or two.`,
       );
-      const root = join(folder, 'root');
-      await debootstrap(
-        [`--include=${server.packages.join(',')}`, server.suite, root, mirror],
-        proxies,
-        signal,
-      );
+      await installDebian(join(folder, 'root'), server, { announce, signal });
       await addPrograms(server, folder, home);
     },
     { signal },
   );
+}
+
+/** Installs a small Debian with some packages in a folder. Needs root. */
+export async function installDebian(
+  root: string,
+  { suite, packages }: Pick<ServerPackage, 'suite' | 'packages'>,
+  { announce, signal }: Progress,
+): Promise<void> {
+  if ((await findFirst(['debootstrap'])) === null) {
+    announce('debootstrap not found on this machine: installing it with apt-get.');
+    await installPackages(['debootstrap', 'debian-archive-keyring']);
+  }
+  const proxies = await proxySettings();
+  const include = packages.length === 0 ? [] : [`--include=${packages.join(',')}`];
+  await debootstrap([...include, suite, root, await findMirror(suite, proxies)], proxies, signal);
 }
 
 /** apt has its own setting for a proxy; wget, which debootstrap uses, reads the environment. */

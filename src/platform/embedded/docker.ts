@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pRetry from 'p-retry';
 import { abandonStart } from '../stopping.ts';
@@ -35,12 +35,11 @@ export async function runInDocker(
   passwords: Record<Service, string>,
   signal?: AbortSignal,
 ): Promise<RunningServer> {
-  const environment = join(dataDir, 'docker.env');
-  writePrivate(environment, renderEnvironment(passwords));
+  const secrets = writeSecrets(dataDir, passwords);
   const project = composeProject(dataDir, passwords.mysql);
 
   async function compose(...args: string[]): Promise<string> {
-    const result = await runCommand('/bin/sh', composeCommand(environment, project, args));
+    const result = await runCommand('env', composeCommand(secrets, project, args));
     if (!result.ok) {
       throw new Error(
         `docker compose ${args.join(' ')} failed. Its last lines:\n${lastLines(result.output)}`,
@@ -79,27 +78,32 @@ export function composeProject(dataDir: string, password: string): string {
 }
 
 /**
- * Compose substitutes the variables of the whole file, whichever services are wanted. So the variables of the other services
- * need some value too.
+ * Writes the passwords of MySQL and Redis where docker-compose.yml reads its secrets. Only the folder is private: the users in the containers
+ * have other ids than ours, and read the files.
+ * @returns the folder.
  */
-export function renderEnvironment(passwords: Record<Service, string>): string {
-  return [
-    `MYSQL_PASSWORD=${passwords.mysql}`,
-    `MYSQL_ROOT_PASSWORD=${passwords.mysql}`,
-    `REDIS_PASSWORD=${passwords.redis}`,
-    'SECRET_KEY=of-no-use-to-mysql-and-redis',
-    // Containers would mount these folders, and a relative path of the user's would be an unknown volume.
-    'PROFILES_DIR=',
-    'SOURCES_DIR=',
-    '',
-  ].join('\n');
+export function writeSecrets(dataDir: string, passwords: Record<Service, string>): string {
+  const directory = resolve(dataDir, 'docker');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { mysql, redis } = passwords;
+  const secrets = { mysql_password: mysql, mysql_root_password: mysql, redis_password: redis };
+  for (const [name, value] of Object.entries(secrets)) {
+    const file = join(directory, name);
+    writePrivate(file, value);
+    chmodSync(file, 0o444);
+  }
+  return directory;
 }
 
-/** Arguments for /bin/sh. It reads the passwords from a file: they are on no command line, and override the user's variables. */
-export function composeCommand(environment: string, project: string, args: readonly string[]): string[] {
-  const script = 'set -a; . "$0"; exec docker compose "$@"';
-  return ['-c', script, environment, '--file', composeFile(), '--project-name', project, ...args];
-}
+/** Arguments for `env`: variables of docker-compose.yml in place of the user's, and the command. MySQL and Redis publish their ports. */
+export const composeCommand = (secrets: string, project: string, args: readonly string[]): string[] => [
+  `SECRETS_DIR=${secrets}`,
+  'SERVERS_INTERNAL=false',
+  // Containers would mount these folders, and a relative path of the user's would be an unknown volume.
+  'PROFILES_DIR=',
+  'SOURCES_DIR=',
+  ...['docker', 'compose', '--file', composeFile(), '--project-name', project, ...args],
+];
 
 /** docker-compose.yml is at the root of the project, two folders above the source and three above the compiled code. */
 function composeFile(): string {

@@ -1,43 +1,41 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { composeCommand, composeProject, renderEnvironment } from '../../../src/platform/embedded/docker.ts';
+import { parse } from 'yaml';
+import { composeCommand, composeProject, writeSecrets } from '../../../src/platform/embedded/docker.ts';
 import { temporaryDirectory } from './directory.ts';
 
 const PASSWORDS = { mysql: 'mysql-password', redis: 'redis-password' };
 const COMPOSE_FILE = join(import.meta.dirname, '../../../docker-compose.yml');
 
-test('every variable that docker-compose.yml insists on has a value when only its servers are started', async () => {
-  const required = [...(await readFile(COMPOSE_FILE, 'utf8')).matchAll(/\$\{(\w+):?\?/g)].map(
-    ([, name]) => name,
-  );
-  const given = renderEnvironment(PASSWORDS).match(/^\w+(?==.)/gm);
-  expect(required).toContain('SECRET_KEY');
-  expect([...new Set(required)].filter((name) => !given?.includes(name ?? ''))).toEqual([]);
+test('the secrets of the servers that are started have files, which their containers can read', async () => {
+  const { services, secrets } = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true });
+  const folder = writeSecrets(await temporaryDirectory(), PASSWORDS);
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  for (const name of [...services.mysql.secrets, ...services.redis.secrets]) {
+    const file = join(folder, basename(secrets[name].file));
+    expect((await stat(file)).mode & 0o777).toBe(0o444);
+    expect(await readFile(file, 'utf8')).toBe(PASSWORDS[name.startsWith('mysql') ? 'mysql' : 'redis']);
+  }
 });
 
-test('the folders of the user, which no server needs, are not mounted', () => {
-  for (const name of ['PROFILES_DIR', 'SOURCES_DIR'])
-    expect(renderEnvironment(PASSWORDS).split('\n')).toContain(`${name}=`);
-});
-
-test('docker gets the passwords through its environment, never on its command line', async () => {
+test("docker gets the folder of the secrets, no password, and none of the user's folders", async () => {
   const directory = await temporaryDirectory();
-  const environment = join(directory, 'docker.env');
-  await writeFile(environment, renderEnvironment(PASSWORDS));
   await writeFile(
     join(directory, 'docker'),
-    '#!/bin/sh\nprintf "%s\\n" "$@" "$MYSQL_PASSWORD" "$REDIS_PASSWORD"\n',
+    '#!/bin/sh\nprintf "%s\\n" "$@" "$SECRETS_DIR" "$SERVERS_INTERNAL" "$PROFILES_DIR$SOURCES_DIR"\n',
   );
   await chmod(join(directory, 'docker'), 0o755);
 
-  const command = composeCommand(environment, 'ledgerbell-1', ['port', 'mysql', '3306']);
-  expect(command.join(' ')).not.toMatch(/-password/);
-  const said = execFileSync('/bin/sh', command, { env: { PATH: directory, MYSQL_PASSWORD: 'of the user' } });
-  expect(said.toString().trim().split('\n')).toEqual([
+  const command = composeCommand('/secrets', 'ledgerbell-1', ['port', 'mysql', '3306']);
+  const said = execFileSync('/usr/bin/env', command, {
+    env: { PATH: directory, PROFILES_DIR: './own', SECRETS_DIR: 'of the user' },
+    encoding: 'utf8',
+  });
+  expect(said.trimEnd().split('\n')).toEqual([
     ...['compose', '--file', COMPOSE_FILE, '--project-name', 'ledgerbell-1', 'port', 'mysql', '3306'],
-    ...['mysql-password', 'redis-password'],
+    ...['/secrets', 'false'],
   ]);
 });
 

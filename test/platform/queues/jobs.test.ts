@@ -13,7 +13,7 @@ import {
   queueImports,
   WORKER_OPTIONS,
 } from '../../../src/platform/queues/queues.ts';
-import { startRedisRelay } from '../../support/redis-relay.ts';
+import { startRedisRelay } from '../../support/relay.ts';
 import { until } from '../../support/until.ts';
 
 const prefix = `test-${randomBytes(6).toString('hex')}`;

@@ -1,18 +1,31 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { inject, onTestFinished } from 'vitest';
-import { redisOptions } from '../../src/platform/queues/connection.ts';
 
-/**
- * Stands between a connection and the Redis of the tests, until the test ends. While it hangs, Redis gets nothing: connections stay
- * open, and commands are not answered. What was held back is sent on afterwards.
- */
-export async function startRedisRelay(): Promise<{ url: string; hang(hangs: boolean): void }> {
-  const { path, host, port } = redisOptions(inject('redisUrl'));
+interface Relay {
+  /** The server's URL, at the relay's port of 127.0.0.1. */
+  url: string;
+  /** While it hangs, the server gets nothing: connections stay open, and requests are not answered. What was held back is sent afterwards. */
+  hang(hangs: boolean): void;
+  close(): void;
+}
+
+/** Stands between connections and the Redis of the tests, until the test ends. */
+export async function startRedisRelay(): Promise<Relay> {
+  const relay = await startRelay(inject('redisUrl'));
+  onTestFinished(() => relay.close());
+  return relay;
+}
+
+/** Stands between connections and a server, which may listen on a socket alone: `…?socketPath=`. */
+export async function startRelay(to: string): Promise<Relay> {
+  const url = new URL(to);
+  const path = url.searchParams.get('socketPath');
+  const { hostname: host, port } = url;
   let hanging = false;
   const passOn = new Set<() => void>();
   const relay = createServer((client) => {
-    const server = path === undefined ? connect(port ?? 6379, host) : connect({ path });
+    const server = path === null ? connect(Number(port), host) : connect({ path });
     const held: Buffer[] = [];
     const send = () => {
       for (const bytes of held.splice(0)) server.write(bytes);
@@ -30,9 +43,7 @@ export async function startRedisRelay(): Promise<{ url: string; hang(hangs: bool
       });
     server.on('error', () => {}).pipe(client);
   }).listen(0, '127.0.0.1');
-  onTestFinished(() => void relay.close());
   await once(relay, 'listening');
-  const url = new URL(inject('redisUrl'));
   url.search = '';
   url.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
   return {
@@ -41,5 +52,6 @@ export async function startRedisRelay(): Promise<{ url: string; hang(hangs: bool
       hanging = hangs;
       if (!hangs) for (const send of passOn) send();
     },
+    close: () => void relay.close(),
   };
 }

@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { importNodeImage, type Podman, startPodman } from '../support/container-image.ts';
+import { useDatabase } from '../support/database.ts';
+import { INSTALL_TIMEOUT } from '../support/installed-program.ts';
+import { followService, type ServiceProcess } from '../support/process.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { startRelay } from '../support/relay.ts';
+import { reservePort } from '../support/reserved-port.ts';
+import { until } from '../support/until.ts';
+import { webhook } from '../support/webhooks.ts';
+
+/** The image that the Dockerfile makes, run as docker-compose.yml runs it. Needs root, and the registry of npm. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const IMAGE = 'localhost/ledgerbell';
+/** docker-compose.yml gives these to each container. */
+const CONTAINED = [
+  '--read-only',
+  '--cap-drop',
+  'ALL',
+  '--security-opt',
+  'no-new-privileges',
+  '--memory',
+  '1g',
+];
+/** The machine's own limits may be lower than podman's, and then they cannot be raised. */
+const LIMITS = ['--ulimit', 'nofile=1024:4096', '--ulimit', 'nproc=4096:4096'];
+const ROLES = ['api', 'importer', 'delivery', 'maintenance'];
+
+const receiver = useReceiver();
+const { url: databaseUrl } = useDatabase({ migrated: false });
+
+let podman: Podman | null = null;
+let directory: string;
+const started: ServiceProcess[] = [];
+
+beforeAll(async () => {
+  podman = await startPodman();
+  if (podman === null) return;
+  directory = await mkdtemp(join(tmpdir(), 'ledgerbell-image-'));
+  const base = await importNodeImage(podman);
+  await podman(
+    ...['build', '--isolation', 'chroot', '--layers=false', '--build-arg', `NODE_IMAGE=${base}`],
+    ...['--tag', IMAGE, ROOT],
+  );
+}, INSTALL_TIMEOUT);
+
+afterAll(async () => {
+  await Promise.all(started.map((it) => it.end('SIGTERM')));
+  await podman?.end();
+  if (directory !== undefined) await rm(directory, { recursive: true, force: true });
+}, 60_000);
+
+/** Runs a program in a container of its own. */
+const runIn = (...command: string[]) =>
+  podman?.('run', '--rm', '--network', 'none', ...CONTAINED, ...LIMITS, IMAGE, ...command) ?? '';
+
+describe('the image', () => {
+  it('has the package, and no sources, compiler, tests or cache of npm', async ({ skip }) => {
+    if (podman === null) skip();
+    const files = (
+      await runIn('sh', '-c', 'cd /app && find . -not -path "./node_modules/*/*" && ls node_modules/*')
+    ).split('\n');
+    expect(files).toEqual(
+      expect.arrayContaining([
+        './dist/src/main.js',
+        './examples/movements.ndjson',
+        './public/ops/console.css',
+        './sbom.spdx.json',
+      ]),
+    );
+    expect(files.filter((name) => /\.tsx?$|^\.\/(src|test|bench|docs)\b/.test(name))).toEqual([]);
+    expect(
+      files.filter((name) => /^(typescript|tsx|vitest|@biomejs|@typescript|esbuild)\b/.test(name)),
+    ).toEqual([]);
+    expect(await runIn('sh', '-c', 'find / -xdev -name _cacache; command -v gcc cc python3 make; true')).toBe(
+      '',
+    );
+  });
+
+  it('runs as a user without rights, and writes nothing but /tmp', async ({ skip }) => {
+    if (podman === null) skip();
+    expect(
+      await runIn(
+        'sh',
+        '-c',
+        'id -u; touch /app/x 2>/dev/null || echo refused; touch /tmp/x && echo written',
+      ),
+    ).toBe('1000\nrefused\nwritten');
+    expect(await runIn('grep', '-h', '^CapEff', '/proc/self/status')).toMatch(/\s0+$/);
+  });
+
+  it('has the list of its packages', async ({ skip }) => {
+    if (podman === null) skip();
+    const { spdxVersion, packages } = JSON.parse(await runIn('cat', '/app/sbom.spdx.json'));
+    expect(spdxVersion).toMatch(/^SPDX-2/);
+    const names = packages.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(['hono', 'bullmq', 'ioredis', 'typeorm', 'mysql2']));
+    expect(names).not.toContain('vitest');
+  });
+
+  it('delivers an import with a container per role, its secrets in files', async ({ skip }) => {
+    if (podman === null) skip();
+    const mysql = await startRelay(databaseUrl);
+    const redis = await startRelay(inject('redisUrl'));
+    const secrets = join(directory, 'secrets');
+    await mkdir(secrets);
+    for (const [name, value] of Object.entries({
+      database_url: mysql.url,
+      redis_url: redis.url,
+      secret_key: Buffer.alloc(32, 7).toString('base64'),
+    })) {
+      await writeFile(join(secrets, name), value);
+      await chmod(join(secrets, name), 0o444);
+    }
+    const environment = {
+      DATABASE_URL_FILE: '/run/secrets/database_url',
+      REDIS_URL_FILE: '/run/secrets/redis_url',
+      SECRET_KEY_FILE: '/run/secrets/secret_key',
+      HOST: '127.0.0.1',
+      ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+      LOG_LEVEL: 'warn',
+    };
+    const options = (ports: Record<string, string> = {}) => [
+      ...[
+        'run',
+        '--rm',
+        '--network',
+        'host',
+        ...CONTAINED,
+        ...LIMITS,
+        '--volume',
+        `${secrets}:/run/secrets:ro`,
+      ],
+      ...Object.entries({ ...environment, ...ports }).flatMap(([name, value]) => [
+        '--env',
+        `${name}=${value}`,
+      ]),
+      IMAGE,
+    ];
+    const cli = async (...args: string[]) =>
+      (await podman?.(...options(), 'node', 'dist/src/cli/main.js', ...args)) ?? '';
+
+    await cli('migrate');
+    for (const role of ROLES) {
+      const ports = { PORT: String(await reservePort()), OPS_PORT: String(await reservePort()) };
+      const args = [
+        ...(podman?.options ?? []),
+        ...options(ports),
+        'node',
+        'dist/src/main.js',
+        '--roles',
+        role,
+      ];
+      started.push(followService(spawn('podman', args, { stdio: ['ignore', 'pipe', 'pipe'] })));
+    }
+    const url = await started[0]?.url();
+    const { api_key: key, customer } = JSON.parse(
+      await cli('customers', 'create', '--name', 'Kap', '--json'),
+    );
+    const call = async (path: string, body: string, type = 'application/json') => {
+      const response = await fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { Authentication: key, 'Content-Type': type },
+        body,
+      });
+      expect([path, response.ok]).toEqual([path, true]);
+    };
+    const ids: string[] = [];
+    for (const { ref: _ref, ...account } of JSON.parse(
+      await readFile(join(ROOT, 'examples/accounts.json'), 'utf8'),
+    )) {
+      const flags = Object.entries({ customer: customer.id, ...account }).flatMap(([name, value]) => [
+        `--${name}`,
+        String(value),
+      ]);
+      ids.push(JSON.parse(await cli('accounts', 'create', ...flags, '--json')).account.id);
+    }
+    await call('/v1/webhooks', JSON.stringify(webhook({ endpoint: `${receiver.url}/image` })));
+    const movements = (await readFile(join(ROOT, 'examples/movements.ndjson'), 'utf8')).trim().split('\n');
+    const ndjson = movements.map((line) =>
+      line.replace(/"account_id":"(\d+)"/, (_all, ref) => `"account_id":"${ids[ref - 1]}"`),
+    );
+    await call('/v1/imports', ndjson.join('\n'), 'application/x-ndjson');
+    await until('all are delivered', () => receiver.at('/image').length === movements.length, 120_000);
+    mysql.close();
+    redis.close();
+  });
+});
