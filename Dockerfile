@@ -6,13 +6,14 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
-# What is installed is what `npm pack` packs, with the packages that it needs, and the list of these. npm (11) leaves the compiler's binary
-# behind when it removes the compiler.
+# What is installed is what `npm pack` packs, with the packages that it needs, and the list of these. npm (11) leaves the
+# compiler behind, which others name as a package that they can be used with.
 RUN npm run build && npm pack --ignore-scripts && mkdir /app \
   && tar --extract --gzip --strip-components=1 --directory=/app --file="$(ls ledgerbell-*.tgz)" \
   && npm sbom --omit=dev --sbom-type=application --sbom-format=spdx > /app/sbom.spdx.json \
-  && npm prune --omit=dev --ignore-scripts && rm -r node_modules/@typescript && mv node_modules /app/ \
-  && find /app/node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+  && npm prune --omit=dev --ignore-scripts && rm -r node_modules/typescript node_modules/@typescript && mv node_modules /app/ \
+  && find /app/node_modules -type f \( -name '*.map' -o -name '*.[cm]ts' -o -name '*.ts' \) -delete \
+  && find /app/node_modules -type d -empty -delete
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 OPS_PORT=3001
