@@ -2,7 +2,7 @@ import type { Handler } from 'hono';
 import { type Caller, requireScope } from '../customers/caller.ts';
 import { invalid, Problem } from '../platform/problems/problem.ts';
 import { type ApiEnv, createHandlers, createMiddleware } from './environment.ts';
-import { describe, queryNames, type RouteDescription } from './openapi/openapi.ts';
+import { describe, type RouteDescription } from './openapi/openapi.ts';
 
 /**
  * A route: its entry in /openapi.json, its scope, and its handler. `app.get(path, ...createRoute(description, handler))`.
@@ -13,8 +13,8 @@ export const createRoute = (description: RouteDescription, handler: Handler<ApiE
 
 /** @throws {Problem} 403 when the API key lacks the route's scope, 422 for an unknown query parameter. */
 const admit = (description: RouteDescription) => {
-  const { scope, alsoNeeds, answer, idempotent } = description;
-  const known = new Set(queryNames(description));
+  const { scope, alsoNeeds, answer, idempotent, query = {} } = description;
+  const known = new Set(Object.keys(query));
   const takes = known.size === 0 ? 'none' : [...known].join(', ');
   return createMiddleware(async (c, next) => {
     if (scope === undefined) return next();

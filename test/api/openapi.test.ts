@@ -15,7 +15,7 @@ interface Operation {
     in: string;
     name: string;
     required?: boolean;
-    schema?: { properties?: object; anyOf?: object[] };
+    schema?: { type?: string };
   }[];
   requestBody?: { content: Record<string, object> };
   responses: Record<
@@ -96,7 +96,7 @@ describe('/openapi.json', () => {
       expect(operation.summary).toMatch(/./);
       expect(operation.tags).toHaveLength(1);
       // A dry run of an import accepts nothing.
-      const successes = operation.operationId === 'importMovements' ? ['200', '202'] : [expect.any(String)];
+      const successes = operation.operationId === 'createImport' ? ['200', '202'] : [expect.any(String)];
       expect(Object.keys(operation.responses).filter((status) => status.startsWith('2'))).toEqual(successes);
       for (const response of Object.values(operation.responses)) expect(response.description).toMatch(/./);
     }
@@ -165,10 +165,12 @@ describe('/openapi.json', () => {
     const imports = JSON.stringify(schemaOf('/v1/imports'));
     for (const field of ['account_id', 'dc', 'amount', 'date_issue', 'unique_id'])
       expect(imports).toContain(`"${field}"`);
-    const [range] = document.paths['/v1/transactions']?.get?.parameters ?? [];
-    expect(range).toMatchObject({ in: 'query', style: 'form', explode: true, required: true });
-    const { properties, anyOf } = range?.schema ?? {};
-    expect(Object.keys(properties ?? {})).toEqual(['starts', 'ends', 'after', 'page', 'cursor']);
-    expect(anyOf).toEqual([{ required: ['starts'] }, { required: ['ends'] }, { required: ['after'] }]);
+  });
+
+  it('has each query parameter on its own, which generated clients can name', () => {
+    for (const { operation } of operations)
+      for (const { schema } of operation.parameters ?? []) expect(schema?.type).toMatch(/string|integer|boolean/);
+    const names = document.paths['/v1/transactions']?.get?.parameters?.map(({ name }) => name);
+    expect(names).toEqual(['starts', 'ends', 'after', 'page', 'per_page', 'cursor', 'fields']);
   });
 });

@@ -41,18 +41,10 @@ const IDEMPOTENCY_KEY_PARAMETER: Record<string, Parameter> = {
   },
 };
 
-/** Parameters that are only valid in some combinations. At least one of them is required. */
-interface ParameterGroup {
-  /** Not sent: each property is a query parameter of its own (style form, explode). */
-  name: string;
-  description: string;
-  properties: Record<string, Parameter>;
-  /** JSON Schema for all of them together, such as `anyOf`. */
-  rules: Record<string, unknown>;
-}
-
 export interface RouteDescription {
   tag: string;
+  /** What generated clients call it: a verb, and the resource. */
+  operationId: string;
   summary: string;
   description?: string;
   /** The scope that an API key needs; left out where no key is needed. */
@@ -75,7 +67,6 @@ export interface RouteDescription {
   body?: Record<string, v.GenericSchema | null>;
   path?: Record<string, Parameter>;
   query?: Record<string, Parameter>;
-  group?: ParameterGroup;
   /**
    * The errors that only this route has. Those of every route with a scope, of a path with an id, of a body and of an
    * Idempotency-Key are added.
@@ -83,33 +74,26 @@ export interface RouteDescription {
   problems?: readonly ProblemName[];
 }
 
-/** The names of a route's query parameters. */
-export const queryNames = ({ query = {}, group }: RouteDescription): string[] => [
-  ...Object.keys(query),
-  ...Object.keys(group?.properties ?? {}),
-];
-
 /** Describes one route in /openapi.json. */
 export function describe(route: RouteDescription) {
-  const { answer, body, path, query, group, scope } = route;
+  const { answer, body, path, query = {}, scope } = route;
   const idempotent = route.idempotent !== undefined;
   const open = scope === undefined;
   const traits = { open, secret: idempotent || answer.secret !== undefined };
   const status = answer.status ?? 200;
   const ofAnswer = [
     ...headersOf(status, traits),
-    ...(queryNames(route).includes('cursor') ? (['Link'] as const) : []),
+    ...('cursor' in query ? (['Link'] as const) : []),
     ...(answer.headers ?? []),
   ];
   return describeRoute({
-    operationId: operationId(route.summary),
+    operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
     ...(open ? { security: [] } : {}),
     parameters: [
       ...parametersOf('path', path),
-      ...(group === undefined ? [] : [groupOf(group)]),
       ...parametersOf('query', query),
       ...parametersOf('header', idempotent ? IDEMPOTENCY_KEY_PARAMETER : {}),
     ],
@@ -132,39 +116,6 @@ export function describe(route: RouteDescription) {
     },
   });
 }
-
-const groupOf = ({ name, description, properties, rules }: ParameterGroup) => ({
-  in: 'query' as const,
-  name,
-  description,
-  required: true,
-  style: 'form' as const,
-  explode: true,
-  schema: {
-    type: 'object' as const,
-    additionalProperties: false,
-    properties: Object.fromEntries(
-      Object.entries(properties).map(([property, { description, example, schema }]) => [
-        property,
-        {
-          type: 'string' as const,
-          ...schema,
-          description,
-          ...(example === undefined ? {} : { examples: [example] }),
-        },
-      ]),
-    ),
-    ...rules,
-  },
-});
-
-/** `List your webhooks` is `listYourWebhooks`. */
-const operationId = (summary: string): string =>
-  summary
-    .replaceAll(/[^A-Za-z ]/g, '')
-    .split(' ')
-    .map((word, at) => (at === 0 ? word.toLowerCase() : word.charAt(0).toUpperCase() + word.slice(1)))
-    .join('');
 
 const contentOf = (schemas: Record<string, v.GenericSchema | null>) =>
   Object.fromEntries(

@@ -8,6 +8,7 @@ export const getHealthRoute = () =>
   createRoute(
     {
       tag: 'Health',
+      operationId: 'getHealth',
       summary: 'Check the process',
       answer: {
         schema: v.object({ status: v.literal('ok'), version: v.string() }),
@@ -31,6 +32,7 @@ export const getReadinessRoute = ({ database, redis }: Runtime) =>
   createRoute(
     {
       tag: 'Health',
+      operationId: 'getReadiness',
       summary: 'Check MySQL, Redis and the schema',
       answer: {
         schema: Readiness,

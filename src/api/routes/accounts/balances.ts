@@ -33,6 +33,7 @@ export const listBalancesRoute = ({ database }: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'read',
+      operationId: 'listBalances',
       summary: 'List the balances of an account',
       description:
         'Lists the balance at the end of each day for which one is known, the last day first, with where it comes from: the closing balance of a statement, or else the balance after the last movement of the day. If there is a next page, the header Link has its path. If there are very many movements a day, a page may have fewer than per_page balances, or none, and still have a next page.',

@@ -12,6 +12,7 @@ export const changeAccountRoute = (runtime: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'admin',
+      operationId: 'updateAccount',
       summary: 'Change the title, the IBAN or the number of an account',
       description:
         'Statements find the account by the new IBAN or number from now on. null removes one. Bank and currency cannot be changed. An IBAN that another of your accounts in the same currency has is refused with 422. Needs a key for all accounts.',

@@ -12,6 +12,7 @@ export const createAccountRoute = (runtime: Runtime) =>
       tag: 'Accounts',
       scope: 'admin',
       idempotent: true,
+      operationId: 'createAccount',
       summary: 'Create an account',
       description:
         'Name the bank by its id (bank_id) or by its name (bank). A new name is added to your banks.',

@@ -12,6 +12,7 @@ export const deleteAccountRoute = (runtime: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'admin',
+      operationId: 'deleteAccount',
       summary: 'Delete an account',
       description:
         'Deletes the account with its movements, their deliveries and its webhooks. It cannot be undone. From the answer on, no movement of the account is stored or sent. What was pending ends as failed. The rows are deleted afterwards: until then the account is shown with the status deleting, and with how far the deletion is. Then it is gone (404). Imports keep their counts, and the body of a failed import that does not name this account stays until the import is removed.',

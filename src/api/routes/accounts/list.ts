@@ -15,6 +15,7 @@ export const listAccountsRoute = (runtime: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'read',
+      operationId: 'listAccounts',
       summary: 'List your accounts',
       description:
         'Lists the accounts that the API key can see, the oldest first. If there is a next page, the header Link has its path.',
@@ -38,6 +39,7 @@ export const getAccountRoute = (runtime: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'read',
+      operationId: 'getAccount',
       summary: 'Get an account',
       path: { id: idParameter('account') },
       answer: {

@@ -31,6 +31,7 @@ export const listStatementsRoute = ({ database }: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'read',
+      operationId: 'listStatements',
       summary: 'List the statements of an account',
       description:
         'Lists the statements that files have brought, each once, the last received first. If there is a next page, the header Link has its path.',
@@ -58,6 +59,7 @@ export const getCompletenessRoute = ({ database }: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'read',
+      operationId: 'getCompleteness',
       summary: 'Find out whether the statements of an account are complete',
       description:
         'The closing balance of a statement is the opening balance of the next. Where it is not, one is missing: a gap, which is gone when the missing file has come.',

@@ -12,6 +12,7 @@ export const createApiKeyRoute = ({ config, database }: Runtime) =>
       tag: 'API keys',
       scope: 'admin',
       idempotent: true,
+      operationId: 'createApiKey',
       summary: 'Create an API key',
       description:
         'Creates an API key for all accounts, including those that you create later, or for a list of accounts. A limited key sees only its accounts, their movements and their webhooks. The key itself is shown only in this answer.',

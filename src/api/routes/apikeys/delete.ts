@@ -12,6 +12,7 @@ export const deleteApiKeyRoute = ({ database }: Runtime, callers: CallerCache) =
     {
       tag: 'API keys',
       scope: 'admin',
+      operationId: 'deleteApiKey',
       summary: 'Delete an API key',
       description:
         'Requests with a deleted key are answered 401. A key can delete itself. A key cannot be deleted while an import that was sent with it is queued or running.',

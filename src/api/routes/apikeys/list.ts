@@ -14,6 +14,7 @@ export const listApiKeysRoute = ({ database }: Runtime) =>
     {
       tag: 'API keys',
       scope: 'admin',
+      operationId: 'listApiKeys',
       summary: 'List your API keys',
       description:
         'Lists the API keys, the oldest first, without the keys themselves. If there is a next page, the header Link has its path.',

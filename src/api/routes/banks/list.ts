@@ -14,6 +14,7 @@ export const listBanksRoute = ({ database }: Runtime) =>
     {
       tag: 'Accounts',
       scope: 'read',
+      operationId: 'listBanks',
       summary: 'List your banks',
       description:
         'Lists the banks of the customer, the oldest first. If there is a next page, the header Link has its path.',

@@ -21,6 +21,7 @@ export const decideConflictRoute = (runtime: Runtime) =>
       scope: 'import',
       alsoNeeds: 'read',
       idempotent: true,
+      operationId: 'decideConflict',
       summary: 'Decide a conflict',
       description:
         'store: the received row is stored as a movement under an id of its own, and sent to the webhooks that match it. ignore: it is not. A decision cannot be changed: for the other one, the answer is 409.',

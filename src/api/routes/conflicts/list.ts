@@ -24,6 +24,7 @@ export const listConflictsRoute = ({ database }: Runtime) =>
     {
       tag: 'Conflicts',
       scope: 'read',
+      operationId: 'listConflicts',
       summary: 'List conflicts',
       description:
         'Lists rows that came with the unique_id of a stored movement and another direction, amount or date, beside that movement, the newest first. If there is a next page, the header Link has its path.',
@@ -58,6 +59,7 @@ export const getConflictRoute = ({ database }: Runtime) =>
     {
       tag: 'Conflicts',
       scope: 'read',
+      operationId: 'getConflict',
       summary: 'Get a conflict',
       path: { id: idParameter('conflict') },
       answer: { schema: v.object({ conflict: ConflictView }), description: 'The conflict.' },

@@ -12,6 +12,7 @@ export const getDeliveryRoute = ({ database }: Runtime) =>
     {
       tag: 'Deliveries',
       scope: 'read',
+      operationId: 'getDelivery',
       summary: 'Get a delivery and its attempts',
       description:
         'The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists those that are still kept.',

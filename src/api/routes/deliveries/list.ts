@@ -36,6 +36,7 @@ export const listDeliveriesRoute = ({ config, database }: Runtime) => {
     {
       tag: 'Deliveries',
       scope: 'read',
+      operationId: 'listWebhookDeliveries',
       summary: 'List the deliveries of a webhook',
       description:
         'Lists deliveries, the newest movement first. If there is a next page, the header Link has its path. If only a few of very many deliveries match, a page may have fewer than per_page deliveries, or none, and still have a next page.',

@@ -13,6 +13,7 @@ export const redeliverRoute = (runtime: Runtime) =>
       scope: 'webhooks',
       alsoNeeds: 'read',
       idempotent: true,
+      operationId: 'redeliver',
       summary: 'Send a notification again',
       description:
         'A delivered or failed delivery becomes pending again, with the same webhook-id and a new retry schedule. A pending one becomes due now. If the webhook is paused, the delivery is sent when the webhook is active again. If the webhook is disabled or deleted, or the account of the movement is being deleted, the answer is 409.',

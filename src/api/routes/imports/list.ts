@@ -24,6 +24,7 @@ export const listImportsRoute = ({ database }: Runtime) =>
     {
       tag: 'Imports',
       scope: 'read',
+      operationId: 'listImports',
       summary: 'List your imports',
       description:
         'Lists imports, the newest first. If there is a next page, the header Link has its path. A limited API key sees only the imports that were sent with it, or collected for one of its accounts.',
@@ -48,6 +49,7 @@ export const getImportRoute = ({ database }: Runtime) =>
     {
       tag: 'Imports',
       scope: 'read',
+      operationId: 'getImport',
       summary: 'Get an import',
       path: { id: idParameter('import') },
       answer: { schema: v.object({ import: ImportView }), description: 'The import.' },
@@ -62,6 +64,7 @@ export const listImportErrorsRoute = ({ database }: Runtime) =>
     {
       tag: 'Imports',
       scope: 'read',
+      operationId: 'listImportRejections',
       summary: 'List the rejected rows of an import',
       description:
         'Lists why rows were rejected. The other rows are stored. At most 10,000 issues are listed, and rows of a statement that are rejected for the same reason are listed once. rejected and warnings in the import count all of them.',
@@ -87,6 +90,7 @@ export const listImportDuplicatesRoute = ({ database }: Runtime) =>
     {
       tag: 'Imports',
       scope: 'read',
+      operationId: 'listImportDuplicates',
       summary: 'List the known and assumed rows of an import',
       description:
         'Lists the rows that were taken for a stored movement, with its id. At most 10,000 are listed; duplicates, conflicts and assumed_new in the import count all of them. same: the same unique_id and content, or the same reference or balance in a statement. changed: another text or balance. assumed: nothing tells the two apart, and nothing proves that they are the same. conflict: another direction, amount or date. assumed_new: the row was stored, and transaction_id is its movement; nothing proves that it is not a stored one.',

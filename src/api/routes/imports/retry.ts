@@ -13,6 +13,7 @@ export const retryImportRoute = (runtime: Runtime) =>
       tag: 'Imports',
       scope: 'import',
       idempotent: true,
+      operationId: 'retryImport',
       summary: 'Retry a failed import',
       description:
         'Queues a failed import again. It continues after the rows that are stored already, so nothing is stored twice. For an import with another status, or whose API key was deleted, the answer is 409.',

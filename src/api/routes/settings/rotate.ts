@@ -11,6 +11,7 @@ export const rotateApiSecretRoute = (runtime: Runtime) =>
       tag: 'Settings',
       scope: 'admin',
       idempotent: true,
+      operationId: 'rotateApiSecret',
       summary: 'Replace the API secret',
       description:
         'The new secret replaces the old one immediately, without an overlap. The hash of every notification that is sent from now on, retries included, uses the new secret. The signatures of webhooks do not change.',

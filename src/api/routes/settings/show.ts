@@ -11,6 +11,7 @@ export const getApiSettingsRoute = (runtime: Runtime) =>
     {
       tag: 'Settings',
       scope: 'admin',
+      operationId: 'getApiSecret',
       summary: 'Get the API secret',
       description: 'The API secret is part of the hash in every notification.',
       answer: { schema: ApiSettings, description: 'The API secret.', secret: 'api_secret' },

@@ -15,6 +15,7 @@ export const changeSourceRoute = (runtime: Runtime, guard: AddressGuard) =>
     {
       tag: 'Sources',
       scope: 'import',
+      operationId: 'updateSource',
       summary: 'Change a source, pause it, or activate it',
       description:
         'Changes any field of the source but its kind, or its status. Settings and credentials are replaced as a whole; a run in progress ends, and the next one begins immediately. With other settings, everything in the source is collected anew; movements that are stored are not stored twice. Needs a key for all accounts.',

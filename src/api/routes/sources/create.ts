@@ -14,6 +14,7 @@ export const createSourceRoute = (runtime: Runtime, guard: AddressGuard) =>
       tag: 'Sources',
       scope: 'import',
       idempotent: true,
+      operationId: 'createSource',
       summary: 'Create a source',
       description:
         'Collects statement files from a place on a schedule, and imports them. A source with an interval runs immediately for the first time, one with a cron expression when it is due. The kind decides which settings and credentials there are. Needs a key for all accounts.',

@@ -11,6 +11,7 @@ export const deleteSourceRoute = (runtime: Runtime) =>
     {
       tag: 'Sources',
       scope: 'import',
+      operationId: 'deleteSource',
       summary: 'Delete a source',
       description:
         'Nothing more is collected from the source, a run in progress ends, and its credentials are deleted. Its imports and movements stay. Needs a key for all accounts.',

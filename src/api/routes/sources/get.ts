@@ -12,6 +12,7 @@ export const getSourceRoute = (runtime: Runtime) =>
     {
       tag: 'Sources',
       scope: 'read',
+      operationId: 'getSource',
       summary: 'Get a source',
       path: { id: idParameter('source') },
       answer: {

@@ -17,6 +17,7 @@ export const listSourceRunsRoute = ({ database }: Runtime) =>
     {
       tag: 'Sources',
       scope: 'read',
+      operationId: 'listSourceRuns',
       summary: 'List the runs of a source',
       description:
         'Lists the runs of a source, the newest first. If there is a next page, the header Link has its path. The newest 1,000 runs are kept.',

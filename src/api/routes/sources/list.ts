@@ -14,6 +14,7 @@ export const listSourcesRoute = (runtime: Runtime) =>
     {
       tag: 'Sources',
       scope: 'read',
+      operationId: 'listSources',
       summary: 'List your sources',
       description:
         'Lists sources, the oldest first. If there is a next page, the header Link has its path. A limited API key sees the sources of its accounts.',

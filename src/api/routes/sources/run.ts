@@ -21,6 +21,7 @@ export const runSourceRoute = (runtime: Runtime) =>
       tag: 'Sources',
       scope: 'import',
       idempotent: true,
+      operationId: 'runSource',
       summary: 'Run a source now',
       description:
         'Runs the source now, whatever its schedule, also while it waits after a failure or is paused. If a run is in progress, another one follows it. GET /v1/sources/{id}/runs shows how it ends: the run that was asked for is the first one after previous_run_id.',

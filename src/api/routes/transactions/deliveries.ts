@@ -14,6 +14,7 @@ export const listDeliveriesOfMovementRoute = ({ config, database }: Runtime) =>
     {
       tag: 'Deliveries',
       scope: 'read',
+      operationId: 'listTransactionDeliveries',
       summary: 'List the deliveries of a movement',
       description:
         'Shows which webhooks the movement was or will be sent to, and what their endpoints answered: one delivery for each webhook.',

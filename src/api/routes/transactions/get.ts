@@ -14,6 +14,7 @@ export const getTransactionRoute = ({ config, database }: Runtime) =>
     {
       tag: 'Movements',
       scope: 'read',
+      operationId: 'getTransaction',
       summary: 'Get a movement',
       path: { id: idParameter('movement') },
       query: { fields: FIELDS_PARAMETER },

@@ -35,41 +35,32 @@ const query = (zone: ZoneOffset) =>
 
 const DATE = { type: 'string', format: 'date', pattern: `^${CALENDAR_DATE}$` } as const;
 
-const { per_page, cursor } = pagingParameters('t1', MAX_PER_PAGE);
-
 const description: RouteDescription = {
   tag: 'Movements',
   scope: 'read',
+  operationId: 'listTransactions',
   summary: 'List movements',
   description:
     'Lists movements in the order of their ids. Give at least one of starts, ends and after. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list.',
-  group: {
-    name: 'range',
-    description: 'Which movements to list, and which page of them. Each property is a query parameter.',
-    properties: {
-      starts: {
-        description: 'The first date_issue, inclusive. It must not be later than ends.',
-        example: '2026-01-01',
-        schema: DATE,
-      },
-      ends: { description: 'The last date_issue, inclusive.', schema: DATE },
-      after: {
-        description:
-          'The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.',
-        schema: { type: 'string', pattern: MOMENT },
-      },
-      page: {
-        description: 'The number of the page, from 1. Not together with cursor.',
-        schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE },
-      },
-      cursor,
+  query: {
+    starts: {
+      description: 'The first date_issue, inclusive. It must not be later than ends.',
+      example: '2026-01-01',
+      schema: DATE,
     },
-    rules: {
-      anyOf: [{ required: ['starts'] }, { required: ['ends'] }, { required: ['after'] }],
-      not: { required: ['page', 'cursor'], properties: { page: {}, cursor: {} } },
+    ends: { description: 'The last date_issue, inclusive.', schema: DATE },
+    after: {
+      description:
+        'The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.',
+      schema: { type: 'string', pattern: MOMENT },
     },
+    page: {
+      description: 'The number of the page, from 1. Not together with cursor.',
+      schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE },
+    },
+    ...pagingParameters('t1', MAX_PER_PAGE),
+    fields: FIELDS_PARAMETER,
   },
-  query: { per_page, fields: FIELDS_PARAMETER },
   answer: {
     schema: v.object({ transactions: v.array(TransactionView) }),
     description: 'A page of movements.',
@@ -89,8 +80,8 @@ export const listTransactionsRoute = (runtime: Runtime) => {
 export const listAccountTransactionsRoute = (runtime: Runtime) => {
   const offsets = createPageOffsetCache();
   const path = { account_id: idParameter('account') };
-  const summary = 'List the movements of an account';
-  return createRoute({ ...description, summary, path }, async (c) => {
+  const named = { operationId: 'listAccountTransactions', summary: 'List the movements of an account' };
+  return createRoute({ ...description, ...named, path }, async (c) => {
     const caller = c.get('caller');
     const account_id = readId(c, 'account', 'account_id');
     if (!maySee(caller, account_id)) throw notFound('account');

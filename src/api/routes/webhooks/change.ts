@@ -15,6 +15,7 @@ export const changeWebhookRoute = (runtime: Runtime, guard: AddressGuard) =>
     {
       tag: 'Webhooks',
       scope: 'webhooks',
+      operationId: 'updateWebhook',
       summary: 'Change a webhook, pause it, or activate it',
       description:
         'Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on. The event cannot be changed to or from OPERATIONAL or BALANCE_UPDATED, nor the account of a webhook with the event BALANCE_UPDATED.',

@@ -14,6 +14,7 @@ export const createWebhookRoute = (runtime: Runtime, guard: AddressGuard) =>
       tag: 'Webhooks',
       scope: 'webhooks',
       idempotent: true,
+      operationId: 'createWebhook',
       summary: 'Create a webhook',
       description:
         'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.',

@@ -11,6 +11,7 @@ export const deleteWebhookRoute = (runtime: Runtime) =>
     {
       tag: 'Webhooks',
       scope: 'webhooks',
+      operationId: 'deleteWebhook',
       summary: 'Delete a webhook',
       description:
         'Nothing more is sent to the webhook, and its pending deliveries become cancelled. The log of its deliveries is kept as long as that of other webhooks.',

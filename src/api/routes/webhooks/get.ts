@@ -12,6 +12,7 @@ export const getWebhookRoute = (runtime: Runtime) =>
     {
       tag: 'Webhooks',
       scope: 'read',
+      operationId: 'getWebhook',
       summary: 'Get a webhook',
       path: { id: idParameter('webhook') },
       answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },

@@ -14,6 +14,7 @@ export const listWebhooksRoute = (runtime: Runtime) =>
     {
       tag: 'Webhooks',
       scope: 'read',
+      operationId: 'listWebhooks',
       summary: 'List your webhooks',
       description: 'Lists webhooks, the oldest first. If there is a next page, the header Link has its path.',
       query: pagingParameters('w1', MAX_PER_PAGE),

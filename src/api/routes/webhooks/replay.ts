@@ -38,6 +38,7 @@ export const replayWebhookRoute = (runtime: Runtime) => {
       scope: 'webhooks',
       alsoNeeds: 'read',
       idempotent: true,
+      operationId: 'replayWebhook',
       summary: 'Replay notifications of a webhook',
       description:
         'Sends the deliveries of movements that were stored from since to until, both inclusive, again: the failed ones, or those with the statuses in status. The request is answered immediately, however many there are. They become pending one after the other, with the same webhook-id and a new retry schedule. If the webhook is paused, they are sent when it is active again. If it is disabled or deleted, the answer is 409. With dry_run=true nothing is sent: the answer says how many deliveries match.',

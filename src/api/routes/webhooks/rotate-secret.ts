@@ -13,6 +13,7 @@ export const rotateWebhookSecretRoute = (runtime: Runtime) =>
       tag: 'Webhooks',
       scope: 'webhooks',
       idempotent: true,
+      operationId: 'rotateWebhookSecret',
       summary: "Replace a webhook's secret",
       description:
         'For 24 hours, notifications have two signatures: one with the new secret and one with the previous one. If you replace the secret again within that time, the last two secrets sign.',

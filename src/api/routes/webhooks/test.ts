@@ -16,6 +16,7 @@ export const sendTestNotificationRoute = (runtime: Runtime, guard: AddressGuard)
       tag: 'Webhooks',
       scope: 'webhooks',
       idempotent: true,
+      operationId: 'testWebhook',
       summary: 'Send a test notification',
       description: `Sends one POST immediately, whatever the status of the webhook, with the header webhook-test: true and made-up values. It is not retried or logged, and does not change the webhook. You get the answer when the endpoint has answered, at most 15 seconds later. At most ${TESTS_PER_MINUTE} tests per minute are sent for a customer, and as many to the host and port of an endpoint.`,
       path: { id: idParameter('webhook') },
