@@ -169,7 +169,8 @@ describe('/openapi.json', () => {
 
   it('has each query parameter on its own, which generated clients can name', () => {
     for (const { operation } of operations)
-      for (const { schema } of operation.parameters ?? []) expect(schema?.type).toMatch(/string|integer|boolean/);
+      for (const { schema } of operation.parameters ?? [])
+        expect(schema?.type).toMatch(/string|integer|boolean/);
     const names = document.paths['/v1/transactions']?.get?.parameters?.map(({ name }) => name);
     expect(names).toEqual(['starts', 'ends', 'after', 'page', 'per_page', 'cursor', 'fields']);
   });
