@@ -1,19 +1,22 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { installOnce } from '../servers/cache.ts';
+import { useDatabase } from '../support/database.ts';
 import { findGoModule, findGoProgram } from '../support/go-program.ts';
 import { INSTALL_TIMEOUT, orLeftOut, runProgram } from '../support/installed-program.ts';
 import { findPromtool, promtool } from '../support/promtool.ts';
+import { useServiceProcesses } from '../support/service-processes.ts';
 
 /**
  * The chart is rendered with the values in the folder `chart`, and what comes out is compared with the schemas of Kubernetes, KEDA and the
- * Prometheus Operator. Nothing here runs in a cluster.
+ * Prometheus Operator. The program is run with the commands and environments of the pods, but nothing here runs in a cluster.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -26,6 +29,16 @@ type Manifest = any;
 
 const scratch = mkdtempSync(join(tmpdir(), 'ledgerbell-chart-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
+
+const { url } = useDatabase({ migrated: false });
+const processes = useServiceProcesses();
+const SECRET = {
+  DATABASE_URL: url,
+  REDIS_URL: inject('redisUrl'),
+  SECRET_KEY: randomBytes(32).toString('base64'),
+  ADMIN_USER: 'ops',
+  ADMIN_PASSWORD: 'a long password',
+};
 
 let helm: string | null = null;
 beforeAll(async () => {
@@ -161,6 +174,41 @@ describe.each(readdirSync(VALUES))('with the values of %s', (file) => {
   );
 });
 
+describe.each(['minimal.yaml', 'monitored.yaml'])('the program, started as the pods of %s', (file) => {
+  it('migrates, answers every probe, and ends within the time that Kubernetes gives it', async ({ skip }) => {
+    if (helm === null) skip();
+    const folder = mkdtempSync(join(scratch, 'secret-'));
+    const manifests = render(CHART, '--values', join(VALUES, file));
+    const start = (manifest: Manifest) => startPod(podOf(manifest), folder);
+
+    const migration = start(manifests.find(({ kind }) => kind === 'Job'));
+    expect(await migration.ended(), migration.said).toBe(0);
+    await Promise.all(
+      manifests
+        .filter(({ kind }) => kind === 'Deployment')
+        .map(async (manifest) => {
+          const { containers, terminationGracePeriodSeconds } = podOf(manifest);
+          const [{ startupProbe, livenessProbe, readinessProbe }] = containers;
+          const service = start(manifest);
+          const urls = { http: service.url, ops: service.opsUrl };
+          for (const { httpGet, exec } of [startupProbe, livenessProbe, readinessProbe]) {
+            if (httpGet) {
+              const base = httpGet.port === 'http' ? await service.url() : await service.opsUrl();
+              expect((await fetch(base + httpGet.path)).status, httpGet.path).toBe(200);
+            } else {
+              const [, option, program] = exec.command;
+              const moved = program.replace('http://127.0.0.1:3001', await service.opsUrl());
+              await run(process.execPath, [option, moved]);
+            }
+          }
+          const begin = Date.now();
+          expect(await service.end('SIGTERM'), service.said).toBe(0);
+          expect(Date.now() - begin).toBeLessThan(terminationGracePeriodSeconds * 1000);
+        }),
+    );
+  }, 120_000);
+});
+
 it('renders the same from an archive, with the alerts in it', ({ skip }) => {
   if (helm === null) skip();
   const { code, output } = runHelm('package', CHART, '--destination', scratch);
@@ -170,6 +218,14 @@ it('renders the same from an archive, with the alerts in it', ({ skip }) => {
   const manifests = render(join(scratch, archive), ...values);
   expect(manifests).toEqual(render(CHART, ...values));
   expect(manifests.map(({ kind }) => kind)).toContain('PrometheusRule');
+});
+
+it('scales by a metric that the documentation has', ({ skip }) => {
+  if (helm === null) skip();
+  const manifests = render(CHART, '--values', join(VALUES, 'monitored.yaml'));
+  const { query } = manifests.find(({ kind }) => kind === 'ScaledObject').spec.triggers[0].metadata;
+  const [, metric] = /^max\((\w+)\{namespace="books"\}\)$/.exec(query) ?? [];
+  expect(readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8')).toContain(`| \`${metric}\` |`);
 });
 
 it(
@@ -233,6 +289,26 @@ it.for<[string[], string]>([
   expect(code).not.toBe(0);
   expect(output).toContain(sentence);
 });
+
+/** Runs what a pod runs, with its environment, on free ports. @param folder for the files of the Secret. */
+function startPod(pod: Manifest, folder: string) {
+  const [{ command, env }] = pod.containers;
+  for (const { path } of pod.volumes.find(({ name }: Manifest) => name === 'secret').secret.items) {
+    writeFileSync(join(folder, path), SECRET[path as keyof typeof SECRET]);
+  }
+  const variables = env.map(({ name, value, valueFrom }: Manifest) => [
+    name,
+    valueFrom
+      ? SECRET[valueFrom.secretKeyRef.key as keyof typeof SECRET]
+      : value.replace('/run/secrets/ledgerbell', folder),
+  ]);
+  const [, entry, ...args] = command;
+  return processes.start(
+    { ...Object.fromEntries(variables), PORT: '0', OPS_PORT: '0' },
+    args,
+    entry.replace(/^dist\/(.*)\.js$/, '$1.ts'),
+  );
+}
 
 const run = promisify(execFile);
 
