@@ -37,6 +37,7 @@ const LONG = [
   'durability/short',
   'platform/queues/cluster',
   'release/package',
+  'release/chart', // The first time: it compiles Helm.
   'demo/trouble',
   'browser/console',
   'process.test',

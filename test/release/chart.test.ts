@@ -190,7 +190,6 @@ describe.each(['minimal.yaml', 'monitored.yaml'])('the program, started as the p
           const { containers, terminationGracePeriodSeconds } = podOf(manifest);
           const [{ startupProbe, livenessProbe, readinessProbe }] = containers;
           const service = start(manifest);
-          const urls = { http: service.url, ops: service.opsUrl };
           for (const { httpGet, exec } of [startupProbe, livenessProbe, readinessProbe]) {
             if (httpGet) {
               const base = httpGet.port === 'http' ? await service.url() : await service.opsUrl();
