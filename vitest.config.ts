@@ -36,7 +36,9 @@ const CLUSTERS = ['test/database-cluster.test.ts', 'test/durability/cluster.test
 const LONG = [
   'durability/short',
   'platform/queues/cluster',
+  'release/image',
   'release/package',
+  'release/chart', // The first time: it compiles Helm.
   'demo/trouble',
   'browser/console',
   'process.test',

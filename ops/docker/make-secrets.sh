@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml in ./secrets: a file for each, and what exists is kept. Needs openssl.
+# Makes the secrets of docker-compose.yml in ./secrets, or in another folder: a file for each, and what exists is kept. Needs openssl.
 # The folder is yours alone. The files are readable, because the users in the containers have other ids than you.
 set -eu
-cd "$(dirname "$0")/../.."
-mkdir -p secrets
-chmod 700 secrets
-cd secrets
+folder="${1:-$(dirname "$0")/../../secrets}"
+mkdir -p "$folder"
+chmod 700 "$folder"
+cd "$folder"
 
 make() {
   [ -s "$1" ] || printf %s "$2" >"$1"

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
+import { findGoProgram } from '../support/go-program.ts';
+import { INSTALL_TIMEOUT, runProgram } from '../support/installed-program.ts';
 
 /** Variables that containers do not take: what they need of servers, folders and roles is in the compose file itself. */
 const OF_OTHERS = ['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL', 'PROCESSES'];
@@ -27,4 +32,87 @@ it('docker-compose.yml passes every variable that docs/configuration.md document
       role,
     ).toEqual(['HOST', 'PORT', 'TRUSTED_PROXIES', 'QUEUE_DASHBOARD', 'RATE_LIMIT']);
   }
+});
+
+/** What the code of the Compose specification makes of the file. It refuses what the specification does not have. */
+describe('docker-compose.yml, as Compose reads it', () => {
+  let program: string | null = null;
+  beforeAll(async () => {
+    const source = 'github.com/compose-spec/compose-go/v2/cmd';
+    program = await findGoProgram(source, 'v2.16.2', 'docker-compose.yml is not validated');
+  }, INSTALL_TIMEOUT);
+
+  interface Service {
+    networks: Record<string, unknown>;
+    secrets?: { source: string }[];
+    read_only?: boolean;
+    cap_drop?: string[];
+    security_opt?: string[];
+    container_name?: string;
+    ports?: unknown[];
+    deploy?: { resources: { limits: { memory: string; pids: number } } };
+  }
+  const load = () => {
+    const { code, output } = runProgram(program ?? '', ['-format', 'json', 'docker-compose.yml']);
+    expect(code, output).toBe(0);
+    return JSON.parse(output) as {
+      services: Record<string, Service>;
+      networks: Record<string, { internal?: boolean }>;
+      secrets: Record<string, { file: string }>;
+    };
+  };
+
+  it('keeps MySQL and Redis in a network without a way out', ({ skip }) => {
+    if (program === null) skip();
+    const { services, networks } = load();
+    expect(networks.servers?.internal).toBe(true);
+    const outside = Object.entries(services).filter(([, it]) => 'outside' in it.networks);
+    expect(outside.map(([name]) => name).filter((name) => /mysql|redis/.test(name))).toEqual([]);
+    for (const name of ['mysql', 'redis'])
+      expect(Object.keys(services[name]?.networks ?? {})).toEqual(['servers']);
+  });
+
+  it('gives each container limits, no capabilities and a root file system that it cannot write', ({
+    skip,
+  }) => {
+    if (program === null) skip();
+    for (const [name, it] of Object.entries(load().services)) {
+      expect([name, it.read_only, it.cap_drop, it.security_opt]).toEqual([
+        name,
+        true,
+        ['ALL'],
+        ['no-new-privileges:true'],
+      ]);
+      expect(it.deploy?.resources.limits, name).toEqual({
+        memory: expect.stringMatching(/^[1-9]\d*[MG]$/),
+        pids: expect.any(Number),
+      });
+    }
+  });
+
+  it('can run several containers of each role but the api, whose port is published', ({ skip }) => {
+    if (program === null) skip();
+    const { services } = load();
+    for (const role of ['importer', 'delivery', 'maintenance'])
+      expect([role, services[role]?.ports, services[role]?.container_name]).toEqual([
+        role,
+        undefined,
+        undefined,
+      ]);
+  });
+
+  it('has a file for each secret, which make-secrets.sh makes once', async ({ skip }) => {
+    if (program === null) skip();
+    const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-secrets-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const make = () => {
+      expect(runProgram('sh', ['ops/docker/make-secrets.sh', folder])).toEqual({ code: 0, output: '' });
+      return Object.values(load().secrets).map(({ file }) =>
+        readFileSync(join(folder, basename(file)), 'utf8'),
+      );
+    };
+    const made = make();
+    expect(new Set(made).size).toBe(made.length);
+    expect(make()).toEqual(made);
+  });
 });

@@ -28,13 +28,24 @@ const isThere = (program: string): boolean => spawn(program, ['--version']).erro
  */
 export async function findProgram(program: string, debianPackage: string, leftOut: string): Promise<boolean> {
   if (isThere(program)) return true;
-  try {
+  await orLeftOut(`${leftOut}: ${program} is missing (apt-get install ${debianPackage})`, () => {
     console.error(`Installing ${debianPackage} with apt-get, for ${program} …`);
-    await installPackages([debianPackage]);
+    return installPackages([debianPackage]);
+  });
+  return isThere(program);
+}
+
+/**
+ * What `install` returns, or null, after a line that says so, if it fails. @param leftOut the beginning of that line.
+ * @throws instead, if the checks must run here.
+ */
+export async function orLeftOut<T>(leftOut: string, install: () => Promise<T>): Promise<T | null> {
+  try {
+    return await install();
   } catch (error) {
     if (MUST_RUN) throw error;
     const [reason = ''] = String(error).split('\n');
-    console.error(`${leftOut}: ${program} is missing (apt-get install ${debianPackage}). ${reason}`);
+    console.error(`${leftOut}. ${reason}`);
+    return null;
   }
-  return isThere(program);
 }
