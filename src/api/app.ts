@@ -1,8 +1,6 @@
 import type { Hono, MiddlewareHandler } from 'hono';
-import { openAPIRouteHandler } from 'hono-openapi';
 import { type AddressGuard, createAddressGuard } from '../platform/addresses/address-guard.ts';
 import type { Runtime } from '../platform/runtime.ts';
-import { VERSION } from '../platform/version.ts';
 import type { StatementFormats } from '../statements/formats.ts';
 import { docsPages, getProblem } from './docs-pages.ts';
 import type { ApiEnv } from './environment.ts';
@@ -12,9 +10,7 @@ import { createCarryOutOnce } from './middleware/idempotency.ts';
 import { limitInFlight, MOST_IN_FLIGHT, MOST_OF_CUSTOMER } from './middleware/in-flight.ts';
 import { limitRate } from './middleware/rate-limit.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
-import { HEADERS, PROBLEM_SCHEMA } from './openapi/documented-problems.ts';
-import { NOTIFICATION } from './openapi/notification.ts';
-import { EVENT_NOTIFICATION } from './openapi/operational-notification.ts';
+import { createDocument } from './openapi/document.ts';
 import { listBalancesRoute } from './routes/accounts/balances.ts';
 import { changeAccountRoute } from './routes/accounts/change.ts';
 import { createAccountRoute } from './routes/accounts/create.ts';
@@ -60,27 +56,6 @@ import { listWebhooksRoute } from './routes/webhooks/list.ts';
 import { replayWebhookRoute } from './routes/webhooks/replay.ts';
 import { rotateWebhookSecretRoute } from './routes/webhooks/rotate-secret.ts';
 import { sendTestNotificationRoute } from './routes/webhooks/test.ts';
-
-const DOCUMENT = {
-  info: {
-    title: 'Ledgerbell',
-    version: VERSION,
-    license: { name: 'MIT', identifier: 'MIT' },
-    description:
-      'Ledgerbell collects bank-account movements, stores them, lists them, and sends each new one as a signed POST to every matching webhook, with retries for about three days.',
-  },
-  components: {
-    securitySchemes: {
-      apiKey: { type: 'apiKey' as const, in: 'header' as const, name: 'Authentication' },
-      bearer: { type: 'http' as const, scheme: 'bearer' },
-    },
-    headers: HEADERS,
-    schemas: { Problem: PROBLEM_SCHEMA },
-  },
-  security: [{ apiKey: [] }, { bearer: [] }],
-  servers: [{ url: '/' }],
-  webhooks: { ...NOTIFICATION, ...EVENT_NOTIFICATION },
-};
 
 /**
  * Creates the app with all its routes: the API, health checks and docs.
@@ -161,7 +136,11 @@ export function createApp(
   app.post('/v1/sources/:id/run', ...runSourceRoute(runtime));
   app.get('/v1/sources/:id/runs', ...listSourceRunsRoute(runtime));
 
-  app.get('/openapi.json', openAPIRouteHandler(app, { documentation: DOCUMENT }));
+  let document: Promise<object> | undefined;
+  app.get('/openapi.json', async (c) => {
+    document ??= createDocument(app);
+    return c.json(await document);
+  });
   app.get('/problems/:name', ...getProblem());
   app.get('/docs/', (c) => c.redirect('/docs'));
   app.route('/docs', docsPages());

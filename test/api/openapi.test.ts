@@ -15,7 +15,7 @@ interface Operation {
     in: string;
     name: string;
     required?: boolean;
-    schema?: { type?: string };
+    schema?: { type?: string; default?: string };
   }[];
   requestBody?: { content: Record<string, object> };
   responses: Record<
@@ -150,7 +150,10 @@ describe('/openapi.json', () => {
 
   it('shows what a webhook and a movement are made of', () => {
     const schemaOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json'];
-    const webhook = JSON.stringify(schemaOf('/v1/webhooks'));
+    expect(schemaOf('/v1/webhooks')).toEqual({ schema: { $ref: '#/components/schemas/NewWebhook' } });
+    expect(JSON.stringify(schemaOf('/v1/imports'))).toContain('#/components/schemas/NewTransaction');
+    const { NewWebhook, NewTransaction } = document.components.schemas ?? {};
+    const webhook = JSON.stringify(NewWebhook);
     for (const field of [
       'title',
       'endpoint',
@@ -162,9 +165,27 @@ describe('/openapi.json', () => {
     ]) {
       expect(webhook).toContain(`"${field}"`);
     }
-    const imports = JSON.stringify(schemaOf('/v1/imports'));
+    const imports = JSON.stringify(NewTransaction);
     for (const field of ['account_id', 'dc', 'amount', 'date_issue', 'unique_id'])
       expect(imports).toContain(`"${field}"`);
+  });
+
+  it('names no default that is refused, because generated clients send them', async () => {
+    const { api_key: key } = await service.customer();
+    const parameters = document.paths['/v1/imports']?.post?.parameters ?? [];
+    const defaults = parameters.flatMap(({ name, schema }) =>
+      schema?.default === undefined ? [] : [`${name}=${schema.default}`],
+    );
+    expect(defaults.length).toBeGreaterThan(3);
+    for (const body of [{ transactions: [] }, '{}\n']) {
+      const type = typeof body === 'string' ? 'application/x-ndjson' : 'application/json';
+      const answer = await service.call('POST', `/v1/imports?${defaults.join('&')}`, {
+        key,
+        body,
+        type,
+      });
+      expect([type, answer.status]).toEqual([type, 202]);
+    }
   });
 
   it('has each query parameter on its own, which generated clients can name', () => {

@@ -8,26 +8,20 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly { in: string; name: string }[];
-  /** The schema of each content type it accepts; null if the document has none. */
+  /** The schema of each content type it accepts; null for a file. */
   readonly bodies: ReadonlyMap<string, JsonSchema | null>;
 }
 
 type Content = Record<string, { schema?: JsonSchema }>;
 
-interface Parameter {
-  in: string;
-  name: string;
-  style?: string;
-  schema?: JsonSchema;
-}
-
 interface Document {
+  components: { schemas: Record<string, JsonSchema> };
   paths: Record<
     string,
     Record<
       string,
       {
-        parameters?: Parameter[];
+        parameters?: { in: string; name: string }[];
         requestBody?: { content: Content };
       }
     >
@@ -37,25 +31,33 @@ interface Document {
 /** Reads all operations from the running service, in the order of its document. So tests include routes that are added later. */
 export async function readOperations(service: TestService): Promise<Operation[]> {
   const { body } = await service.call('GET', '/openapi.json');
-  const { paths } = body as Document;
+  const { paths, components } = body as Document;
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
       path,
-      parameters: parameters.flatMap(membersOf),
+      parameters: parameters.map((it) => ({ in: it.in, name: it.name })),
       bodies: new Map(
-        Object.entries(requestBody?.content ?? {}).map(([type, { schema }]) => [type, schema ?? null]),
+        Object.entries(requestBody?.content ?? {}).map(([type, { schema }]) => [
+          type,
+          schema === undefined || schema.format === 'binary'
+            ? null
+            : (resolve(schema, components.schemas) as JsonSchema),
+        ]),
       ),
     })),
   );
 }
 
-/** A parameter of style form that is an object stands for its properties, each a parameter of its own. */
-const membersOf = ({ in: where, name, style, schema }: Parameter) =>
-  style === 'form' && schema?.properties !== undefined
-    ? Object.keys(schema.properties).map((property) => ({ in: where, name: property }))
-    : [{ in: where, name }];
+/** Puts named schemas in the place of references to them. */
+function resolve(value: unknown, schemas: Readonly<Record<string, unknown>>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => resolve(item, schemas));
+  const { $ref, ...rest } = value as Record<string, unknown>;
+  if (typeof $ref === 'string') return resolve(schemas[$ref.split('/').at(-1) ?? ''], schemas);
+  return Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, resolve(item, schemas)]));
+}
 
 /**
  * The collection of a path parameter: the segment before it, such as `webhooks` in `/v1/webhooks/{id}/replay`.

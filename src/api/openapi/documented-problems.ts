@@ -106,7 +106,9 @@ export function problemsOf(names: readonly ProblemName[], traits: Traits) {
                 },
                 ...(status === 422 ? { required: ['errors'] } : {}),
               },
-              examples: Object.fromEntries(those.map((name) => [name, { value: exampleOf(name) }])),
+              examples: Object.fromEntries(
+                those.map((name) => [name, { $ref: `#/components/examples/${name}` }]),
+              ),
             },
           },
         },
@@ -114,6 +116,11 @@ export function problemsOf(names: readonly ProblemName[], traits: Traits) {
     }),
   );
 }
+
+/** An example of each error, for the document's components. */
+export const EXAMPLES = Object.fromEntries(
+  (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, { value: exampleOf(name) }]),
+);
 
 function exampleOf(name: ProblemName) {
   const { status, title, cause } = PROBLEMS[name];

@@ -117,10 +117,14 @@ export function describe(route: RouteDescription) {
   });
 }
 
+/** Any bytes, as generated clients know them. */
+const FILE = { type: 'string' as const, format: 'binary' };
+
+/** @param schemas by the media type of a body; null: the body is a file. */
 const contentOf = (schemas: Record<string, v.GenericSchema | null>) =>
   Object.fromEntries(
     Object.entries(schemas).map(([type, schema]) => [
       type,
-      schema === null ? {} : { schema: schemaOf(schema) },
+      { schema: schema === null ? FILE : schemaOf(schema) },
     ]),
   );

@@ -67,7 +67,13 @@ export async function startGroupReplication(
           if (index === 0) await node.ask(BEGIN);
           else await node.ask('START GROUP_REPLICATION');
         } else if (!server.isRunning()) await server.launch(options);
-        await until('the member is online', async () => (await stateOf(node)) === 'ONLINE', 120_000);
+        const isOnline = async () => (await stateOf(node)) === 'ONLINE';
+        await until('the member is online', isOnline, 75_000).catch(async () => {
+          // After a crash, the group communication engine of 9.7.4 sometimes does not start. A second start helps.
+          await server.kill();
+          await server.launch(options);
+          await until('the member is online', isOnline, 75_000);
+        });
       },
       kill: server.kill,
       freeze: server.freeze,

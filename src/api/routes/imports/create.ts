@@ -37,7 +37,9 @@ const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an a
 /** Other parameters are refused. If they were ignored, a client would think that they had an effect. */
 const query = (format: 'json' | 'ndjson') =>
   v.strictObject({
-    format: v.optional(v.literal(format, `must be "${format}" for this content type`)),
+    // Generated clients send the defaults of the document, which are for statement files too.
+    format: v.optional(v.picklist([format, 'auto'], `must be "${format}" or "auto" for this content type`)),
+    create_accounts: v.optional(v.literal('false', 'must be "false" for this content type')),
     unidentified: UnidentifiedParameter,
     dry_run: DryRunParameter,
   });
@@ -129,8 +131,12 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
       query: {
         format: {
           description:
-            'The format of the body. JSON and NDJSON must match the content type. By default (auto) the content of a statement file decides.',
-          schema: { type: 'string', enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS] },
+            'The format of the body. JSON and NDJSON must match the content type. auto: the content type decides, and for a statement file its content.',
+          schema: {
+            type: 'string',
+            enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS],
+            default: 'auto',
+          },
         },
         ...STATEMENT_PARAMETERS,
         unidentified: {

@@ -107,7 +107,7 @@ export const MultipartForm = v.strictObject({
   file: v.pipe(
     v.string(),
     v.description('A statement file. Parameters are in the query string.'),
-    documented({ contentMediaType: 'application/octet-stream' }),
+    documented({ format: 'binary' }),
   ),
 });
 

@@ -11,7 +11,8 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
-const Status = v.picklist(REPLAYABLE, STATUS_RULE);
+/** Which deliveries are sent again. */
+export const ReplayStatus = v.picklist(REPLAYABLE, STATUS_RULE);
 
 /** In the query string, as for an import, whose body is the file. */
 const Query = v.strictObject({
@@ -23,7 +24,7 @@ const Range = (zone: ZoneOffset) =>
     since: Moment(zone),
     until: v.optional(Moment(zone)),
     status: v.optional(
-      v.union([Status, v.pipe(v.array(Status), v.minLength(1, STATUS_RULE))], STATUS_RULE),
+      v.union([ReplayStatus, v.pipe(v.array(ReplayStatus), v.minLength(1, STATUS_RULE))], STATUS_RULE),
       'failed',
     ),
   });

@@ -1,0 +1,120 @@
+import type { Hono } from 'hono';
+import { generateSpecs, resolver } from 'hono-openapi';
+import type * as v from 'valibot';
+import { BalanceView } from '../../books/find-balances.ts';
+import { CompletenessView, StatementView } from '../../books/find-statements.ts';
+import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
+import { KeyView } from '../../customers/key-view.ts';
+import { NewApiKey } from '../../customers/keys.ts';
+import { AttemptView } from '../../deliveries/attempts.ts';
+import { DeliveryView } from '../../deliveries/delivery-view.ts';
+import { ReplayView } from '../../deliveries/replay-view.ts';
+import { ConflictView } from '../../imports/conflict-view.ts';
+import { DryRunView } from '../../imports/dry-run/view.ts';
+import { ImportView } from '../../imports/import-view.ts';
+import { Movement } from '../../imports/movement.ts';
+import { TransactionView } from '../../movements/body.ts';
+import { VERSION } from '../../platform/version.ts';
+import { RunView } from '../../sources/run-view.ts';
+import { NewSource, SourceChange } from '../../sources/source-input.ts';
+import { SourceView } from '../../sources/source-view.ts';
+import { TestView } from '../../webhooks/test-notification.ts';
+import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
+import { WebhookView } from '../../webhooks/webhook-view.ts';
+import type { ApiEnv } from '../environment.ts';
+import { ReplayStatus } from '../routes/webhooks/replay.ts';
+import { EXAMPLES, HEADERS, PROBLEM_SCHEMA } from './documented-problems.ts';
+import { NOTIFICATION } from './notification.ts';
+import { EVENT_NOTIFICATION } from './operational-notification.ts';
+
+const DOCUMENTATION = {
+  info: {
+    title: 'Ledgerbell',
+    version: VERSION,
+    license: { name: 'MIT', identifier: 'MIT' },
+    description:
+      'Ledgerbell collects bank-account movements, stores them, lists them, and sends each new one as a signed POST to every matching webhook, with retries for about three days.',
+  },
+  components: {
+    securitySchemes: {
+      apiKey: { type: 'apiKey' as const, in: 'header' as const, name: 'Authentication' },
+      bearer: { type: 'http' as const, scheme: 'bearer' },
+    },
+    headers: HEADERS,
+    schemas: { Problem: PROBLEM_SCHEMA },
+  },
+  security: [{ apiKey: [] }, { bearer: [] }],
+  servers: [{ url: '/' }],
+  webhooks: { ...NOTIFICATION, ...EVENT_NOTIFICATION },
+};
+
+/** The schemas that generated clients have types for, by the names of these types. One that contains another comes after it. */
+const NAMED: Record<string, v.GenericSchema> = {
+  Bank: BankView,
+  Account: AccountView,
+  NewAccount,
+  AccountChange,
+  Transaction: TransactionView,
+  NewTransaction: Movement,
+  Balance: BalanceView,
+  Statement: StatementView,
+  Completeness: CompletenessView,
+  Conflict: ConflictView,
+  Import: ImportView,
+  DryRun: DryRunView,
+  Webhook: WebhookView,
+  NewWebhook,
+  WebhookChange,
+  TestNotification: TestView,
+  Attempt: AttemptView,
+  Delivery: DeliveryView,
+  ReplayStatus,
+  Replay: ReplayView,
+  Source: SourceView,
+  NewSource,
+  SourceChange,
+  SourceRun: RunView,
+  ApiKey: KeyView,
+  NewApiKey,
+};
+
+/** Makes the OpenAPI document of an app. Each schema of NAMED is in it once. */
+export async function createDocument(app: Hono<ApiEnv>): Promise<object> {
+  const document = await generateSpecs(app, { documentation: DOCUMENTATION });
+  const names = new Map<string, string>();
+  const schemas: Record<string, unknown> = { ...document.components?.schemas };
+  for (const [name, view] of Object.entries(NAMED)) {
+    const { schema } = await resolver(view, { errorMode: 'ignore', typeMode: 'input' }).toOpenAPISchema();
+    const named = refer(plain(schema), names);
+    schemas[name] = named;
+    names.set(JSON.stringify(named), name);
+  }
+  const paths = refer(plain(document.paths), names);
+  const text = JSON.stringify(paths);
+  const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/examples/${name}"`);
+  const examples = Object.fromEntries(Object.entries(EXAMPLES).filter(isUsed));
+  return { ...document, paths, components: { ...document.components, examples, schemas } };
+}
+
+/** Puts references in the place of schemas that have a name. @param names by the schemas as JSON. */
+function refer(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => refer(item, names));
+  const referred = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, refer(item, names)]));
+  const name = names.get(JSON.stringify(referred));
+  return name === undefined ? referred : { $ref: `#/components/schemas/${name}` };
+}
+
+/** Writes a value that may be null as `type: ["string", "null"]` in the place of `anyOf`, which generated clients take for two types. */
+function plain(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(plain);
+  const { anyOf, ...rest } = Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, plain(item)]),
+  );
+  const [schema, nothing, ...others] = (anyOf ?? []) as { type?: unknown; enum?: unknown[] }[];
+  if (others.length > 0 || nothing?.type !== 'null' || typeof schema?.type !== 'string')
+    return anyOf === undefined ? rest : { ...rest, anyOf };
+  const values = schema.enum === undefined ? {} : { enum: [...schema.enum, null] };
+  return { ...rest, ...schema, ...values, type: [schema.type, 'null'] };
+}
