@@ -19,7 +19,7 @@ export interface ReceivedRequest {
 /** What a receiver knows, to verify notifications. */
 export interface VerifierOptions {
   /** The webhook's secret, `whsec_…`. */
-  secret?: string;
+  secret?: string | undefined;
   /** In place of `secret`: several, for several webhooks or during a rotation. A notification must match one of them. */
   secrets?: readonly string[];
   /** The customer's API secret. With it, the field `hash` of movements is verified too. */
