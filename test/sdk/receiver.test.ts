@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { serve } from '@hono/node-server';
@@ -100,6 +100,14 @@ describe.each(Object.entries(FILES))('the vectors %s', (file, vectors) => {
       }
     }
   });
+});
+
+it('no file of the receiver imports a module of Node, other than for types', async () => {
+  const folder = new URL('../../packages/typescript/src/receiver/', import.meta.url);
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
+  expect(names).toContain('node-handler.ts');
+  for (const name of names)
+    expect(await readFile(new URL(name, folder), 'utf8'), name).not.toMatch(/^import (?!type\b).*'node:/m);
 });
 
 describe('a verifier', () => {

@@ -47,7 +47,7 @@ export interface Answer {
 
 export interface Receiver {
   /**
-   * Verifies a request, calls the handler, and returns the answer. It does not throw.
+   * Verifies a request, calls the handler, and returns the answer. It throws only what `log` throws.
    *
    * | status | when |
    * |---|---|

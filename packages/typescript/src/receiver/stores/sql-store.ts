@@ -2,7 +2,7 @@ import { type DeduplicationStore, LEASE_SECONDS } from './store.ts';
 
 export interface SqlStoreOptions {
   /**
-   * Runs one statement outside of a transaction, and returns what the client returns: `(sql, params) => pool.query(sql, params)`
+   * Runs one statement on the primary server, outside of a transaction, and returns what the client returns: `(sql, params) => pool.query(sql, params)`
    * with mysql2 or pg.
    */
   query: (sql: string, params: (string | number)[]) => Promise<unknown>;
