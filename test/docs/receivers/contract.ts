@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createVectors } from '../../../packages/vectors/generate.ts';
 import { createPoster, type PostRequest } from '../../../src/deliveries/posting/post.ts';
 import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
 import { until } from '../../support/until.ts';
@@ -99,6 +100,24 @@ function checkReceiver(
     expect(await send(webhook.request('test_Ab-_09'))).toBe(204);
     await processAll('3-6');
     expect(receiver.said).not.toContain('test_Ab-_09 Credit');
+  });
+
+  it('accepts and refuses the shared vectors of signatures', async () => {
+    const now = Math.floor(Date.now() / 1_000);
+    const vectors = createVectors({ now, secret: webhook.secret })[`signatures-${encoding}`] ?? [];
+    const sendable = vectors.filter(
+      ({ name, secrets, expected }) =>
+        String(secrets) === webhook.secret &&
+        // Time passes until they are received.
+        !/^30[01] s/.test(name) &&
+        // Some libraries read the number before the text.
+        (expected.ok || expected.reason !== 'malformed-header'),
+    );
+    expect(sendable.length).toBeGreaterThan(10);
+    for (const { name, headers, body, expected } of sendable) {
+      const status = await send({ ...webhook.request('17-1'), headers, body });
+      expect(status, name).toSatisfy((it: number) => (expected.ok ? it < 300 : it >= 400));
+    }
   });
 
   if (breakInbox !== undefined) {

@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BODY_LIMIT, concat } from './fetch-handler.ts';
+import type { Answer, Receiver } from './receiver.ts';
+
+/**
+ * Makes a handler for a server of node:http, and a route of Express. In Express, the route comes before `express.json()`, or has
+ * `express.raw({ type: () => true })` before it.
+ * @param limit the largest body, in bytes. A larger one is answered with 413.
+ * @returns a function that answers a POST, and any other method with 405. Its promise does not reject.
+ */
+export function toNodeHandler(
+  receiver: Receiver,
+  { limit = BODY_LIMIT }: { limit?: number } = {},
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async function handle(request, response) {
+    try {
+      const { status, headers, body } = await answer(request);
+      response.writeHead(status, { ...headers }).end(body);
+    } catch {
+      // The connection broke while the body came.
+      response.destroy();
+    }
+  };
+
+  async function answer(request: IncomingMessage & { body?: unknown }): Promise<Answer> {
+    if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' } };
+    // What a body parser has left. The receiver refuses what is not bytes.
+    const body = request.readableEnded ? request.body : await readBody(request, limit);
+    if (body === null) return { status: 413, headers: { connection: 'close' } };
+    return receiver.handle({ headers: request.headers, body: body as Uint8Array });
+  }
+}
+
+/** @returns null when it is larger than `limit` bytes. The rest is not kept. */
+async function readBody(request: IncomingMessage, limit: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    length += chunk.length;
+    if (length > limit) {
+      request.resume();
+      return null;
+    }
+    chunks.push(chunk);
+  }
+  return concat(chunks, length);
+}
