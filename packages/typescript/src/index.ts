@@ -1,0 +1,9 @@
+export { ApiError } from './api-error.ts';
+export type * from './generated/types.gen.ts';
+export {
+  Ledgerbell,
+  type LedgerbellOptions,
+  type PollOptions,
+  type Position,
+  type UploadOptions,
+} from './ledgerbell.ts';

@@ -1,0 +1,181 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ApiError, Ledgerbell } from '../../packages/typescript/src/index.ts';
+import { createAccount, movement } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { webhook } from '../support/webhooks.ts';
+
+const service = useService();
+
+async function prepare() {
+  const { api_key: apiKey } = await service.customer();
+  const { id: account } = await createAccount(service, apiKey);
+  return { apiKey, account, ledgerbell: new Ledgerbell({ url: service.url, apiKey }) };
+}
+
+const rows = (account: string, from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => ({
+    ...movement(account),
+    dc: 'Credit' as const,
+    name: null,
+    unique_id: `m${from + i}`,
+  }));
+
+/** Passes requests on to the service, once each has got the answers of a proxy in trouble. */
+async function startProxy(troubles: number[]) {
+  const keys: (string | undefined)[] = [];
+  const proxy = createServer(async (request, response) => {
+    keys.push(request.headers['idempotency-key'] as string | undefined);
+    const trouble = troubles.shift();
+    if (trouble === 0) return void request.socket.destroy();
+    if (trouble !== undefined) return void response.writeHead(trouble, { 'Retry-After': '0' }).end();
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const {
+      authentication,
+      'idempotency-key': key,
+      'content-type': type,
+    } = request.headers as Record<string, string>;
+    const headers = Object.entries({
+      Authentication: authentication,
+      'Idempotency-Key': key,
+      'Content-Type': type,
+    });
+    const answer = await fetch(`${service.url}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers: headers.filter((it): it is [string, string] => it[1] !== undefined),
+      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+    });
+    response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(await answer.text());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, keys };
+}
+
+describe('Ledgerbell', () => {
+  it('creates, reads and lists with typed methods', async () => {
+    const { ledgerbell, account } = await prepare();
+    const { data } = await ledgerbell.createWebhook({
+      body: {
+        title: 'Muhasebe',
+        endpoint: 'http://127.0.0.1:9/hook',
+        event: 'NEW_TRANSACTION',
+        account: 'all',
+      },
+    });
+    expect(data.webhook.secret).toMatch(/^whsec_/);
+    const listed = await ledgerbell.listWebhooks();
+    expect(listed.data.webhooks.map(({ id }) => id)).toEqual([data.webhook.id]);
+    const accounts = await ledgerbell.listAccounts();
+    expect(accounts.data.accounts.map(({ id }) => String(id))).toEqual([String(account)]);
+  });
+
+  it('throws what the API says about a request that it refuses', async () => {
+    const { ledgerbell } = await prepare();
+    const refused = ledgerbell.createWebhook({
+      body: { ...webhook(), account: 'all', event: 'NONE' as never },
+    });
+    await expect(refused).rejects.toBeInstanceOf(ApiError);
+    await expect(refused).rejects.toMatchObject({
+      status: 422,
+      type: '/problems/invalid',
+      errors: [{ path: 'event', message: expect.stringContaining('NEW_TRANSACTION') }],
+      requestId: expect.any(String),
+    });
+  });
+
+  it('goes through all movements, page by page', async () => {
+    const { ledgerbell, account } = await prepare();
+    const { id } = await ledgerbell.importMovements(rows(account, 0, 25));
+    await ledgerbell.waitForImport(id, { every: 50 });
+    const ids: string[] = [];
+    for await (const { unique_id } of ledgerbell.movements({ starts: '2000-01-01', per_page: 10 }))
+      ids.push(unique_id);
+    expect(ids).toEqual(rows(account, 0, 25).map(({ unique_id }) => unique_id));
+  });
+
+  it('sends a request again after 503, 429 and a lost connection, and a POST with one Idempotency-Key', async () => {
+    const { apiKey, account } = await prepare();
+    const { url, keys } = await startProxy([503, 429, 0]);
+    const ledgerbell = new Ledgerbell({ url, apiKey });
+    await ledgerbell.importMovements(rows(account, 0, 1));
+    expect(keys).toHaveLength(4);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+    const gone = await startProxy([503, 503, 503, 503]);
+    const impatient = new Ledgerbell({ url: gone.url, apiKey, retries: 2 });
+    await expect(impatient.listBanks()).rejects.toMatchObject({ status: 503, type: 'about:blank' });
+    expect(gone.keys).toHaveLength(3);
+  });
+
+  it('uploads a file with its progress, and again from its beginning after an interruption', async () => {
+    const { apiKey, account } = await prepare();
+    const { url } = await startProxy([0, 503]);
+    const ledgerbell = new Ledgerbell({ url, apiKey });
+    const lines = rows(account, 0, 2_000)
+      .map((row) => JSON.stringify(row))
+      .join('\n');
+    const seen: number[] = [];
+    const file = new Blob([lines]);
+    const accepted = await ledgerbell.upload(file, {
+      contentType: 'application/x-ndjson',
+      onProgress: (sent, total) => void seen.push(sent / total),
+    });
+    expect(seen.at(-1)).toBe(1);
+    const done = await ledgerbell.waitForImport(accepted.id, { every: 50 });
+    expect(done).toMatchObject({ status: 'done', inserted: 2_000, rejected: 0 });
+  });
+});
+
+it('a poller that is killed ten times while four importers write misses nothing, and gets nothing twice', async () => {
+  const { apiKey, account, ledgerbell } = await prepare();
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-poller-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'batches.jsonl');
+  await writeFile(file, '');
+  const start = () =>
+    spawn(
+      process.execPath,
+      ['--import', 'tsx', join(import.meta.dirname, 'poller.fixture.ts'), service.url, apiKey, file],
+      {
+        stdio: ['ignore', 'inherit', 'inherit'],
+      },
+    );
+  let isOver = false;
+  let sent = 0;
+  const importers = Array.from({ length: 4 }, async () => {
+    while (!isOver) {
+      const from = sent;
+      sent += 7;
+      await ledgerbell.importMovements(rows(account, from, 7));
+    }
+  });
+  let poller = start();
+  const lines = async () => (await readFile(file, 'utf8')).split('\n').filter((line) => line.endsWith('}'));
+  for (let kill = 0; kill < 10; kill += 1) {
+    const before = (await lines()).length;
+    await until('the poller gets on', async () => (await lines()).length > before + 1, 60_000);
+    await sleep(Math.random() * 50);
+    const exit = once(poller, 'exit');
+    poller.kill('SIGKILL');
+    await exit;
+    poller = start();
+  }
+  isOver = true;
+  await Promise.all(importers);
+  const received = async () => (await lines()).flatMap((line) => JSON.parse(line).ids as string[]);
+  await until('the poller has all', async () => (await received()).length >= sent, 60_000);
+  poller.kill('SIGKILL');
+  const all = await received();
+  expect(all).toHaveLength(sent);
+  expect(new Set(all).size).toBe(sent);
+}, 180_000);
