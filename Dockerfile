@@ -4,6 +4,7 @@ ARG NODE_IMAGE=node:24-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY packages/typescript/package.json packages/typescript/
 RUN npm ci --ignore-scripts
 COPY . .
 # What is installed is what `npm pack` packs, with the packages that it needs, and the list of these. npm (11) leaves the
@@ -11,7 +12,7 @@ COPY . .
 RUN npm run build && npm pack --ignore-scripts && mkdir /app \
   && tar --extract --gzip --strip-components=1 --directory=/app --file="$(ls ledgerbell-*.tgz)" \
   && npm sbom --omit=dev --sbom-type=application --sbom-format=spdx > /app/sbom.spdx.json \
-  && npm prune --omit=dev --ignore-scripts && rm -r node_modules/typescript node_modules/@typescript && mv node_modules /app/ \
+  && npm prune --omit=dev --ignore-scripts && rm -r node_modules/typescript node_modules/@typescript node_modules/@ledgerbell && mv node_modules /app/ \
   && find /app/node_modules -type f \( -name '*.map' -o -name '*.[cm]ts' -o -name '*.ts' \) -delete \
   && find /app/node_modules -type d -empty -delete
 

@@ -75,6 +75,7 @@ export async function startInstallation({
     LOG_LEVEL: 'warn',
     PORT: '0',
     DELIVERY_QUEUES: String(deliveryQueues),
+    WEBHOOKS_PER_CUSTOMER: '1000',
     NODE_ENV: 'production',
     // The figure for retention removes what it has stored itself.
     RETENTION_DELIVERIES: 'forever',

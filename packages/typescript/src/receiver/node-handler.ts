@@ -1,6 +1,22 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BODY_LIMIT, concat } from './fetch-handler.ts';
 import type { Answer, Receiver } from './receiver.ts';
+
+/** What is needed of node:http's IncomingMessage. Its own type would need the types of Node in every program. */
+interface NodeRequest {
+  method?: string | undefined;
+  headers: Record<string, string | string[] | undefined>;
+  readableEnded: boolean;
+  /** What a body parser has left. */
+  body?: unknown;
+  iterator(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array>;
+  resume(): unknown;
+}
+
+/** What is needed of its ServerResponse. */
+interface NodeResponse {
+  writeHead(status: number, headers: Record<string, string>): { end(body?: string): unknown };
+  destroy(): unknown;
+}
 
 /**
  * Makes a handler for a server of node:http, and a route of Express. In Express, the route comes before `express.json()`, or has
@@ -11,7 +27,7 @@ import type { Answer, Receiver } from './receiver.ts';
 export function toNodeHandler(
   receiver: Receiver,
   { limit = BODY_LIMIT }: { limit?: number } = {},
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   return async function handle(request, response) {
     try {
       const { status, headers, body } = await answer(request);
@@ -22,9 +38,9 @@ export function toNodeHandler(
     }
   };
 
-  async function answer(request: IncomingMessage & { body?: unknown }): Promise<Answer> {
+  async function answer(request: NodeRequest): Promise<Answer> {
     if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' } };
-    // What a body parser has left. The receiver refuses what is not bytes.
+    // The receiver refuses what is not bytes.
     const body = request.readableEnded ? request.body : await readBody(request, limit);
     if (body === null) return { status: 413, headers: { connection: 'close' } };
     return receiver.handle({ headers: request.headers, body: body as Uint8Array });
@@ -32,7 +48,7 @@ export function toNodeHandler(
 }
 
 /** @returns null when it is larger than `limit` bytes. The rest is not kept. */
-async function readBody(request: IncomingMessage, limit: number): Promise<Uint8Array | null> {
+async function readBody(request: NodeRequest, limit: number): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {

@@ -1,0 +1,118 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+/** The package as a user gets it: packed, installed into an empty project, and used as its README says. Needs the registry of npm. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const PACKAGE = join(ROOT, 'packages/typescript');
+const run = promisify(execFile);
+
+const service = useService();
+let project: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'ledgerbell-sdk-'));
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: PACKAGE });
+  const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')));
+  await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }');
+  await run('npm', ['install', `./${filename}`], { cwd: project });
+  for (const [, name = '', text = ''] of (await readFile(join(PACKAGE, 'README.md'), 'utf8')).matchAll(
+    /```js (\S+)\n(.*?)```/gs,
+  ))
+    await writeFile(join(project, name), text);
+  const { api_key: key } = await service.customer();
+  const { PATH = '' } = process.env;
+  env = { PATH, LEDGERBELL_URL: service.url, LEDGERBELL_KEY: key };
+  return () => rm(project, { recursive: true });
+});
+
+const runSnippet = async (name: string, ...args: string[]) =>
+  (await run(process.execPath, [name, ...args], { cwd: project, env })).stdout.trim();
+
+describe('the package', () => {
+  it('has its compiled code and types, and one dependency', async () => {
+    const { stdout } = await run('npm', ['ls', '--all', '--parseable'], { cwd: project });
+    const names = stdout
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((path) => path.split('node_modules/').at(-1));
+    expect(names).toEqual(expect.arrayContaining(['@ledgerbell/sdk', 'standardwebhooks']));
+    expect(names.length).toBeLessThan(6);
+  });
+
+  it.each([
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+  ])('has types that compile with strict, module %s and resolution %s', async (module, resolution) => {
+    await writeFile(
+      join(project, 'use.ts'),
+      `import { Ledgerbell, type Position, type Transaction } from '@ledgerbell/sdk';
+import { createReceiver } from '@ledgerbell/sdk/receiver';
+const ledgerbell = new Ledgerbell({ url: 'http://127.0.0.1:3000', apiKey: 'key' });
+export async function read(position: Position | null): Promise<Transaction[]> {
+  for await (const batch of ledgerbell.poll({ position })) return batch.movements;
+  return [];
+}
+export const receiver = createReceiver({ secret: 'whsec_AAAA', async onMovement({ movement }) { const amount: string = movement.amount; void amount; } });
+`,
+    );
+    const options = ['--strict', '--noEmit', '--target', 'es2022', '--lib', 'es2022,dom', '--types', ''];
+    const how = ['--module', module, '--moduleResolution', resolution];
+    const tsc = join(ROOT, 'node_modules/.bin/tsc');
+    await run(tsc, [...options, ...how, 'use.ts'], { cwd: project }).catch(({ stdout }) =>
+      expect(stdout).toBe(''),
+    );
+  });
+});
+
+describe("the README's programs", () => {
+  it('import a file, movements, list them, and read a typed error', async () => {
+    const statement = join(ROOT, 'examples/bank-files/november.sta');
+    expect(await runSnippet('upload.mjs', statement)).toMatch(/^done [1-9]\d*$/);
+    expect(await runSnippet('import.mjs')).toBe('1 new, 0 known already');
+    expect(await runSnippet('import.mjs')).toBe('0 new, 1 known already');
+    expect(await runSnippet('list.mjs')).toContain('2026-01-15 Credit 1250.00');
+    expect(await runSnippet('error.mjs')).toBe('422 /problems/invalid endpoint');
+  });
+
+  it('poll from the position that was stored', async () => {
+    const poll = () => {
+      const child = spawn(process.execPath, ['poll.mjs'], {
+        cwd: project,
+        env,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let said = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+      onTestFinished(() => void child.kill());
+      return { child, said: () => said };
+    };
+    const first = poll();
+    await until('the movement is polled', () => first.said().includes('Credit 1250.00'), 30_000);
+    const exit = once(first.child, 'exit');
+    first.child.kill();
+    await exit;
+    const second = poll();
+    await service.call('POST', '/v1/imports', {
+      key: env.LEDGERBELL_KEY ?? '',
+      body: { transactions: [{ ...NEW, account_id: await accountId() }] },
+    });
+    await until('the next one is polled', () => second.said().includes('Debit 7.77'), 30_000);
+    expect(second.said().trim().split('\n')).toHaveLength(1);
+  });
+});
+
+const NEW = { dc: 'Debit', amount: '7.77', date_issue: '2026-02-01', unique_id: 'next', description: 'NEXT' };
+const accountId = async () =>
+  (await service.call('GET', '/v1/accounts', { key: env.LEDGERBELL_KEY ?? '' })).body.accounts[0].id;
