@@ -22,6 +22,7 @@ import { TestView } from '../../webhooks/test-notification.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
 import { WebhookView } from '../../webhooks/webhook-view.ts';
 import type { ApiEnv } from '../environment.ts';
+import { NewImport } from '../routes/imports/create.ts';
 import { ReplayStatus } from '../routes/webhooks/replay.ts';
 import { EXAMPLES, HEADERS, PROBLEM_SCHEMA } from './documented-problems.ts';
 import { NOTIFICATION } from './notification.ts';
@@ -56,6 +57,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   AccountChange,
   Transaction: TransactionView,
   NewTransaction: Movement,
+  NewImport,
   Balance: BalanceView,
   Statement: StatementView,
   Completeness: CompletenessView,

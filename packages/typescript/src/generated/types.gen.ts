@@ -235,6 +235,10 @@ export type NewTransaction = {
     name?: string | null;
 };
 
+export type NewImport = {
+    transactions: Array<NewTransaction>;
+};
+
 export type Balance = {
     /**
      * The day at whose end the account had this balance.
@@ -4720,9 +4724,7 @@ export type ListImportsResponses = {
 export type ListImportsResponse = ListImportsResponses[keyof ListImportsResponses];
 
 export type CreateImportData = {
-    body: {
-        transactions: Array<NewTransaction>;
-    };
+    body: NewImport;
     headers?: {
         /**
          * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.

@@ -32,7 +32,8 @@ import {
 const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 
-const Movements = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
+/** The body of an import as JSON. */
+export const NewImport = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
 
 /** Other parameters are refused. If they were ignored, a client would think that they had an effect. */
 const query = (format: 'json' | 'ndjson') =>
@@ -72,7 +73,7 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
     const bytes = await readBytes(c, JSON_IMPORT_BYTES);
     // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
     await c.get('requireKey')();
-    const { transactions } = check(Movements, parseJson(bytes));
+    const { transactions } = check(NewImport, parseJson(bytes));
     const { issues, ...checked } = await acceptance.check(c.get('caller'), transactions);
     if (issues.length > 0) throw invalidIssues(issues);
     return { ...checked, bytes, movements: transactions };
@@ -150,7 +151,7 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
         },
       },
       body: {
-        [JSON_TYPE]: Movements,
+        [JSON_TYPE]: NewImport,
         [NDJSON_TYPE]: null,
         [MULTIPART_TYPE]: MultipartForm,
         ...Object.fromEntries(STATEMENT_TYPES.map((type) => [type, null])),
