@@ -8,7 +8,7 @@ const { database, url } = useDatabase({ migrated: false });
 /** The environment of a program whose inbox is empty. */
 async function withDatabase(env: Environment): Promise<Environment> {
   await database.query('DROP TABLE IF EXISTS inbox');
-  return { ...env, DATABASE_URL: url };
+  return { ...env, INBOX_DATABASE_URL: url };
 }
 
 async function breakInbox() {
