@@ -57,7 +57,11 @@ export async function createProject(page: string, { form }: { form: boolean }): 
     },
     async start(program, args, env) {
       const port = await reservePort();
-      const running = spawnIn(directory, program, args, { PORT: String(port), RECEIVER_PORT: String(port), ...env });
+      const running = spawnIn(directory, program, args, {
+        PORT: String(port),
+        RECEIVER_PORT: String(port),
+        ...env,
+      });
       stops.push(running.stop);
       await until(`${program} listens on ${port}`, () => running.failure() ?? accepts(port), TIMEOUT);
       return {
