@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
-import { installOnce } from '../servers/cache.ts';
 import { useDatabase } from '../support/database.ts';
 import { findGoModule, findGoProgram } from '../support/go-program.ts';
-import { INSTALL_TIMEOUT, orLeftOut, runProgram } from '../support/installed-program.ts';
+import { INSTALL_TIMEOUT, runProgram } from '../support/installed-program.ts';
 import { findPromtool, promtool } from '../support/promtool.ts';
+import { findPythonPackage } from '../support/python-package.ts';
 import { useServiceProcesses } from '../support/service-processes.ts';
 
 /**
@@ -313,19 +313,10 @@ const run = promisify(execFile);
 
 /** The folder with kubernetes-validate, which brings the schemas of each version of Kubernetes. */
 const findSchemas = () =>
-  orLeftOut('The manifests of the Helm chart are not compared with schemas', () =>
-    installOnce('kubernetes-validate-1.37.0', async (folder) => {
-      console.error('Installing kubernetes-validate 1.37.0 with pip …');
-      await run('python3', [
-        '-m',
-        'pip',
-        'install',
-        '--quiet',
-        '--target',
-        folder,
-        'kubernetes-validate==1.37.0',
-      ]);
-    }),
+  findPythonPackage(
+    'kubernetes-validate',
+    '1.37.0',
+    'The manifests of the Helm chart are not compared with schemas',
   );
 
 /** The oldest version of Kubernetes that the chart takes, and the newest one that the package knows. */

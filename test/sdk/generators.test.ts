@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { installOnce } from '../servers/cache.ts';
+import { STATEMENT_TYPES } from '../../src/api/routes/imports/statement-upload.ts';
 import { findGoProgram } from '../support/go-program.ts';
-import { INSTALL_TIMEOUT, orLeftOut } from '../support/installed-program.ts';
+import { INSTALL_TIMEOUT } from '../support/installed-program.ts';
 import { createAccount } from '../support/movements.ts';
+import { findPythonPackage } from '../support/python-package.ts';
 import { useService } from '../support/service.ts';
 
 /**
@@ -161,21 +162,7 @@ describe('oapi-codegen', () => {
 describe('openapi-python-client', () => {
   let site: string | null = null;
   beforeAll(async () => {
-    const name = 'openapi-python-client-0.29.1';
-    site = await orLeftOut('No Python client is generated', () =>
-      installOnce(name, async (unfinished) => {
-        console.error(`Installing ${name} with pip …`);
-        await run('python3', [
-          '-m',
-          'pip',
-          'install',
-          '--quiet',
-          '--target',
-          unfinished,
-          name.replace(/-(?=[0-9])/, '=='),
-        ]);
-      }),
-    );
+    site = await findPythonPackage('openapi-python-client', '0.29.1', 'No Python client is generated');
   }, INSTALL_TIMEOUT);
 
   it('makes a client that works', async ({ skip }) => {
@@ -183,17 +170,7 @@ describe('openapi-python-client', () => {
     const python = { ...env, PYTHONPATH: site ?? '' };
     const config = join(folder, 'config.yml');
     // It does not know these media types, and takes them for files.
-    const types = [
-      'application/x-ndjson',
-      'text/csv',
-      'application/xml',
-      'text/xml',
-      'application/x-ofx',
-      'application/vnd.intu.qfx',
-      'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-      'application/gzip',
-      'application/zip',
-    ];
+    const types = ['application/x-ndjson', ...STATEMENT_TYPES];
     const overrides = Object.fromEntries(types.map((type) => [type, 'application/octet-stream']));
     await writeFile(config, JSON.stringify({ post_hooks: [], content_type_overrides: overrides }));
     const args = [
