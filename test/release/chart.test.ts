@@ -42,7 +42,7 @@ const SECRET = {
 
 let helm: string | null = null;
 beforeAll(async () => {
-  helm = await findGoProgram('helm.sh/helm/v4/cmd/helm', 'v4.3.1', LEFT_OUT);
+  helm = await findGoProgram('helm', LEFT_OUT);
 }, INSTALL_TIMEOUT);
 
 const runHelm = (...args: string[]) => runProgram(helm ?? 'helm', args);

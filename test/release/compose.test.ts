@@ -38,8 +38,7 @@ it('docker-compose.yml passes every variable that docs/configuration.md document
 describe('docker-compose.yml, as Compose reads it', () => {
   let program: string | null = null;
   beforeAll(async () => {
-    const source = 'github.com/compose-spec/compose-go/v2/cmd';
-    program = await findGoProgram(source, 'v2.16.2', 'docker-compose.yml is not validated');
+    program = await findGoProgram('compose', 'docker-compose.yml is not validated');
   }, INSTALL_TIMEOUT);
 
   interface Service {

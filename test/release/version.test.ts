@@ -6,8 +6,9 @@ import { VERSION } from '../../src/platform/version.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-it('package.json and package-lock.json have the version of the service', () => {
+it('package.json, package-lock.json and the TypeScript package have the version of the service', () => {
   const lock = JSON.parse(read('package-lock.json'));
+  expect(JSON.parse(read('packages/typescript/package.json')).version).toBe(VERSION);
   expect(JSON.parse(read('package.json')).version).toBe(VERSION);
   expect([lock.version, lock.packages[''].version]).toEqual([VERSION, VERSION]);
 });
