@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { EVENT_TYPES } from '../../src/deliveries/events/operational-event.ts';
 import {
   type BodyFormat,
   buildBody,
@@ -8,10 +9,9 @@ import {
   type NotifiedMovement,
 } from '../../src/deliveries/posting/notification.ts';
 import type { PostRequest } from '../../src/deliveries/posting/post.ts';
-import { openSettings } from '../../src/deliveries/settings.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';
 import type { Webhook } from '../../src/platform/database/entities/webhook.ts';
-import { createSecretBox, SEALED } from '../../src/platform/database/secret-box.ts';
+import { openWebhookSettings } from '../../test/support/webhook-settings.ts';
 
 /**
  * Makes the test vectors that receivers in every language are tested with, by the code that sends notifications. Run it after a change:
@@ -92,7 +92,7 @@ const PERIOD = {
 const AT = '2026-09-21T14:00:00.000Z';
 
 /** An event of every type, by its type. */
-const EVENTS: Record<string, Record<string, unknown>> = {
+const EVENTS: Record<(typeof EVENT_TYPES)[number], Record<string, unknown>> = {
   'webhook.failing': {
     customer_id: 1,
     webhook: WEBHOOK,
@@ -152,37 +152,15 @@ interface Format extends BodyFormat {
 function build(
   content: NotifiedMovement | NotifiedEvent,
   deliveryId: string,
-  { secret, at, ...format }: Format & { secret: string; at: number },
+  { at, ...webhook }: Format & { secret: string; at: number },
 ): Pick<PostRequest, 'headers' | 'body'> {
-  const box = createSecretBox(Buffer.alloc(32).toString('base64'));
-  const seal = (text: string) => box.seal(text, SEALED.webhookSecret('17'));
-  const settings = openSettings(
-    {
-      id: '17',
-      customer_id: '1',
-      endpoint: 'https://books.example/in',
-      event: format.event,
-      revision: 1,
-      secret: seal(secret),
-      previous_secret: format.previous === undefined ? null : seal(format.previous),
-      encoding: format.encoding,
-      body: 'standard',
-      hash_encoding: format.hashEncoding,
-      ordered: 0,
-      rate_limit: null,
-      max_in_flight: 16,
-      headers: null,
-      api_secret: box.seal(API_SECRET, SEALED.apiSecret('1')),
-      consecutive_failures: 0,
-      failing_since: null,
-      failing_days: 0,
-      circuit_openings: 0,
-      recovery_successes: null,
-      consecutive_rejections: 0,
-      last_error: null,
-    },
-    box,
-  );
+  const settings = openWebhookSettings({
+    id: '17',
+    customerId: '1',
+    endpoint: 'https://books.example/in',
+    apiSecret: API_SECRET,
+    ...webhook,
+  });
   const request = settings.request(content, deliveryId, at);
   // It has the version of the service, and would change with every release.
   const { 'user-agent': _, ...headers } = request.headers;

@@ -2,12 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { BodyFormat, NotifiedMovement } from '../../../src/deliveries/posting/notification.ts';
 import type { PostRequest } from '../../../src/deliveries/posting/post.ts';
 import { createWebhookSecret } from '../../../src/deliveries/posting/signature.ts';
-import { openSettings } from '../../../src/deliveries/settings.ts';
-import { createSecretBox, SEALED } from '../../../src/platform/database/secret-box.ts';
+import { openWebhookSettings } from '../../support/webhook-settings.ts';
 
 /** Deliveries as the service builds and signs them. */
-
-const box = createSecretBox(randomBytes(32).toString('base64'));
 
 /** Text that a receiver gets wrong when it reads the body in another encoding, or writes it again. */
 export const MOVEMENT: NotifiedMovement = {
@@ -41,33 +38,16 @@ export function createSigningWebhook({
 }: Partial<BodyFormat> & { previous?: string } = {}): SigningWebhook {
   const secret = createWebhookSecret();
   const apiSecret = randomBytes(24).toString('base64url');
-  const settings = openSettings(
-    {
-      id: '3',
-      customer_id: '2',
-      endpoint: 'http://127.0.0.1/webhooks',
-      event: 'NEW_TRANSACTION',
-      revision: 1,
-      secret: box.seal(secret, SEALED.webhookSecret('3')),
-      previous_secret: previous === undefined ? null : box.seal(previous, SEALED.webhookSecret('3')),
-      encoding,
-      body: 'standard',
-      hash_encoding: hashEncoding,
-      ordered: 0,
-      rate_limit: null,
-      max_in_flight: 16,
-      headers: null,
-      api_secret: box.seal(apiSecret, SEALED.apiSecret('2')),
-      consecutive_failures: 0,
-      failing_since: null,
-      failing_days: 0,
-      circuit_openings: 0,
-      recovery_successes: null,
-      consecutive_rejections: 0,
-      last_error: null,
-    },
-    box,
-  );
+  const settings = openWebhookSettings({
+    id: '3',
+    customerId: '2',
+    endpoint: 'http://127.0.0.1/webhooks',
+    secret,
+    previous,
+    apiSecret,
+    encoding,
+    hashEncoding,
+  });
   return {
     secret,
     apiSecret,

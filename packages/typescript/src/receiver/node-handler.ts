@@ -1,4 +1,4 @@
-import { BODY_LIMIT, concat } from './fetch-handler.ts';
+import { BODY_LIMIT, readBody } from './read-body.ts';
 import type { Answer, Receiver } from './receiver.ts';
 
 /** What is needed of node:http's IncomingMessage. Its own type would need the types of Node in every program. */
@@ -41,23 +41,14 @@ export function toNodeHandler(
   async function answer(request: NodeRequest): Promise<Answer> {
     if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' } };
     // The receiver refuses what is not bytes.
-    const body = request.readableEnded ? request.body : await readBody(request, limit);
-    if (body === null) return { status: 413, headers: { connection: 'close' } };
+    const body = request.readableEnded
+      ? request.body
+      : await readBody(request.iterator({ destroyOnReturn: false }), limit);
+    if (body === null) {
+      // What is left of it must be read, and is not kept.
+      request.resume();
+      return { status: 413, headers: { connection: 'close' } };
+    }
     return receiver.handle({ headers: request.headers, body: body as Uint8Array });
   }
-}
-
-/** @returns null when it is larger than `limit` bytes. The rest is not kept. */
-async function readBody(request: NodeRequest, limit: number): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    length += chunk.length;
-    if (length > limit) {
-      request.resume();
-      return null;
-    }
-    chunks.push(chunk);
-  }
-  return concat(chunks, length);
 }

@@ -1,45 +1,9 @@
+import type { ReceiveMovementWebhookPayload } from '../generated/types.gen.ts';
+
 /** Notifications, with the names of the fields as in docs/receiving-webhooks.md. */
 
-/** What the bank says about a movement, for a webhook with an extended body. Members may be added. */
-export interface Extended {
-  /** ISO 4217. */
-  currency: string;
-  /** YYYY-MM-DD. */
-  value_date: string | null;
-  end_to_end_id: string | null;
-  creditor_reference: string | null;
-  mandate_reference: string | null;
-  bank_transaction_code: string | null;
-  statement_id: number | null;
-  /** The line in the file of the statement. */
-  line: number | null;
-  /** The id of the movement that this one takes back. */
-  reverses: number | null;
-  original_amount: string | null;
-  original_currency: string | null;
-  exchange_rate: string | null;
-}
-
 /** A bank movement. What the bank did not send is "". */
-export interface Movement {
-  dc: 'Debit' | 'Credit';
-  /** The bank's code for the kind of movement. */
-  code: string;
-  /** With two digits after the point: `1250.00`. It has the sign that the bank sent. */
-  amount: string;
-  /** The balance after the movement, in the form of `amount`. */
-  balance: string;
-  /** ISO 4217. */
-  currency: string;
-  description: string;
-  account_id: number;
-  account: string;
-  bank: string;
-  opponent_id: string;
-  opponent_iban: string;
-  hash: string;
-  extended?: Extended;
-}
+export type Movement = ReceiveMovementWebhookPayload;
 
 /** A closing balance of an account (docs/receiving/balances.md). */
 export interface Balance {

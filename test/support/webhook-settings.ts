@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import type { BodyFormat } from '../../src/deliveries/posting/notification.ts';
+import { openSettings, type Settings } from '../../src/deliveries/settings.ts';
+import type { Webhook } from '../../src/platform/database/entities/webhook.ts';
+import { createSecretBox, SEALED } from '../../src/platform/database/secret-box.ts';
+
+const box = createSecretBox(randomBytes(32).toString('base64'));
+
+/** Opens the settings of a webhook that has never failed, so that its requests are those of the service. */
+export function openWebhookSettings({
+  id,
+  customerId,
+  endpoint,
+  event = 'NEW_TRANSACTION',
+  secret,
+  previous,
+  apiSecret,
+  encoding,
+  hashEncoding,
+}: BodyFormat & {
+  id: string;
+  customerId: string;
+  endpoint: string;
+  event?: Webhook['event'];
+  secret: string;
+  /** The secret before a rotation, which signs too. */
+  previous?: string | undefined;
+  apiSecret: string;
+}): Settings {
+  const seal = (text: string) => box.seal(text, SEALED.webhookSecret(id));
+  return openSettings(
+    {
+      id,
+      customer_id: customerId,
+      endpoint,
+      event,
+      revision: 1,
+      secret: seal(secret),
+      previous_secret: previous === undefined ? null : seal(previous),
+      encoding,
+      body: 'standard',
+      hash_encoding: hashEncoding,
+      ordered: 0,
+      rate_limit: null,
+      max_in_flight: 16,
+      headers: null,
+      api_secret: box.seal(apiSecret, SEALED.apiSecret(customerId)),
+      consecutive_failures: 0,
+      failing_since: null,
+      failing_days: 0,
+      circuit_openings: 0,
+      recovery_successes: null,
+      consecutive_rejections: 0,
+      last_error: null,
+    },
+    box,
+  );
+}
