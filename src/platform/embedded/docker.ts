@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pRetry from 'p-retry';
@@ -7,7 +7,7 @@ import { abandonStart } from '../stopping.ts';
 import type { RunningServer } from './child.ts';
 import { lastLines, runCommand } from './command.ts';
 import { pingMysql } from './mysql.ts';
-import { writePrivate } from './private-file.ts';
+import { makePrivateDirectory, writePrivate } from './private-file.ts';
 import { pingRedis } from './redis.ts';
 
 const SECOND = 1_000;
@@ -84,7 +84,7 @@ export function composeProject(dataDir: string, password: string): string {
  */
 export function writeSecrets(dataDir: string, passwords: Record<Service, string>): string {
   const directory = resolve(dataDir, 'docker');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makePrivateDirectory(directory);
   const { mysql, redis } = passwords;
   const secrets = { mysql_password: mysql, mysql_root_password: mysql, redis_password: redis };
   for (const [name, value] of Object.entries(secrets)) {
