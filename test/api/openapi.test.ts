@@ -188,7 +188,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('has each query parameter on its own, which generated clients can name', () => {
+  it('lists each query parameter separately, so that generated clients can name it', () => {
     for (const { operation } of operations)
       for (const { schema } of operation.parameters ?? [])
         expect(schema?.type).toMatch(/string|integer|boolean/);

@@ -62,7 +62,7 @@ function render(chart: string, ...args: string[]): Manifest[] {
 const podOf = (manifest: Manifest) => manifest.spec?.template?.spec;
 const isCustom = ({ apiVersion }: Manifest) => /^(keda\.sh|monitoring\.coreos\.com)\//.test(apiVersion);
 
-/** What the restricted Pod Security Standard forbids, of what a chart can do. */
+/** Lists the rules of the restricted Pod Security Standard that a pod breaks. */
 function breaches(pod: Manifest): string[] {
   const own = pod.securityContext ?? {};
   const rules: [string, boolean][] = [
@@ -94,7 +94,7 @@ const ALLOWED_VOLUMES = ['configMap', 'csi', 'downwardAPI', 'emptyDir', 'ephemer
 const isAllowedVolume = ({ name: _, ...sources }: Manifest) =>
   Object.keys(sources).every((source) => [...ALLOWED_VOLUMES, 'projected', 'secret'].includes(source));
 
-it('has the version of the service', () => {
+it('the chart has the version of the service', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   expect(parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8'))).toMatchObject({
     version,
@@ -116,14 +116,14 @@ describe.each(readdirSync(VALUES))('with the values of %s', (file) => {
     expect(code, output).toBe(0);
   });
 
-  it('has only pods that the restricted Pod Security Standard allows', ({ skip }) => {
+  it('the restricted Pod Security Standard allows every pod', ({ skip }) => {
     if (helm === null) skip();
     const pods = manifests.filter(podOf);
     expect(pods).toHaveLength(5);
     for (const manifest of pods) expect(breaches(podOf(manifest)), manifest.metadata.name).toEqual([]);
   });
 
-  it('has the passwords in files alone', ({ skip }) => {
+  it('every pod reads its passwords from files only', ({ skip }) => {
     if (helm === null) skip();
     for (const { containers } of manifests.map(podOf).filter(Boolean)) {
       const { env } = containers[0];

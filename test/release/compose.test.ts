@@ -34,7 +34,7 @@ it('docker-compose.yml passes every variable that docs/configuration.md document
   }
 });
 
-/** What the code of the Compose specification makes of the file. It refuses what the specification does not have. */
+/** Loads the file with the code of the Compose specification, which refuses whatever the specification does not have. */
 describe('docker-compose.yml, as Compose reads it', () => {
   let program: string | null = null;
   beforeAll(async () => {
@@ -100,7 +100,7 @@ describe('docker-compose.yml, as Compose reads it', () => {
       ]);
   });
 
-  it('has a file for each secret, which make-secrets.sh makes once', async ({ skip }) => {
+  it('make-secrets.sh makes a file for each secret, and keeps it when it runs again', async ({ skip }) => {
     if (program === null) skip();
     const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-secrets-'));
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -60,7 +60,7 @@ const runIn = (...command: string[]) =>
   podman?.('run', '--rm', '--network', 'none', ...CONTAINED, ...LIMITS, IMAGE, ...command) ?? '';
 
 describe('the image', () => {
-  it('has the package, and no sources, compiler, tests or cache of npm', async ({ skip }) => {
+  it('contains the package, and no sources, compiler, tests or cache of npm', async ({ skip }) => {
     if (podman === null) skip();
     const files = (
       await runIn(
@@ -97,7 +97,7 @@ describe('the image', () => {
     expect(await runIn('grep', '-h', '^CapEff', '/proc/self/status')).toMatch(/\s0+$/);
   });
 
-  it('has the list of its packages', async ({ skip }) => {
+  it('contains a list of its packages', async ({ skip }) => {
     if (podman === null) skip();
     const { spdxVersion, packages } = JSON.parse(await runIn('cat', '/app/sbom.spdx.json'));
     expect(spdxVersion).toMatch(/^SPDX-2/);

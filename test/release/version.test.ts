@@ -34,7 +34,7 @@ it('the pages that show a version show this one', () => {
 });
 
 it('package-lock.json names no registry', () => {
-  // What is resolved is a package of this repository.
+  // Only the package of this repository is resolved, to its folder.
   const resolved = [...read('package-lock.json').matchAll(/"resolved": "(.*)"/g)].map(([, path]) => path);
   expect(resolved).toEqual(['packages/typescript']);
 });

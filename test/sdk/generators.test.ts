@@ -35,7 +35,7 @@ beforeAll(async () => {
   return () => rm(folder, { recursive: true });
 });
 
-/** What each of the programs prints. */
+/** The output of each program. */
 const EXPECTED = ['accounts 1', 'import queued', 'webhook whsec_', 'error 422 /problems/invalid endpoint'];
 
 const PYTHON = `

@@ -38,7 +38,7 @@ const runSnippet = async (name: string, ...args: string[]) =>
   (await run(process.execPath, [name, ...args], { cwd: project, env })).stdout.trim();
 
 describe('the package', () => {
-  it('has its compiled code and types, and one dependency', async () => {
+  it('contains compiled code and types, and has one dependency', async () => {
     const { stdout } = await run('npm', ['ls', '--all', '--parseable'], { cwd: project });
     const names = stdout
       .trim()

@@ -57,7 +57,7 @@ function createTestReceiver(options: Partial<ReceiverOptions> = {}) {
   return { receiver, logged, handled, note };
 }
 
-/** What a verified notification says, without the envelope. */
+/** Takes the content of a verified notification, without its envelope. */
 function contentOf(notification: Notification): unknown {
   switch (notification.kind) {
     case 'movement':
@@ -72,7 +72,7 @@ function contentOf(notification: Notification): unknown {
 }
 
 describe.each(Object.entries(FILES))('the vectors %s', (file, vectors) => {
-  it('are what the code of the service makes', async () => {
+  it("equal those that the service's code makes", async () => {
     expect(await readFile(new URL(`${file}.json`, VECTORS), 'utf8')).toBe(toFile(vectors));
   });
 

@@ -43,7 +43,7 @@ const IDEMPOTENCY_KEY_PARAMETER: Record<string, Parameter> = {
 
 export interface RouteDescription {
   tag: string;
-  /** What generated clients call it: a verb, and the resource. */
+  /** The name of the method in generated clients: a verb and the resource. */
   operationId: string;
   summary: string;
   description?: string;
@@ -117,7 +117,7 @@ export function describe(route: RouteDescription) {
   });
 }
 
-/** Any bytes, as generated clients know them. */
+/** The schema of a body of any bytes, which generated clients take for a file. */
 const FILE = { type: 'string' as const, format: 'binary' };
 
 /** @param schemas by the media type of a body; null: the body is a file. */
