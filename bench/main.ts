@@ -56,7 +56,7 @@ Measures Ledgerbell on private servers, with everything that it measures or with
   --only NAMES        some of it, with commas between: see below
   --rounds N          rounds of each (5)
   --large             more data: growth, retention, file-memory
-  --write             also with --only, keep the results in bench/results and docs/performance-details.md
+  --write             also with --only, keep the results in bench/results and bench/README.md
   --json              print the results as JSON
   --smoke             only check that the counts match
   --profile FOLDER    write CPU profiles of the processes

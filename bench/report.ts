@@ -6,8 +6,8 @@ import { mergeReports, type Report, type Result } from './summary.ts';
 import { renderMarkdown, renderTerminal } from './table.ts';
 
 const RESULTS = 'bench/results';
-const PICTURE = 'docs/performance.svg';
-const PAGE = 'docs/performance-details.md';
+const PICTURE = 'bench/performance.svg';
+const PAGE = 'bench/README.md';
 /** The text above the table of the page. */
 const PICTURED = [
   '![Each wanted ratio as a bar, with a mark where it should be](performance.svg)',
@@ -20,7 +20,7 @@ const TABLE = { begin: '<!-- table: npm run bench -->', end: '<!-- end of the ta
 
 /**
  * Prints the table, or JSON.
- * @param keep also writes bench/results/<date>.json, the picture and the table of docs/performance-details.md, below the working
+ * @param keep also writes bench/results/<date>.json, the picture and the table of bench/README.md, below the working
  * directory. They keep what earlier runs measured of other figures, or on another database server.
  */
 export async function writeReport(

@@ -18,7 +18,7 @@ export function renderTerminal(report: Report): string[] {
   return [describe(report), '', ...renderTable([HEADING, ...rows], { right: NUMBERS })];
 }
 
-/** For docs/performance-details.md. */
+/** For bench/README.md. */
 export function renderMarkdown(report: Report): string[] {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [

@@ -200,7 +200,7 @@ describe('the table', () => {
       'before\n<!-- table: npm run bench -->\n\n| new |\n\n<!-- end of the table -->\nafter\n',
     );
     expect(() => replaceTable('a page without the two lines', [])).toThrow(
-      'docs/performance-details.md needs a line',
+      'bench/README.md needs a line',
     );
   });
 });

@@ -1,15 +1,18 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-const pages = [
-  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
-].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n')
+  .filter((path) => existsSync(join(ROOT, path)))
+  .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 
 /** The text without indented and fenced code, in which nothing is a link. */
 const withoutCode = (text: string): string => text.replace(/^```.*?^```/gms, '').replace(/^ {4}.*$/gm, '');
