@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { webhook } from '../support/webhooks.ts';
 import { documentOf, runHere } from './command.ts';
 
-/** SECRET_KEY is changed while the service runs, in the order of docs/operating.md. */
+/** SECRET_KEY is changed while the service runs, in the order of docs/runbook.md. */
 const { database, url } = useDatabase();
 const receiver = useReceiver();
 const redisUrl = new URL(inject('redisUrl'));
