@@ -12,8 +12,10 @@ type Encoding = 'json' | 'form';
 /** The promises of a page for its receiver. */
 interface Receiver {
   page: string;
-  /** With both, the page's program is run as it is, and with the changes for form encoding. */
+  /** By default, the page's program is run as it is, and with the changes for form encoding. */
   encodings?: readonly Encoding[];
+  /** The program needs no change for form encoding. */
+  readsBoth?: boolean;
   path?: string;
   /** Gets the packages of another language, as the page says. When this fails, the tests are left out. */
   install?(project: Project): Promise<unknown>;
@@ -36,7 +38,7 @@ export function describeReceiver(receiver: Receiver): void {
 }
 
 function checkReceiver(
-  { page, path = '/webhooks', install, start, breakInbox }: Receiver,
+  { page, path = '/webhooks', readsBoth = false, install, start, breakInbox }: Receiver,
   encoding: Encoding,
 ): void {
   const webhook = createSigningWebhook({ encoding });
@@ -45,7 +47,7 @@ function checkReceiver(
   let receiver: Started;
   let missing: string | null = null;
   beforeAll(async () => {
-    project = await createProject(page, { form: encoding === 'form' });
+    project = await createProject(page, { form: encoding === 'form' && !readsBoth });
     missing = await findMissing(page, () => install?.(project));
     if (missing === null) receiver = await start(project, { WEBHOOK_SECRET: webhook.secret });
   }, PREPARING);
