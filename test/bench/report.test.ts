@@ -199,9 +199,7 @@ describe('the table', () => {
     expect(replaceTable(page, ['| new |'])).toBe(
       'before\n<!-- table: npm run bench -->\n\n| new |\n\n<!-- end of the table -->\nafter\n',
     );
-    expect(() => replaceTable('a page without the two lines', [])).toThrow(
-      'bench/README.md needs a line',
-    );
+    expect(() => replaceTable('a page without the two lines', [])).toThrow('bench/README.md needs a line');
   });
 });
 
