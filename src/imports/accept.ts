@@ -54,14 +54,14 @@ export function createAcceptance(runtime: Runtime): ImportAcceptance {
       const isStaged = needImporter || movements.length > MAX_GROUP_MOVEMENTS;
       const stored = isStaged ? null : await storeInGroup({ ...whole, movements, removals });
       if (stored !== null) return stored;
-      // They may be out of date, because an account is being deleted.
+      // An account is being deleted, so the cached accounts may be out of date.
       accounts.forget(upload.customerId);
       return acceptBody(whole);
     },
   };
 }
 
-/** Reads the row of an accepted import. That of one that is stored already is known. */
+/** Returns the row of an accepted import. Reads it, unless group commit has just stored the import. */
 export function readAccepted(
   { database }: Pick<Runtime, 'database'>,
   caller: Caller,

@@ -5,7 +5,7 @@ import type { ImportRow } from './find-imports.ts';
 import type { DuplicateReason } from './known-movements.ts';
 
 export interface ImportIssue {
-  /** A warning costs no row. */
+  /** A warning rejects no row. */
   severity: 'error' | 'warning';
   line: number;
   path: string;
@@ -26,7 +26,7 @@ export const readIssues = (sql: Sql, importId: string, limit: number = MOST_ISSU
 interface ImportErrors {
   /** Why rows were rejected, by line. */
   errors: { line: number; path: string; message: string }[];
-  /** Warnings, by line: somebody should look at them although they cost no row. */
+  /** Warnings, by line. They reject no row, but somebody should look at them. */
   warnings: { line: number; message: string }[];
 }
 

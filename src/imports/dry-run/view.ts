@@ -129,7 +129,7 @@ const idOf = (account: DryAccount | undefined) =>
   account === undefined || account.isNew ? null : Number(account.id);
 
 /**
- * @param format as the sender said; `auto`: what the first statement is in.
+ * @param format the format that the sender named; for `auto`, the format of the first statement is shown.
  * @param mayRead whether the sender may see what is stored.
  */
 export function viewDryRun(
@@ -227,7 +227,7 @@ interface DryAccount extends KnownAccount {
   bank: string;
   title: string;
   on_conflict?: OnConflict;
-  /** An import would create it, and `id` is one that no account has. */
+  /** An import would create this account. No account has this `id`. */
   isNew: boolean;
 }
 
@@ -238,7 +238,7 @@ const ACCOUNTS = `
 
 const REMOVED = 'SELECT removals, removed_before AS removedBefore FROM import_locks WHERE customer_id = ?';
 
-/** New accounts are numbered from here, downwards. Ids in the database stay below 2^53. */
+/** New accounts are numbered downwards from here. Ids in the database stay below 2^53. */
 const LARGEST_ID = 10n ** 18n - 1n;
 
 /** Reads the accounts that the caller can see. */
