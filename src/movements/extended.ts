@@ -30,7 +30,7 @@ export const ExtendedView = v.object({
 
 export type Extended = v.InferOutput<typeof ExtendedView>;
 
-/** Of a movement that a bank says nothing more about. */
+/** The object of a movement without details. */
 export const nothingSaid = (currency: string): Extended => ({
   currency,
   value_date: null,
@@ -62,7 +62,7 @@ const READ = `
   FROM transactions t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
   WHERE t.id IN (?)`;
 
-/** Reads what the banks say about these movements. @returns it by their ids. */
+/** Reads the details of these movements. @returns the details by the movements' ids. */
 export async function readExtended(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
   if (ids.length === 0) return new Map();
   const rows = await sql.query<Row[]>(READ, [ids]);

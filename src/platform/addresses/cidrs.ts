@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The checks of addresses in the configuration. They need no ipaddr.js, which would delay every command. */
+/** Checks addresses in the configuration without ipaddr.js, which would delay every command. */
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);

@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** A kind of error, in words for the people who write clients. */
+/** The texts of a kind of error, for people who write clients. */
 interface ProblemText {
   status: ContentfulStatusCode;
   /** The same for every occurrence (RFC 9457, section 3.1.3). */
@@ -16,7 +16,7 @@ interface ProblemText {
 const NOT_UNCHANGED = 'No. The same request fails again.';
 const AFTER_RETRY_AFTER = 'Yes, after the seconds in Retry-After.';
 
-/** Errors of a request that is wrong in itself, or that its sender may not make. */
+/** Errors of a request that is wrong, or that its sender may not make. */
 const REQUEST_PROBLEMS = {
   malformed: {
     status: 400,
@@ -341,8 +341,8 @@ const STATE_PROBLEMS = {
 } as const satisfies Record<string, ProblemText>;
 
 /**
- * Every kind of error that the API answers with. Errors that a program would handle differently have different types, also when
- * they share a status. `type` in an answer is `/problems/<name>`, a page that shows these texts. docs/errors.md lists them too.
+ * Every kind of error that the API answers with. Errors that a program would handle differently have different types, even if they
+ * share a status. `type` in an answer is `/problems/<name>`, a page that shows these texts. docs/errors.md lists them too.
  */
 export const PROBLEMS = { ...REQUEST_PROBLEMS, ...STATE_PROBLEMS };
 

@@ -18,7 +18,7 @@ export interface Account {
 const OPENING = '010';
 const CLOSING = '015';
 
-/** Reads an account record (03): who it is, and its sums, of which only the ledger balances are kept. */
+/** Reads an account record (03): the account, and its sums. Keeps only the ledger balances of the sums. */
 export function readAccount(record: BaiRecord, group: Group): Account {
   const fields = readFields(record);
   const warnings: StatementEvent[] = [];
@@ -98,7 +98,7 @@ const STATUSES: Record<string, Group['status']> = {
 };
 const DEFAULT_CURRENCY = 'USD';
 
-/** The headers of an account that stands outside of a group. */
+/** The header for an account outside of a group. */
 export const NO_GROUP: Group = {
   status: 'update',
   date: null,
@@ -136,7 +136,7 @@ export function readGroup(record: BaiRecord): Group {
 }
 
 interface Level {
-  /** Null: an amount could not be read, so there is nothing to compare. */
+  /** Null: an amount could not be read, so the sum is not compared. */
   sum: bigint | null;
   /** Accounts of a group, or groups of a file. */
   children: number;
@@ -173,7 +173,7 @@ export function createControlTotals() {
       const parent = name === 'account' ? levels.group : name === 'group' ? levels.file : null;
       if (parent !== null) {
         parent.children += 1;
-        // The trailer's own sum, so that one difference is not reported again on each level.
+        // Adds the trailer's own sum, so that a difference is not reported again on each level.
         add(parent, stated ?? level.sum);
       }
       const differences: string[] = [];

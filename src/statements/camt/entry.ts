@@ -38,7 +38,7 @@ export function readCurrency(fields: Fields): string | null {
   return currency;
 }
 
-/** A camt.053 reports booked entries only, so an entry without a status is booked there. */
+/** A camt.053 reports only booked entries, so an entry without a status is booked there. */
 export function readStatus(
   { status: text }: Fields,
   kind: 'final' | 'interim',
@@ -94,13 +94,13 @@ export function readDirection(text: string | undefined): 'Debit' | 'Credit' | nu
 
 /**
  * Parses an xs:date or xs:dateTime.
- * @returns the date as it stands there, whatever the time and its zone; null if it is no date, or not in the calendar.
+ * @returns the date as it stands in the file, regardless of the time and its zone; null if it is not a date of the calendar.
  */
 export const readDate = rememberLast((text): string | null => {
   const date = /^(\d{4}-\d{2}-\d{2})(?:T[\d:.]+)?(?:Z|[+-]\d{2}:?\d{2})?$/.exec(text)?.[1];
   if (date === undefined) return null;
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number);
-  // Date.UTC takes 31 November for 1 December.
+  // Date.UTC turns 31 November into 1 December.
   const parsed = new Date(Date.UTC(year, month - 1, day));
   return parsed.getUTCMonth() === month - 1 && parsed.getUTCDate() === day ? date : null;
 });
