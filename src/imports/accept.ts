@@ -15,7 +15,7 @@ import { type EarlierUpload, type Staged, stageImport, type Upload } from './sta
 export type Accepted = ({ outcome: 'stored' } & GroupImport) | EarlierUpload | Staged;
 
 interface ImportAcceptance {
-  /** Finds what is wrong with the accounts and times of movements. */
+  /** Checks the accounts and times of movements. */
   check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
   /** Accepts movements that were checked, with the body that they came in. */
   acceptMovements(

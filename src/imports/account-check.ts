@@ -33,7 +33,10 @@ interface Known extends RemovedTime {
 export interface CheckedMovements {
   issues: ValidationIssue[];
   removals: number;
-  /** The importer has to store them: it checks balances, and finds rows without an id among the entries of statements. */
+  /**
+   * The importer has to store the movements, because only the importer checks balances and finds rows without an id among the
+   * entries of statements.
+   */
   needImporter: boolean;
 }
 

@@ -79,7 +79,7 @@ export interface ChunkedImport {
 
 /**
  * Yields the chunks of an import. The last chunk may be empty.
- * @throws {UnreadableFileError} what the reader throws, after a chunk with the rows before it.
+ * @throws {UnreadableFileError} the reader's error, after a chunk with the rows before the error.
  * @throws {UnorderedFileError} unless `isUnordered`.
  */
 export async function* cutIntoChunks(

@@ -54,7 +54,7 @@ export const ConflictView = v.object({
   ),
   transaction_id: v.pipe(
     v.nullable(IdView),
-    v.description('The movement that was stored from the received row; null: there is none.'),
+    v.description('The movement that was stored from the received row; null: the row was not stored.'),
   ),
   import_id: IdView,
   line: Count,

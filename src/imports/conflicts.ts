@@ -85,8 +85,9 @@ interface KeptConflict {
 }
 
 /**
- * Creates a function that decides conflicts in the order of their rows. `version` names the movement and what the row has instead.
- * `storedId`: the movement that was stored from the row. Null: the row counts as the movement that was stored first.
+ * Creates a function that decides conflicts in the order of their rows. `version` names the movement, and the row's direction,
+ * amount and date. `storedId`: the movement that was stored from the row. Null: the row counts as the movement that was stored
+ * first.
  */
 export function createConflictDecisions() {
   const isNew = new Set<string>();

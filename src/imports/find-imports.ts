@@ -7,7 +7,7 @@ import { notFound } from '../platform/problems/problem.ts';
 export const IMPORT_STATUSES = ['queued', 'running', 'done', 'failed'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-/** A row of `imports`, with the names of what it refers to. */
+/** A row of `imports`, with the names of the rows that it refers to. */
 export interface ImportRow {
   id: string;
   customer_id: string;

@@ -272,7 +272,7 @@ export function createImporter(options: {
     }
   }
 
-  /** Reads the whole file, and decides what its entries are. */
+  /** Reads the whole file, and identifies its entries. */
   async function identifyWhole(
     { id, customer_id, unidentified }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,

@@ -54,7 +54,7 @@ async function requeue(sql: Sql, importId: string): Promise<void> {
   if (found?.status !== 'failed')
     throw new Problem(
       'import-not-failed',
-      `Only a failed import can be retried, and the status of this one is ${found?.status ?? 'deleted'}.`,
+      `Only a failed import can be retried, but this import is ${found?.status ?? 'deleted'}.`,
     );
   if (key === undefined && found.source_id === null)
     throw new Problem(

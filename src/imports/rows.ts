@@ -7,7 +7,7 @@ import type {
 } from '../statements/statement.ts';
 import type { Movement } from './movement.ts';
 
-/** The beginning of a statement: what it says about its account, and the account that was found or why none was. */
+/** The beginning of a statement, with the account that it names, and the account that was found or the reason why none was. */
 export interface BegunStatement {
   format: string;
   /** The name of its file within a zip; null: it did not come in a zip. */

@@ -84,9 +84,9 @@ export function createRunningBalances(within: 'statement' | 'import' = 'statemen
 }
 
 function warningOf({ line, expected, found }: Step, count: number, within: string) {
-  const others = count === 1 ? '' : ` This is so ${count} times in this ${within}.`;
+  const others = count === 1 ? '' : ` This happens ${count} times in this ${within}.`;
   const warning =
-    `The balance and the amount say that there were ${formatAmount(found)} before, but the entry before it ends with ` +
+    `By its balance and amount, this entry began at ${formatAmount(found)}, but the entry before it ends at ` +
     `${formatAmount(expected)}: a row may be missing or cut off.${others}`;
   return { line, warning };
 }

@@ -26,7 +26,7 @@ interface OpenStatement {
   shared: EntryStatement;
   /** Of the opening balance. */
   openingDate: string | null;
-  /** The balances that the file has beside its entries. */
+  /** The balances that the file has for each entry. */
   running: RunningBalances;
   /** The first and the last day of its entries. */
   from: string | null;

@@ -94,7 +94,7 @@ const INSERT_ISSUES = `
  * Stores a chunk of a staged import in one transaction. With the last chunk it also deletes the staged parts. Repeating a chunk
  * after a crash is harmless: either the checkpoint has moved, or nothing was stored.
  * @param runningFor milliseconds since the run started, for the import's `started_at`.
- * @returns what was stored, with the webhooks to wake.
+ * @returns the result, with the webhooks to wake.
  * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
  * @throws {RemovalsChangedError} when the rows have to be checked again. Nothing was stored.
  */
@@ -232,7 +232,7 @@ async function storeMovements(
   };
 }
 
-/** Keeps the first row when a statement names an entry twice. */
+/** If a statement names a movement twice, keeps the first entry, with the later position. */
 const ADD_REPEATED = `
   INSERT INTO repeated_entries (statement_id, transaction_id, account_id, customer_id, import_id, position, date_issue, balance, reference)
   VALUES ? ON DUPLICATE KEY UPDATE position = VALUES(position)`;

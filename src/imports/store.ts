@@ -254,7 +254,7 @@ const MOST_LISTED = 10_000;
 const LISTED = 'SELECT id, duplicates + conflicts + assumed_new AS listed FROM imports WHERE id IN (?)';
 const LIST = 'INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES ?';
 
-/** Lists known rows with what they were taken for, before they are counted. */
+/** Lists known rows with the movements that they were taken for. Called before the rows are counted. */
 export async function listKnown(sql: Sql, known: readonly ListedRow[]): Promise<void> {
   if (known.length === 0) return;
   const importIds = [...new Set(known.map(({ importId }) => importId))];

@@ -9,7 +9,7 @@ export class UnorderedFileError extends Error {
 /** Entries whose counts are kept: about 3 MB. */
 const MAX_KEPT = 100_000;
 
-/** The memory of a day beside the counts of its entries, in entries. */
+/** The memory of a day besides the counts of its entries, in entries. */
 const DAY_OVERHEAD = 30;
 
 /** Slots for the entries of a day. Most days have a few. */
@@ -134,7 +134,7 @@ export function createUniqueIds(importId?: string): (movement: Movement) => stri
       JSON.stringify([...what, name, code, opponent_id, opponent_iban]),
       'buffer',
     );
-    // Created on first use: it takes 12 KB, and most imports bring their own ids.
+    // Created on first use, because it takes 12 KB, and most imports bring their own ids.
     countIn ??= createTally();
     const id = `content:${content.toString('hex')}:${countIn(content)}`;
     return importId === undefined ? id : `${id}:${importId}`;

@@ -11,9 +11,12 @@ const Currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/));
 
 /** The object `extended` of a movement. */
 export const ExtendedView = v.object({
-  currency: v.pipe(Currency, v.description('ISO 4217. If the bank does not say, that of the account.')),
+  currency: v.pipe(
+    Currency,
+    v.description('ISO 4217. The currency of the account, if the bank does not say.'),
+  ),
   value_date: said(v.pipe(v.string(), v.isoDate()), 'From when the money counts for interest.'),
-  end_to_end_id: said(v.string(), 'What the payer has called the payment.'),
+  end_to_end_id: said(v.string(), "The payer's reference for the payment."),
   creditor_reference: said(
     v.string(),
     'With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill.',

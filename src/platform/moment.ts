@@ -63,7 +63,7 @@ const OFFSET_SHAPE = /^([+-])(\d{2})(?::?(\d{2}))?$/;
 
 /**
  * Parses "+03", "+03:00", "+0530" or "Z".
- * @throws {Error} whose message says what is allowed.
+ * @throws {Error} that says what is allowed.
  */
 export function parseOffset(text: string): ZoneOffset {
   if (text === 'Z') return { text: '+00', minutes: 0 };

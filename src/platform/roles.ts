@@ -9,6 +9,6 @@ export function parseRoles(text: string): RoleName[] {
   const names = text.split(',').map((name) => name.trim());
   const wrong = names.find((name) => !isRole(name));
   if (wrong !== undefined)
-    throw new Error(`--roles takes ${ROLES.join(', ')}, separated by commas; "${wrong}" is none.`);
+    throw new Error(`--roles takes ${ROLES.join(', ')}, separated by commas; "${wrong}" is not a role.`);
   return names.filter(isRole);
 }

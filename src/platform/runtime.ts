@@ -119,7 +119,7 @@ export async function openRuntime(
       to === null
         ? log.error(
             { others },
-            'no host in DATABASE_URL may be written; it is looked for several times a second',
+            'no host in DATABASE_URL may be written; the hosts are checked several times a second',
           )
         : log.warn({ primary: to, others }, 'another host in DATABASE_URL takes the writes now'),
     );

@@ -107,7 +107,7 @@ export const IdView = v.pipe(v.number(), v.integer(), v.minValue(1));
 /** A secret that is shown only in the answer to the request that made it. */
 export const ShownOnce = v.pipe(
   v.nullable(v.string()),
-  v.description('Shown in this answer only. null: the answer to a repeated Idempotency-Key.'),
+  v.description('Shown only in this answer. null: this is the answer to a repeated Idempotency-Key.'),
 );
 
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));

@@ -61,7 +61,7 @@ export async function lookAhead(
 /**
  * Reads the beginning of a stream of bytes.
  * @param length bytes to read at least, if there are as many.
- * @returns what was read, and `bytes`, which yields the whole stream, the beginning included.
+ * @returns the bytes that were read, and `bytes`, which yields the whole stream, including them.
  */
 export async function peek(
   stream: AsyncIterable<Uint8Array>,

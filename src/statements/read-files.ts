@@ -34,7 +34,7 @@ export interface StartedFile {
 
 /** Recognises and parses single files. */
 export interface FileFormats {
-  /** Recognises a file by its content; null: it is in none of the formats. */
+  /** Recognises a file by its content; null: its format is not known. */
   detect(start: Buffer): StatementFormat | null;
   /**
    * Parses a file.

@@ -87,7 +87,7 @@ export interface StatementIdentity {
 export const NO_IDENTITY: StatementIdentity = { number: null, sequence: null, from: null, to: null };
 
 export type StatementEvent =
-  /** A statement begins. What follows belongs to it, up to its `end`. */
+  /** A statement begins. All following events belong to it, up to its `end`. */
   | {
       type: 'statement';
       line: number;

@@ -17,7 +17,10 @@ const MAX_RATIO = 200;
 /** Up to this size, the ratio is not checked. */
 const RATIO_FROM_BYTES = 16 * MIB;
 
-/** A packed file may contain another one, such as a zip that was sent with `Content-Encoding: gzip`. */
+/**
+ * How many times a file may be packed. A packed file may contain another, such as a zip that was sent with `Content-Encoding:
+ * gzip`.
+ */
 const MAX_DEPTH = 2;
 
 /** Packed bytes that the unzipper gets at a time. It returns all their unpacked bytes at once. */

@@ -84,7 +84,7 @@ export function isIban(text: string): boolean {
   return BigInt(digits) % 97n === 1n;
 }
 
-/** @returns the IBAN without spaces and in upper case; null if the text is none */
+/** @returns the IBAN without spaces and in upper case; null if the text is not an IBAN */
 export function readIban(text: string): string | null {
   const iban = text.slice(0, 100).replace(/\s/g, '').toUpperCase();
   return isIban(iban) ? iban : null;

@@ -141,6 +141,6 @@ const tooMuchWork = () =>
 const tooManyDryRuns = () =>
   new Problem(
     'overloaded',
-    `${AT_ONCE.total} dry runs can be read at once, ${AT_ONCE.perOwner} of them yours. Send this one again later.`,
+    `At most ${AT_ONCE.total} dry runs are read at the same time, and at most ${AT_ONCE.perOwner} per customer. Send this one again later.`,
     { headers: { 'Retry-After': String(AT_ONCE.patience / SECOND) } },
   );

@@ -29,7 +29,7 @@ import { isContentId } from '../unique-ids.ts';
 export const MAX_LISTED = 1_000;
 
 export interface DryRun {
-  /** Why the rest of the file cannot be read: its import would end as `failed`. Null: it would be `done`. */
+  /** Why the rest of the file cannot be read. Its import would end as `failed`; null: it would end as `done`. */
   error: string | null;
   received: number;
   inserted: number;

@@ -94,7 +94,7 @@ function endsOf(rows: readonly StatementRow[], positions: readonly number[]) {
   return opening === null || closing === null ? null : { opening, closing };
 }
 
-/** Pairs rows with the same amount, those with the same reference first. */
+/** Pairs rows with the same amount. Rows with the same reference come first. */
 function pairRows(
   rows: readonly StatementRow[],
   positions: readonly number[],

@@ -10,7 +10,7 @@ interface Kept {
   reference: boolean;
   /** Its balance is believed. */
   balance: boolean;
-  /** Its balance links with those of its statement. */
+  /** Its balance links with the other balances of its statement. */
   linked: boolean;
   /** The movement came without a statement. */
   loose: boolean;

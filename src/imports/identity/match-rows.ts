@@ -31,7 +31,7 @@ export interface Match {
   isAssumed: boolean;
 }
 
-/** What a row and a candidate have in common, besides their day and amount. */
+/** The property that a row and a candidate have in common, besides their day and amount. */
 export type MatchedBy = 'reference' | 'balance' | 'text' | 'count';
 
 /** References that a file counts from 1 are not ids. */

@@ -91,7 +91,7 @@ export function findOverlaps(
 
 const areSameDays = ({ length, sameDays }: Overlap) => Number(sameDays === length);
 
-/** Orders overlaps: those with equal days and references first, then the longest. */
+/** Orders overlaps: first by equal days and references, then by length. */
 export const compareOverlaps = (a: Overlap, b: Overlap): number =>
   areSameDays(b) - areSameDays(a) ||
   Math.sign(a.otherReferences) - Math.sign(b.otherReferences) ||

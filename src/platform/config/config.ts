@@ -145,7 +145,7 @@ const Environment = v.object({
  * file that NAME_FILE names.
  * @param separateRoles whether this process was told which roles to run. It then shares its servers with other processes.
  * @param processes the command line's value for PROCESSES.
- * @throws {ConfigError} that names the first wrong variable, what it allows and what was wrong, in one line.
+ * @throws {ConfigError} that names the first wrong variable, what is allowed and what was wrong, in one line.
  */
 export function readConfig(
   env: NodeJS.ProcessEnv = process.env,

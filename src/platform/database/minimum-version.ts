@@ -53,7 +53,9 @@ export async function requireNoOlderProcess(sql: Sql, oldest = OLDEST_COMPATIBLE
   const old = running.filter(({ version }) => isOlder(version, oldest));
   if (old.length === 0) return;
   const names = old.map(({ version, host, pid }) => `${version} (process ${pid} on ${host})`).join(', ');
-  throw new Error(`After this migration, ${oldest} is the oldest version that works. Stop first: ${names}.`);
+  throw new Error(
+    `After this migration, ${oldest} is the oldest version that works. Stop these processes first: ${names}.`,
+  );
 }
 
 /** Records the minimum version that the migrations require. It never goes back. */

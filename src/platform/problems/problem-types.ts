@@ -50,7 +50,7 @@ const REQUEST_PROBLEMS = {
     status: 401,
     title: 'Unknown API key',
     cause: 'The API key does not exist. It may be mistyped, or it was deleted.',
-    remedy: 'Check the key. If it was deleted, use another one: GET /v1/apikeys lists those that exist.',
+    remedy: 'Check the key. If it was deleted, use another one: GET /v1/apikeys lists the existing keys.',
     retry: 'No. Many unknown keys from one address are answered with 429.',
   },
   unauthenticated: {
@@ -195,9 +195,9 @@ const STATE_PROBLEMS = {
   'import-not-failed': {
     status: 409,
     title: 'Import not failed',
-    cause: 'Only a failed import can be retried, and the status of this one is another.',
+    cause: 'Only a failed import can be retried, but this import has another status.',
     remedy: 'Follow the import. A queued or running one needs no retry, and a done one is stored.',
-    retry: 'Yes, when the import is failed.',
+    retry: 'Yes, when the import has failed.',
   },
   'import-not-retryable': {
     status: 409,
@@ -209,7 +209,7 @@ const STATE_PROBLEMS = {
   'conflict-decided': {
     status: 409,
     title: 'Conflict already decided',
-    cause: 'The conflict was decided before, in the other way.',
+    cause: 'The conflict has already been decided the other way.',
     remedy:
       'Nothing, if that was right. A movement that should not have been stored is corrected by another one.',
     retry: NOT_UNCHANGED,
@@ -267,7 +267,7 @@ const STATE_PROBLEMS = {
     status: 409,
     title: 'Account being deleted',
     cause: 'The account of the movement is being deleted, so nothing of it is sent any more.',
-    remedy: 'Nothing. The movement and its deliveries will be gone soon.',
+    remedy: 'You need not do anything. The movement and its deliveries will soon be removed.',
     retry: NOT_UNCHANGED,
   },
   'rate-limited': {

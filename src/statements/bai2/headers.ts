@@ -150,7 +150,10 @@ const add = (level: Level, amount: bigint | null) => {
   level.sum = level.sum === null || amount === null ? null : level.sum + amount;
 };
 
-/** Adds up what the trailers (49, 98, 99) state (BAI2 specification, records 49 to 99): amounts as they stand, and physical records. */
+/**
+ * Adds up the values that the trailers (49, 98, 99) state: amounts as they stand, and physical records (BAI2 specification, records
+ * 49 to 99).
+ */
 export function createControlTotals() {
   const levels: Record<LevelName, Level> = { account: create(), group: create(), file: create() };
 

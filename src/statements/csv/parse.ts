@@ -106,7 +106,7 @@ function warnOfCut(row: Row | undefined, before: readonly (Row | undefined)[]): 
     ? last === ''
     : isReference(same) && isReference(one) && last.length < same.length;
   if (!isCut) return [];
-  const message = `the file ends within this row or before its last cell: in the row before, that is "${same.slice(0, 40)}". Send the whole file`;
+  const message = `the file ends within this row or before its last cell: in the row before, that cell is "${same.slice(0, 40)}". Send the whole file`;
   return [{ type: 'warning', line: row.line, message }];
 }
 

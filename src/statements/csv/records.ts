@@ -172,7 +172,7 @@ interface LineSplitter {
 /** Some banks end their lines with CR CR LF. */
 const LINE_END = /\r\r\n|\r\n|\r|\n/;
 
-/** Splits text at CR LF, LF or CR, whatever the parts in which it arrives. */
+/** Splits text that arrives in any parts at CR LF, LF or CR. */
 export function createLineSplitter(): LineSplitter {
   let carried = '';
   let isTooLong = false;

@@ -100,7 +100,7 @@ const SUB_FIELD_WIDTH = 27;
 /** The references in the text of a payment. */
 type TextReferences = Pick<EntryDetails, 'endToEndId' | 'mandateReference' | 'creditorReference'>;
 
-/** The content of the text beside an entry. */
+/** The content of an entry's text. */
 export interface Details {
   description: string | null;
   name: string | null;

@@ -8,7 +8,7 @@ const TAGS = new Set(
 const TAG_WITHOUT_COLON = /^(61|62[FM]|86):/;
 /** "{1:F01…}{2:O940…}{4:", also with its braces in another code page, where they are letters. */
 const ENVELOPE = /^[^\w\s:]{0,3}1:[A-Z]\d\d[A-Z0-9]{8}|^[^\w\s:]{1,3}4:(?::|$)/;
-/** "-", "-}", "-}{5:…}" or ING's "-XXX", also in another code page. A line of text that begins with a hyphen is none of them. */
+/** "-", "-}", "-}{5:…}" or ING's "-XXX", also in another code page. A line of text that begins with a hyphen is not matched. */
 const MESSAGE_END = /^-(?:[^ -|~].?)?(?:[^\w\s][15S]:.*|XXX)?\s*$/;
 /** A time that was wrapped before its minutes, such as ":20:15 Uhr", looks like the tags 13, 20, 21, 25 and 28. */
 const WRAPPED_TIME = /^:[0-5]\d:[0-5]\d(?!\d)/;
@@ -26,7 +26,7 @@ export interface Field {
   lines: string[];
   /** True if the field was too long and lost its rest. */
   cut: boolean;
-  /** The file ends within its last line, or behind it without a line end. */
+  /** The file ends within the field's last line, or after that line without a line end. */
   isUnended?: boolean;
 }
 
@@ -55,7 +55,7 @@ export function createFieldReader() {
     size = 0;
     append(field, begun.text);
     if (begun.tag !== 'envelope') return;
-    // The first field may follow on the same line.
+    // The first field may follow the envelope on the same line.
     const block = text.indexOf('4::');
     if (block !== -1) readLine(text.slice(block + 2), fields);
   };

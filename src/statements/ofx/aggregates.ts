@@ -38,7 +38,7 @@ const DEPTHS = new Map(
   ].flatMap((names, depth) => names.map((name) => [name, depth] as const)),
 );
 
-/** Those whose values belong to the aggregate around them. */
+/** Aggregates whose values belong to the aggregate around them. */
 const PARTS = new Set(
   'BANKACCTFROM CCACCTFROM LEDGERBAL STATUS FI PAYEE BANKACCTTO CCACCTTO CURRENCY ORIGCURRENCY'.split(' '),
 );

@@ -76,7 +76,7 @@ export function followPrimary(
         await monitors[choice]?.catchUp();
       } catch (error) {
         failure = new NoPrimaryError(
-          `${nameOf(hosts[choice])} may be written, and has not yet applied what was committed before (${(error as Error).message})`,
+          `${nameOf(hosts[choice])} may be written, but has not yet applied all earlier commits (${(error as Error).message})`,
         );
         return;
       }

@@ -57,9 +57,9 @@ export const WEBHOOK_TABLES = [
 
   // The progress of a webhook's delivery runs, its lease, and its endpoint health. Separate from webhooks and webhook_backlogs, so
   // that runs, the importer and the API never wait for each other's rows. Every matching movement up to sent_through has a row in
-  // deliveries. No movement beyond highest_recorded_id has one. Between the two, some have one. lease_until NULL: no run holds the
-  // lease. unreported_failures: deliveries that failed for good since the last operational event about them (failures_reported_at).
-  // progressed_at: when a delivery last ended, or the endpoint health was reset.
+  // deliveries. No movement beyond highest_recorded_id has such a row. Between the two, some movements have it. lease_until NULL:
+  // no run holds the lease. unreported_failures: deliveries that failed for good since the last operational event about them
+  // (failures_reported_at). progressed_at: when a delivery last ended, or the endpoint health was reset.
   `CREATE TABLE webhook_cursors (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
