@@ -208,8 +208,8 @@ export const isOwner = ({ statement, linked }: Laid): boolean =>
   statement.kind === 'final' && linked.length > 0 && !isWindow(statement);
 
 /**
- * Whether one of two statements of a day begins later than the other. Then neither repeats the other, because repeated statements
- * of a day all begin with the day.
+ * Whether one of two statements of a day begins later than the other. The later one is not a repetition, because a statement of the
+ * day so far always begins with the day.
  */
 export const beginsLater = (one: Laid, other: Laid): boolean =>
   one.statement.format === other.statement.format &&

@@ -87,7 +87,7 @@ function toSpan(span: SpanOfSdk): Span {
   };
 }
 
-/** A short reason, without the error's message, which contains the collector's answer. */
+/** The error's message or code. The error itself is not logged, because it contains the collector's answer. */
 function reasonOf(error: Error | undefined): string {
   if (error === undefined) return 'unknown';
   return error.message || ('code' in error ? String(error.code) : error.name);
