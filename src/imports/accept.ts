@@ -15,7 +15,7 @@ import { type EarlierUpload, type Staged, stageImport, type Upload } from './sta
 export type Accepted = ({ outcome: 'stored' } & GroupImport) | EarlierUpload | Staged;
 
 interface ImportAcceptance {
-  /** Finds what is wrong with the accounts and times of movements. */
+  /** Checks the accounts and times of movements. */
   check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
   /** Accepts movements that were checked, with the body that they came in. */
   acceptMovements(
@@ -54,14 +54,14 @@ export function createAcceptance(runtime: Runtime): ImportAcceptance {
       const isStaged = needImporter || movements.length > MAX_GROUP_MOVEMENTS;
       const stored = isStaged ? null : await storeInGroup({ ...whole, movements, removals });
       if (stored !== null) return stored;
-      // They may be out of date, because an account is being deleted.
+      // An account is being deleted, so the cached accounts may be out of date.
       accounts.forget(upload.customerId);
       return acceptBody(whole);
     },
   };
 }
 
-/** Reads the row of an accepted import. That of one that is stored already is known. */
+/** Returns the row of an accepted import. Reads it, unless group commit has just stored the import. */
 export function readAccepted(
   { database }: Pick<Runtime, 'database'>,
   caller: Caller,

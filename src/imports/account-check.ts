@@ -10,8 +10,8 @@ import { isUnidentified } from './unique-ids.ts';
 const CACHED_CUSTOMERS = 10_000;
 
 /**
- * How long they are cached. What has changed since is noticed when the movements are stored: `removals` is then another one, and they
- * are checked again. Milliseconds.
+ * Milliseconds for which a customer's accounts are cached. If they have changed by the time the movements are stored, `removals`
+ * has changed too, and the movements are checked again.
  */
 const KEPT_FOR = 10_000;
 
@@ -22,9 +22,9 @@ const ACCOUNTS = `
 
 interface Known extends RemovedTime {
   accounts: ReadonlySet<string>;
-  /** Those whose balances are checked. */
+  /** Accounts whose running balances are checked. */
   balanced: ReadonlySet<string>;
-  /** Those that have statements. */
+  /** Accounts that have statements. */
   withStatements: ReadonlySet<string>;
   until: number;
 }
@@ -33,13 +33,16 @@ interface Known extends RemovedTime {
 export interface CheckedMovements {
   issues: ValidationIssue[];
   removals: number;
-  /** The importer has to store them: it checks balances, and finds rows without an id among the entries of statements. */
+  /**
+   * The importer has to store the movements, because only the importer checks balances and finds rows without an id among the
+   * entries of statements.
+   */
   needImporter: boolean;
 }
 
 interface AccountCheck {
   /**
-   * Returns an issue for each movement of an account that the caller cannot see, and for each of a time whose movements have been
+   * Returns an issue for each movement of an account that the caller cannot see, and for each movement of a time that retention has
    * removed.
    */
   check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
@@ -47,7 +50,9 @@ interface AccountCheck {
   forget(customerId: string): void;
 }
 
-/** Caches the accounts of customers. They are read again after ten seconds, and when an account is not among them. */
+/**
+ * Caches the accounts of customers. Reads them again after ten seconds, or when a movement names an account that is not among them.
+ */
 export function createAccountCheck(
   database: DataSource,
   clock: () => number = () => performance.now(),

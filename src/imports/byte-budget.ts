@@ -1,7 +1,7 @@
 interface Waiting {
   owner: string;
   bytes: number;
-  /** @param granted false: it has waited too long. */
+  /** @param granted false: the request has waited too long. */
   end(granted: boolean): void;
 }
 
@@ -9,14 +9,14 @@ interface ByteBudget {
   /**
    * Reserves bytes for an owner, and waits until they are free.
    * @param bytes at most `perOwner`.
-   * @returns a function that releases them; null when they have not become free in time.
+   * @returns a function that releases them; null if they did not become free in time.
    */
   reserve(owner: string, bytes: number): Promise<(() => void) | null>;
 }
 
 /**
- * Shares a number of bytes among owners. Requests are granted in their order. One that waits only for bytes of its own owner is
- * passed over, so that an owner at its limit does not hold up the others.
+ * Shares a number of bytes among owners. Grants requests in their order. Passes over a request whose owner is at its limit, so that
+ * it does not hold up the other owners.
  * @param options.patience milliseconds that a request waits at most.
  */
 export function createByteBudget({
@@ -64,7 +64,7 @@ export function createByteBudget({
         waiting.add(request);
         grantNext();
       });
-      // One that gave up may have held up those behind it.
+      // This request may have held up the requests behind it.
       if (!granted) grantNext();
       return granted
         ? () => {

@@ -12,29 +12,29 @@ import { canonical, createOrdinals, createUniqueIds, isUnidentified } from './un
 
 /** Validates the rows of an import and cuts them into chunks. */
 
-/** Rows, and statements, per transaction: many enough to be fast, few enough that other imports of the customer do not wait long. */
+/** Rows and statements per transaction. More would be faster, but other imports of the customer would wait longer. */
 const CHUNK_ROWS = 1_000;
 const CHUNK_STATEMENTS = 1_000;
 
-/** Statements of a file, and those of them that are about the same account and end on the same day. */
+/** Most statements of a file, and most that are about the same account and end on the same day. */
 const MOST_STATEMENTS = 100_000;
 const MOST_STATEMENTS_OF_DAY = 1_000;
 const TOO_MANY_STATEMENTS = `The file has more than ${MOST_STATEMENTS} statements. Send it in several files.`;
 const TOO_MANY_OF_DAY = `The file has more than ${MOST_STATEMENTS_OF_DAY} statements of one account that end on the same day. Check the program that made it.`;
 
 /**
- * Rows read in one pass of the event loop. At the same time, the chunk before is stored, in several statements. Each can only be sent
- * when the answer to the one before it has been handled, which happens between two passes.
+ * Rows read in one pass of the event loop. Meanwhile, several SQL statements store the previous chunk. Their answers are handled
+ * only between two passes, so long passes would delay them.
  */
 const ROWS_PER_PASS = 20;
 
 /** Most issues, and most warnings, that are listed for one import. `rejected` and `warnings` count all. */
 const MAX_LISTED = 10_000;
 
-/** Accounts by their ids, of which of them the running balances are checked, and which have statements. */
+/** Accounts by their ids. Says for each whether its running balances are checked, and whether it has statements. */
 type KnownAccounts = ReadonlyMap<string, Pick<KnownAccount, 'check_balances' | 'has_statements'>>;
 
-/** A customer is locked for a second at most, where MySQL is not slower still. Milliseconds; rows. */
+/** Chunks shrink if one locks its customer for more milliseconds than this, down to the fewest rows. */
 const MOST_LOCKED = 1_000;
 const FEWEST_ROWS = 50;
 
@@ -45,7 +45,10 @@ export interface ChunkSize {
   locked(duration: number): void;
 }
 
-/** Chunks have half the rows after one that took too long, and twice as many after one that took a quarter of that. */
+/**
+ * Halves the rows after a chunk that locked its customer for too long. Doubles them after a chunk that took less than a quarter of
+ * that time.
+ */
 export function createChunkSize(): ChunkSize {
   let rows = CHUNK_ROWS;
   return {
@@ -60,23 +63,23 @@ export function createChunkSize(): ChunkSize {
 export interface ChunkedImport {
   id: string;
   customerId: string;
-  /** Rows that are stored already. They are read again, because the ids of later rows depend on them, and left out. */
+  /** Rows that are stored already. They are read again, because the ids of later rows depend on them, but are not yielded. */
   checkpoint: number;
   size?: ChunkSize;
   /** Statements that begin in chunks that are stored already. */
   storedStatements?: number;
-  /** The accounts that rows may have; null: the rows are of a statement, whose accounts were found by the reader. */
+  /** The accounts that rows may have; null: the rows come from statements, whose accounts the reader has found. */
   accounts: KnownAccounts | null;
   /** Whether a statement file may go back to any day. See createOrdinals. */
   isUnordered?: boolean;
   removedTime: RemovedTime;
-  /** Whether a row without an id may be taken for an equal movement that is stored. */
+  /** Whether a row without an id may be taken for an equal stored movement. */
   unidentified: Unidentified;
 }
 
 /**
  * Yields the chunks of an import. The last chunk may be empty.
- * @throws {UnreadableFileError} what the reader throws, after a chunk with the rows before it.
+ * @throws {UnreadableFileError} the reader's error, after a chunk with the rows before the error.
  * @throws {UnorderedFileError} unless `isUnordered`.
  */
 export async function* cutIntoChunks(
@@ -90,7 +93,7 @@ export async function* cutIntoChunks(
       for (const row of group) {
         read += 1;
         if (read % ROWS_PER_PASS === 0) await nextPass();
-        // A full chunk is yielded only when another row follows: until then it may be the last one.
+        // A full chunk is yielded only when another row follows, because until then it may be the last chunk.
         if (builder.isFullBefore(row)) yield builder.take();
         if (isEntry(row)) builder.add(row);
         else builder.note(row);
@@ -165,7 +168,7 @@ function createChunkBuilder({
     if (listedWarnings <= MAX_LISTED) chunk.warnings.push({ line, message });
   }
 
-  /** A row that came without a statement, as an entry. Null: it has an id, or its account has no statements. */
+  /** Makes a row that came without a statement an entry. Null if the row has an id, or its account has no statements. */
   function toEntry(line: number, movement: Movement) {
     const { account_id, amount, balance } = movement;
     if (accounts?.get(account_id)?.has_statements !== 1 || !isUnidentified(movement)) return null;
@@ -218,14 +221,14 @@ function createChunkBuilder({
       const uniqueId = uniqueIdOf(movement);
       if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
     },
-    /** Adds what contradicts the balances beside the rows. The last chunk is never stored before. */
+    /** Adds warnings about balances that contradict the rows. Called for the last chunk, which is never stored before this. */
     checkBalances(): void {
       for (const { line, warning } of [...running.values()].flatMap((it) => it.end().warnings))
         warn(line, warning);
     },
     /**
-     * Everything before the next row belongs to the chunk of the row before it, which is stored already at the checkpoint, unless a chunk
-     * begins with a statement.
+     * Adds what stands between two rows to the chunk of the first of them. At the checkpoint, that chunk is stored already. Only a
+     * statement can begin a new chunk.
      */
     note(row: Exclude<Row, EntryRow>): void {
       if ('begun' in row) begun += 1;
@@ -282,7 +285,7 @@ function validate(row: MovementRow): CheckedRow {
   return result.success ? { movement: result.output } : { issues: result.issues.map(toValidationIssue) };
 }
 
-/** The issue is the same for another customer's account and for one that does not exist. */
+/** The same issue for another customer's account and for an account that does not exist. */
 export const UNKNOWN_ACCOUNT: ValidationIssue = {
   path: 'account_id',
   message: 'is not one of your accounts',

@@ -3,7 +3,7 @@ import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import type { StoredMovement } from './known-movements.ts';
 import type { Movement } from './movement.ts';
 
-/** How the API shows the content of a row beside that of the stored movement it was taken for. */
+/** Shows the content of a row beside the content of the stored movement that the row was taken for. */
 
 export const ContentView = {
   name: v.nullable(v.string()),
@@ -54,7 +54,7 @@ export const ConflictView = v.object({
   ),
   transaction_id: v.pipe(
     v.nullable(IdView),
-    v.description('The movement that was stored from the received row; null: there is none.'),
+    v.description('The movement that was stored from the received row; null: the row was not stored.'),
   ),
   import_id: IdView,
   line: Count,

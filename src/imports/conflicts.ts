@@ -6,9 +6,9 @@ import type { Movement } from './movement.ts';
 import { canonical } from './unique-ids.ts';
 
 /**
- * Conflicts: rows with the unique id of a stored movement and another direction, amount or date. Both versions are kept. An account,
- * or the source that has collected the row, says whether somebody decides (`hold`), or the row is stored under an id of its own
- * (`store`).
+ * Conflicts: rows with the unique id of a stored movement but another direction, amount or date. Both versions are kept. A setting
+ * of the source that collected the row, or else of the account, says whether somebody decides (`hold`) or the row is stored under
+ * its own id (`store`).
  */
 
 export type OnConflict = 'hold' | 'store';
@@ -21,12 +21,12 @@ export interface ConflictingRow extends IdentifiedRow {
 }
 
 /**
- * Decides about a conflicting row. `held`: nobody has decided. `new`: it is to be stored. `known`: it was decided before, and counts
- * as a duplicate of this movement.
+ * The decision about a conflicting row. `held`: nobody has decided yet. `new`: the row is to be stored. `known`: it was decided
+ * before, and the row counts as a duplicate of this movement.
  */
 type Decision = { outcome: 'held' } | { outcome: 'new' } | { outcome: 'known'; transactionId: string };
 
-/** The rows are locked by their customer's import lock. */
+/** The customer's import lock keeps other transactions from these rows. */
 const ADD = `
   INSERT INTO movement_conflicts
     (customer_id, account_id, transaction_id, dc, amount, date_issue, received, import_id, line)
@@ -37,7 +37,7 @@ const READ = `
   SELECT c.transaction_id, c.dc, c.amount, c.date_issue, c.status, c.stored_id
   FROM movement_conflicts c FORCE INDEX (movement_conflicts_version) WHERE c.transaction_id IN (?)`;
 
-/** The source says it first, then the account. Indexes: the primary keys. */
+/** The source's setting comes before the account's. Indexes: the primary keys. */
 const POLICIES = `
   SELECT i.id AS import_id, a.id AS account_id, COALESCE(s.on_conflict, a.on_conflict) AS on_conflict
   FROM imports i JOIN accounts a ON a.id IN (?) LEFT JOIN sources s ON s.id = i.source_id WHERE i.id IN (?)`;
@@ -49,7 +49,7 @@ export const conflictId = (uniqueId: string, { dc, amount, date_issue }: Movemen
 /**
  * Keeps conflicting rows, each version once.
  * @param sql a transaction that holds the import locks of their customers.
- * @returns for each row what happens to it.
+ * @returns the decision about each row.
  */
 export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): Promise<Decision[]> {
   await sql.query(ADD, [
@@ -78,15 +78,16 @@ export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): 
   });
 }
 
-/** A conflict as it is kept. */
+/** A kept conflict. */
 interface KeptConflict {
   status: string;
   stored_id: string | null;
 }
 
 /**
- * Creates a function that decides conflicts in the order of their rows. `version` names the movement and what the row has instead.
- * `storedId`: the movement that was stored from the row; null: the row counts as the movement that was stored first.
+ * Creates a function that decides conflicts in the order of their rows. `version` names the movement, and the row's direction,
+ * amount and date. `storedId`: the movement that was stored from the row. Null: the row counts as the movement that was stored
+ * first.
  */
 export function createConflictDecisions() {
   const isNew = new Set<string>();
@@ -104,7 +105,7 @@ export function createConflictDecisions() {
   };
 }
 
-/** Reads the kept conflicts of movements. @returns finds one by its movement and version. */
+/** Reads the kept conflicts of movements. @returns a function that finds one by its movement and version. */
 export async function readConflicts(
   sql: Sql,
   transactionIds: readonly string[],
@@ -140,7 +141,7 @@ const SET_STORED = `
   SET c.status = 'stored', c.stored_id = t.id, c.decided_at = NOW(6)
   WHERE c.transaction_id = ? AND c.dc = ? AND c.amount = ? AND c.date_issue = ? AND c.status = 'open'`;
 
-/** Marks a conflict as stored, after its row was. */
+/** Marks a conflict as stored. Called after its row was stored. */
 export async function markStored(
   sql: Sql,
   { uniqueId, movement, stored }: Pick<ConflictingRow, 'uniqueId' | 'movement'> & { stored: { id: string } },
@@ -151,8 +152,8 @@ export async function markStored(
 }
 
 /**
- * Reports that an import has conflicts that wait for a decision, once. The last statements of its transaction.
- * @param known rows of this and of other imports.
+ * Reports once that an import has conflicts that wait for a decision. Called at the end of the transaction.
+ * @param known rows of this import and of others.
  */
 export async function reportConflicts(
   sql: Sql,

@@ -25,7 +25,7 @@ export interface FoundConflict {
 
 const COLUMNS = `
   id, account_id, transaction_id, received, import_id, line, status, stored_id, received_at, decided_at`;
-/** Indexes: movement_conflicts_page, movement_conflicts_account, and those with the status. */
+/** Indexes: movement_conflicts_page and movement_conflicts_account, or with a status the same indexes with the status. */
 const FIND = (column: 'customer_id' | 'account_id', status?: ConflictStatus) => `
   SELECT ${COLUMNS} FROM movement_conflicts
   FORCE INDEX (movement_conflicts_${column === 'customer_id' ? 'page' : 'account'}${status === undefined ? '' : '_status'})
@@ -37,11 +37,14 @@ const ONE = `SELECT ${COLUMNS} FROM movement_conflicts WHERE id = ? AND customer
 interface ConflictFilters {
   accountId?: string | undefined;
   status?: ConflictStatus | undefined;
-  /** Only those below this id. */
+  /** Only conflicts below this id. */
   before: string;
 }
 
-/** Finds conflicts that the caller can see, the newest first. @returns the id that a next page begins below; null: there is none. */
+/**
+ * Finds conflicts that the caller can see, the newest first. @returns the id below which the next page begins; null: there is no
+ * next page.
+ */
 export async function findConflicts(
   sql: Sql,
   { customerId, accountIds }: Pick<Caller, 'customerId' | 'accountIds'>,
@@ -77,7 +80,7 @@ async function pageOf(sql: Sql, rows: readonly ConflictRow[], limit: number) {
   };
 }
 
-/** A movement may have been removed since. Its conflict goes with it. */
+/** Leaves out conflicts whose movement has been removed in the meantime, because its conflict is removed too. */
 async function addStored(sql: Sql, rows: readonly ConflictRow[]): Promise<FoundConflict[]> {
   const movements = await readStoredById(
     sql,
@@ -120,7 +123,7 @@ async function requireKept(sql: Sql, customerId: string, movement: Movement): Pr
 const matcher = createMatcher();
 
 /**
- * Decides a conflict: stores the row as a movement of its own, which is sent to the webhooks that match it; or ignores it.
+ * Decides a conflict. Either ignores the row, or stores it as a movement of its own, which is sent to the webhooks that match it.
  * Repeating a decision changes nothing.
  * @param row as `findConflict` found it for the caller.
  * @throws {Problem} 404; 409 when the other decision was made before, or the row is of a time that retention has removed.

@@ -4,7 +4,7 @@ import type { StatementEntry } from './identity/entry.ts';
 import { parseStatementId, shortenReference } from './identity/statement-id.ts';
 import type { EntryStatement } from './rows.ts';
 
-/** Stores what statements say about movements beyond the fields of a movement. */
+/** Stores details from statements for which a movement has no field. */
 
 /** The movements that the chunk has added. Index: transactions_customer_page. */
 const ADDED = `
@@ -15,7 +15,7 @@ const ADD = `
   INSERT INTO transaction_details (transaction_id, customer_id, statement_id, line, position, currency, value_date, end_to_end_id,
     creditor_reference, mandate_reference, original_amount, original_currency, exchange_rate) VALUES ?`;
 
-/** As in transaction_details. A longer text is no reference. */
+/** As in the table transaction_details. A longer text is not taken for a reference. */
 const LONGEST_ID = 140;
 const LONGEST_REFERENCE = 35;
 
@@ -79,14 +79,17 @@ const withinLength = (text: string | undefined, longest: number): string | null 
 
 type Reversal = Pick<StatementEntry, 'movement' | 'reference'> & { id: string; endToEndId: string | null };
 
-/** A bank takes back a payment within days. A debtor may ask for that within eight weeks (SEPA direct debit). */
+/**
+ * How many days back a reversed movement is searched. A bank takes back a payment within days. A debtor may take back a SEPA direct
+ * debit within eight weeks.
+ */
 const DAYS_BACK = 92;
 const DAY = 86_400_000;
 
-/** Movements with the same amount among which the reversed one is searched. */
+/** Most movements with the same amount among which the reversed movement is searched. */
 const MOST_CANDIDATES = 1_000;
 
-/** Seeks each day's movements with one direction and amount, which their ids begin with. Index: transactions_unique_id. */
+/** Finds movements by the day, direction and amount at the beginning of their unique ids. Index: transactions_unique_id. */
 const CANDIDATES = (days: number) => `
   SELECT t.id, CONVERT(t.unique_id USING utf8mb4) AS unique_id, d.end_to_end_id
   FROM transactions t FORCE INDEX (transactions_unique_id) LEFT JOIN transaction_details d ON d.transaction_id = t.id
@@ -95,8 +98,8 @@ const CANDIDATES = (days: number) => `
 const LINK = 'UPDATE transaction_details SET reverses = ? WHERE transaction_id = ?';
 
 /**
- * Links a reversal to the one earlier movement that it can mean: of the same account and amount in the opposite direction, with the same
- * end-to-end id or the same reference of the bank. It stays without a link if there is none, or more than one.
+ * Links a reversal to the one earlier movement that it can mean: of the same account and amount in the opposite direction, with the
+ * same end-to-end id or the same reference of the bank. A reversal that can mean none or several gets no link.
  */
 export async function linkReversal(
   sql: Sql,

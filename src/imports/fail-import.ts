@@ -2,9 +2,11 @@ import type { DataSource } from 'typeorm';
 import { findRecorded, recordEvent } from '../deliveries/events/operational-event.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 
-/** Ends imports as failed, and reports it in the same transaction. Their staged parts are kept, so that they can be retried. */
+/**
+ * Ends imports as failed, and reports the failure in the same transaction. Keeps their staged parts, so that they can be retried.
+ */
 
-/** An import fails after this many runs in a row that stored no chunk: it crashes its process, or cannot be read. */
+/** An import fails after this many runs in a row that stored no chunk, because its process crashed or the run failed. */
 export const MAX_CRASHES = 10;
 
 const GIVE_UP = `
@@ -29,7 +31,7 @@ interface FailedImport {
   error: string | null;
 }
 
-/** Ends an import that keeps crashing its process, or failing, at the same row. */
+/** Ends an import that keeps failing, or crashing its process, at the same row. */
 export const giveUp = (database: DataSource, importId: string): Promise<void> =>
   inTransaction(database, (sql) => fail(sql, importId, GIVE_UP, [importId]));
 
@@ -59,17 +61,18 @@ async function fail(sql: Sql, importId: string, update: string, values: unknown[
   });
 }
 
-/** Finds and reports imports that have been accepted and get no further. */
+/** Finds and reports accepted imports that make no progress. */
 
 /**
- * Imports that have been waiting for more than five minutes, while nothing of their customers was stored, as a part of a statement. A
- * large import that goes on stores something again and again. Indexes: imports_status, and the primary key of import_locks.
+ * The part of an SQL statement that finds imports that have waited for more than five minutes while nothing of their customer was
+ * stored. A large import that makes progress is not stuck, because it stores chunks. Indexes: imports_status, and the primary key
+ * of import_locks.
  */
 export const STUCK_IMPORTS = `imports i JOIN import_locks l ON l.customer_id = i.customer_id
   WHERE i.status IN ('queued', 'running') AND COALESCE(i.retried_at, i.received_at) < NOW(6) - INTERVAL 5 MINUTE
     AND l.last_date_readed < NOW(6) - INTERVAL 5 MINUTE`;
 
-/** One import per customer, the oldest: what holds it up holds up the others. Index: the primary key of imports. */
+/** Only the oldest import of each customer, because it holds up the customer's other imports. Index: the primary key of imports. */
 const OLDEST = `
   SELECT o.id, o.customer_id, o.source_id, o.format, o.checkpoint, o.received_at, s.imports, s.last_stored
   FROM (SELECT MIN(i.id) AS id, COUNT(*) AS imports, MAX(l.last_date_readed) AS last_stored
@@ -88,8 +91,8 @@ interface StuckImport {
 }
 
 /**
- * Records an `import.stuck` for the oldest stuck import of each customer: once until something of the customer is stored, or another
- * import is the oldest one.
+ * Records an `import.stuck` for the oldest stuck import of each customer. Records it again only after something of the customer was
+ * stored, or when another import is the oldest.
  */
 export async function reportStuckImports(database: DataSource): Promise<void> {
   const stuck = await database.query<StuckImport[]>(OLDEST);

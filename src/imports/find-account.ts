@@ -6,9 +6,10 @@ import type { FoundAccount } from './rows.ts';
 import type { FindAccount } from './statement-rows.ts';
 
 /**
- * The accounts that an import may have movements of: those that its API key sees. An import that a source has collected may have
- * movements of the source's account, or of all accounts of the customer if the source has none. Accounts that are being deleted are left
- * out. Follows the columns of a SELECT, with the import's id as its value. Indexes: the primary keys, and the customer's of accounts.
+ * The accounts whose movements an import may contain: the accounts that its API key sees. An import that a source has collected may
+ * contain movements of the source's account, or of all accounts of the customer if the source has none. Leaves out accounts that
+ * are being deleted. This text follows the columns of a SELECT. Its value is the import's id. Indexes: the primary keys, and the
+ * customer index of accounts.
  */
 const VISIBLE_TO_IMPORT = `
   FROM imports i
@@ -21,14 +22,14 @@ const VISIBLE_TO_IMPORT = `
 
 /** Finds the account that a statement is about. */
 
-/** The accounts that the sender of a file named, and which ones there are. */
+/** The account that the sender of a file named, and the accounts that exist. */
 interface AccountOptions {
   customerId: string;
   /** All statements of the file are about this account; null: each says which. */
   accountId: string | null;
   /** Whether an account that the customer does not have is created. */
   createAccounts: boolean;
-  /** Those that the sender can see. */
+  /** The accounts that the sender can see. */
   accounts: readonly KnownAccount[];
   /** Creates an account. */
   addAccount: (account: NewAccount) => Promise<{ id: string } | { problem: string } | null>;
@@ -48,7 +49,7 @@ export interface KnownAccount {
 const VISIBLE = `
   SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.has_statements, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
 
-/** A shorter number may be the end of many IBANs. */
+/** Many IBANs may end with a shorter number. */
 const SHORTEST_NUMBER = 6;
 
 export function createAccountFinder(options: AccountOptions): FindAccount {
@@ -81,7 +82,7 @@ function isSame(account: KnownAccount, { iban, number, currency }: AccountRefere
   return plain(number) !== '' && [plain(account.number), plain(account.iban)].includes(plain(number));
 }
 
-/** An IBAN ends with the account's number. The account must be the only one whose IBAN does. */
+/** Finds an account by the number at the end of its IBAN. Only one account may match. */
 function accountByNumber(accounts: readonly KnownAccount[], { number, currency }: AccountReference) {
   const digits = plain(number).replace(/^0+/, '');
   if (digits.length < SHORTEST_NUMBER) return undefined;

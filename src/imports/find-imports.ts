@@ -7,14 +7,14 @@ import { notFound } from '../platform/problems/problem.ts';
 export const IMPORT_STATUSES = ['queued', 'running', 'done', 'failed'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-/** A row of `imports`, with the names of what it refers to. */
+/** A row of `imports`, with the names of the rows that it refers to. */
 export interface ImportRow {
   id: string;
   customer_id: string;
   customer: string;
   /** The name of the API key; null: it was deleted, or a source has collected the import. */
   api_key: string | null;
-  /** The source that has collected it; null: it was sent over the API. */
+  /** The source that has collected the import; null: it was sent over the API. */
   source_id: string | null;
   status: ImportStatus;
   /** The format that its sender named, which may be `auto`. */
@@ -42,7 +42,7 @@ export interface ImportRow {
   finished_at: Date | null;
 }
 
-/** The ids are found first, so that the joins cost a page and no more. Indexes of the joins: the primary keys. */
+/** Finds the ids first, so that only the rows of one page are joined. Indexes of the joins: the primary keys. */
 const ROWS = (ids: string) => `
   SELECT i.id, i.customer_id, u.name AS customer, CONCAT(k.prefix, '… ', k.title) AS api_key, i.source_id, i.status,
     i.format, i.detected_format, i.account_id, i.profile, i.checkpoint, i.crash_count, i.received, i.inserted, i.duplicates,
@@ -52,8 +52,8 @@ const ROWS = (ids: string) => `
   ORDER BY i.id DESC`;
 
 /**
- * An API key limited to accounts sees only its own imports: those of other keys may contain other accounts. It also sees what a source
- * has collected for one of its accounts.
+ * An API key limited to accounts sees only its own imports, because imports of other keys may contain other accounts. It also sees
+ * imports that a source has collected for one of its accounts.
  */
 const VISIBLE = `
   customer_id = ? AND status <> 'receiving' AND (? OR api_key_id = ? OR (source_id IS NOT NULL AND account_id IN (?)))`;
@@ -76,7 +76,7 @@ const FIND = {
   customer: `
     SELECT id FROM imports FORCE INDEX (imports_page)
     WHERE ${VISIBLE} AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?`,
-  // Of the account's newest movements, below a movement that the bound on imports cannot give. So only these are looked at.
+  // The index cannot find an account's movements by their import. So only the account's newest movements are searched.
   account: `
     SELECT DISTINCT n.import_id AS id FROM (
       SELECT import_id FROM transactions FORCE INDEX (transactions_account_page)
@@ -99,8 +99,8 @@ interface ImportFilters {
 }
 
 /**
- * Lists imports, newest first. One filter decides the index, and the others leave rows out, so that a page may be shorter than
- * `limit`. Of an account, the imports of its 2,000 newest movements are found.
+ * Lists imports, newest first. One filter decides the index. The others leave rows out, so a page may be shorter than `limit`. For
+ * an account, finds only the imports of its 2,000 newest movements.
  */
 export async function listImports(
   sql: Sql,
@@ -142,8 +142,8 @@ const NEXT = 'SELECT id, received_at FROM imports FORCE INDEX (PRIMARY) WHERE id
 const NEWEST = 'SELECT MAX(id) AS id FROM imports';
 
 /**
- * The first import that was received at or after a moment, as a lower bound of ids. Ids grow with the time at which imports begin,
- * so it is found by bisection, with an entry of the primary key for each step.
+ * Finds the first import that was received at or after a moment, as a lower bound of ids. Ids grow with the time at which imports
+ * begin, so a bisection finds it. Each step reads one entry of the primary key.
  * @param moment in UTC, as MySQL writes it.
  */
 export async function firstImportAt(sql: Sql, moment: string): Promise<string> {

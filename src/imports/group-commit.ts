@@ -22,7 +22,7 @@ import {
 } from './store.ts';
 import { createUniqueIds } from './unique-ids.ts';
 
-/** An import of more movements is staged, because other imports would wait for it too long. */
+/** A larger import is staged, because other imports would wait too long for it. */
 export const MAX_GROUP_MOVEMENTS = 100;
 
 /** Most movements of a customer that may wait to be stored. Imports beyond that are staged. */
@@ -46,7 +46,7 @@ const ADD_IMPORTS = `
   INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
     inserted, deliveries, received_at, started_at, finished_at) VALUES ?`;
 
-/** The system variables that say which ids the rows of one INSERT get. */
+/** The system variables that decide which ids the rows of one INSERT get. */
 const ID_SETTINGS = "SHOW VARIABLES WHERE Variable_name IN ('auto_increment_increment', 'wsrep_on')";
 
 /** Until the transaction ends, no other process stores a group for all customers. */
@@ -62,20 +62,20 @@ async function addImports(sql: Sql, rows: readonly unknown[][], step: number | n
   return ids;
 }
 
-/** Milliseconds after a lock timeout in which a shared group does not wait for the same lock. */
+/** Milliseconds for which shared groups avoid a lock after a lock timeout. */
 const AVOIDED_FOR = 10_000;
 
-/** The most customers that are kept apart for that time. */
+/** The most customers that shared groups avoid at the same time. */
 const MAX_AVOIDED = 10_000;
 
-/** For an import some of whose movements were known. */
+/** Corrects the row of an import with known movements. */
 const CORRECT_IMPORT = `
   UPDATE imports SET inserted = ?, duplicates = ?, changed = ?, assumed_duplicates = ?, conflicts = ?, deliveries = ? WHERE id = ?`;
 
 /**
- * Stores imports that arrive at the same time in one transaction, for all customers. The groups of all processes take turns: otherwise,
- * each would leave out the customers of the others. A customer whose lock is held elsewhere, for example by the importer with a large
- * file, is left out: its imports wait in a group of their own.
+ * Stores imports that arrive at the same time in one transaction, for all customers. The processes take turns, because each would
+ * otherwise leave out the customers that another process has locked. A group leaves out a customer that is locked elsewhere, for
+ * example by the importer with a large file. That customer's imports wait in their own group.
  */
 export function createGroupCommit(options: {
   database: DataSource;
@@ -94,8 +94,9 @@ export function createGroupCommit(options: {
   let idStep: Promise<number | null> | null = null;
 
   /**
-   * MySQL gives the rows of one INSERT consecutive ids, `auto_increment_increment` apart ("InnoDB AUTO_INCREMENT Lock Modes"). null: the
-   * distance is not known, because a Galera cluster changes it whenever a node comes or goes.
+   * Reads the distance between the ids of the rows of one INSERT: MySQL gives them consecutive ids, `auto_increment_increment`
+   * apart ("InnoDB AUTO_INCREMENT Lock Modes"). Null if the distance is not known, because a Galera cluster changes it whenever a
+   * node joins or leaves.
    */
   const readIdStep = () => {
     idStep ??= database.query<{ Variable_name: string; Value: string }[]>(ID_SETTINGS).then((rows) => {
@@ -114,7 +115,7 @@ export function createGroupCommit(options: {
     metrics?.ended('json', 'done', all.length);
   }
 
-  /** A process that has been stopped within its turn must not stop the others. */
+  /** Waits for this process's turn. Gives up waiting for a process that was stopped during its turn. */
   async function takeTurn(sql: Sql): Promise<void> {
     if (performance.now() < turnsFrom) return;
     try {
@@ -131,7 +132,7 @@ export function createGroupCommit(options: {
 
   /**
    * @param take the uploads, once it is the process's turn.
-   * @param isShared for all customers, without those that are locked elsewhere.
+   * @param isShared the group is for all customers, except customers that are locked elsewhere.
    * @returns one result per upload, in order. null: the customer is locked elsewhere, or the upload has to be checked again.
    */
   async function store(
@@ -164,7 +165,7 @@ export function createGroupCommit(options: {
   ): Promise<{ imports: Map<GroupUpload, GroupImport>; webhookIds: string[] }> {
     const imports = new Map<GroupUpload, GroupImport>();
     if (uploads.length === 0) return { imports, webhookIds: [] };
-    // Webhooks are matched first, as if all movements were new, so that the row of an import is written only once.
+    // Matches webhooks first, as if all movements were new, so that an import without known movements is written only once.
     const provisional = uploads.map((upload, index) => toBatch(upload, String(index)));
     const expected = await matcher.match(sql, locks, countAll(provisional));
     const rows = uploads.map((upload, index) => toRow(upload, locks, expected.deliveries.get(String(index))));
@@ -194,7 +195,7 @@ export function createGroupCommit(options: {
     maxItems: MAX_IMPORTS,
     maxWeight: MAX_MOVEMENTS,
     weigh: ({ movements }: GroupUpload) => movements.length,
-    // MySQL refuses one of them. A lock is waited for only once.
+    // If MySQL refuses one upload, each is stored alone. After a lock timeout they are not, so that a lock is waited for only once.
     afterFailure: (error: unknown) =>
       isConnectionError(error) || isRetryableLockError(error) ? 'fail' : 'alone',
   };
@@ -202,7 +203,7 @@ export function createGroupCommit(options: {
     (take: TakeItems<GroupUpload>) => store(take, { isShared: true }),
     limits,
   );
-  /** For customers whose rows are locked elsewhere. Each batcher exists while an upload waits for it. */
+  /** Batchers for customers whose rows are locked elsewhere. A batcher exists only while uploads wait for it. */
   const customerBatchers = new Map<string, (upload: GroupUpload) => Promise<GroupImport | null>>();
 
   async function storeByCustomer(upload: GroupUpload): Promise<GroupImport | null> {
@@ -221,7 +222,7 @@ export function createGroupCommit(options: {
     }
   }
 
-  /** A row of one customer is locked: each customer of the group waits for its own rows. */
+  /** A lock timeout may be about only one customer. Returns null, so that each customer waits for its own rows. */
   function afterLock(error: unknown): null {
     if (isRetryableLockError(error)) return null;
     throw error;
@@ -260,7 +261,7 @@ export function createGroupCommit(options: {
   };
 }
 
-/** An import without movements counts as one, because its row has to be stored too. */
+/** An import without movements has the weight 1, because its row has to be stored too. */
 const weightOf = ({ movements }: GroupUpload): number => Math.max(1, movements.length);
 
 function toBatch({ customerId, movements, unidentified }: GroupUpload, importId: string): Batch {
@@ -276,13 +277,13 @@ function toBatch({ customerId, movements, unidentified }: GroupUpload, importId:
   };
 }
 
-/** A small import that the api stores itself: what comes in, its row, and what it says once its movements are stored. */
+/** A small import that the api stores itself: its upload, its row, and its result. */
 
 /** An upload whose body is complete, with its movements validated. */
 export interface GroupUpload extends Upload {
   body: readonly Uint8Array[];
   movements: readonly Movement[];
-  /** The movements were checked against it; see RemovedTime. */
+  /** The value against which the movements were checked; see RemovedTime. */
   removals: number;
 }
 
@@ -294,7 +295,7 @@ export interface GroupImport extends RowCounts {
   storedAt: Date;
 }
 
-/** The values of a row of `imports`: done already, with its counts as if all movements were new. */
+/** The values of a row of `imports`. It has the status `done`, and counts as if all movements were new. */
 export function toRow(
   { customerId, apiKeyId, format, idempotencyKey, traceparent, body, movements }: GroupUpload,
   locks: ReadonlyMap<string, ImportLock>,
@@ -318,7 +319,7 @@ export function toRow(
   ];
 }
 
-/** The hash is only compared with that of a request with the same key, so without a key there is none. */
+/** Returns null without a key, because the hash is only compared with that of a request with the same key. */
 function hashOf(idempotencyKey: string | null, body: readonly Uint8Array[]): Buffer | null {
   if (idempotencyKey === null) return null;
   const hash = createHash('sha256');

@@ -2,9 +2,9 @@ import { derivedRows, type Sql } from '../platform/database/transaction.ts';
 
 /** A customer's row in import_locks, as it is while the row is locked. */
 export interface ImportLock {
-  /** The customer's newest movement. Everything stored under this lock gets a larger id. */
+  /** The id of the customer's newest movement. Movements stored under this lock get larger ids. */
   newest: string;
-  /** `date_readed` of everything stored under this lock. */
+  /** The `date_readed` of all movements stored under this lock. */
   dateReaded: string;
   /** Changes whenever one of the customer's webhooks starts to match something else. */
   filtersVersion: number;
@@ -14,7 +14,7 @@ export interface ImportLock {
 
 /**
  * Serialises the imports of a customer, so that ids and date_readed grow in commit order. SYSDATE is the time after the lock was
- * acquired. NOW would be the time before waiting for it, and a client that polls with `after` set by its own clock could miss the
+ * acquired. NOW is the time before the wait for the lock: with it, a client that polls with `after` set by its own clock could miss
  * movements. Locks in primary key order.
  */
 const LOCK = `

@@ -5,7 +5,7 @@ import type { ImportRow } from './find-imports.ts';
 import type { DuplicateReason } from './known-movements.ts';
 
 export interface ImportIssue {
-  /** A warning costs no row. */
+  /** A warning rejects no row. */
   severity: 'error' | 'warning';
   line: number;
   path: string;
@@ -26,7 +26,7 @@ export const readIssues = (sql: Sql, importId: string, limit: number = MOST_ISSU
 interface ImportErrors {
   /** Why rows were rejected, by line. */
   errors: { line: number; path: string; message: string }[];
-  /** Warnings, by line: somebody should look at them although they cost no row. */
+  /** Warnings, by line. They reject no row, but somebody should look at them. */
   warnings: { line: number; message: string }[];
 }
 
@@ -76,7 +76,7 @@ export const ImportView = v.object({
   detected_format: v.pipe(
     v.nullable(v.string()),
     v.description(
-      'The format of the first statement in a statement file, once it is read; null: there is none yet, or the import is JSON or NDJSON.',
+      'The format of the first statement in a statement file. null: no statement was read yet, or the import is JSON or NDJSON.',
     ),
   ),
   received: v.nullable(Count),
@@ -89,12 +89,12 @@ export const ImportView = v.object({
   assumed_duplicates: v.pipe(
     Count,
     v.description(
-      'Of the duplicates, those without an id. They equal a stored movement, and nothing proves that they are the same.',
+      'Of the duplicates, those without an id. They equal a stored movement, but nothing proves that they are the same.',
     ),
   ),
   assumed_new: v.pipe(
     Count,
-    v.description('Of the inserted rows, those of which nothing proves that they are not a stored movement.'),
+    v.description('Inserted rows that may be a stored movement, because nothing proves the opposite.'),
   ),
   conflicts: v.pipe(
     Count,

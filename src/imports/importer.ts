@@ -39,9 +39,9 @@ interface Importer {
   /**
    * Stores the rest of the import, chunk by chunk.
    * @param signal when aborted, the import is given back after the current chunk.
-   * @param options.again an earlier run of the same job did not end: this import may have crashed its process.
-   * @param options.mayGoOn asked after each chunk. If not, the import is given back.
-   * @throws whatever MySQL throws. The import stays as it is and can be run again.
+   * @param options.again an earlier run of the same job did not end, so this import may have crashed its process.
+   * @param options.mayGoOn called after each chunk. If it returns false, the import is given back.
+   * @throws errors of MySQL. The import stays unchanged and can be run again.
    */
   run(importId: string, signal: AbortSignal, options?: RunOptions): Promise<ImportOutcome>;
 }
@@ -90,7 +90,7 @@ const LOAD = `
     i.checkpoint, i.statements, i.crash_count, l.removals, l.removed_before
   FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 
-/** The last chunk has the warnings about the file as a whole. */
+/** The last chunk gets the warnings about the whole file. */
 const withWarnings = (chunk: Chunk, warnings: readonly { line: number; message: string }[]): Chunk =>
   chunk.last && warnings.length > 0
     ? { ...chunk, warned: chunk.warned + warnings.length, warnings: [...chunk.warnings, ...warnings] }
@@ -125,7 +125,8 @@ export function createImporter(options: {
     chunks: AsyncGenerator<Chunk, void>,
     { identifier, size, signal, mayGoOn, started }: StoringOptions,
   ): Promise<ImportOutcome> {
-    // Chunks are stored faster than a thousand webhooks are woken. Those that wait are woken together, each webhook once.
+    // Chunks are stored faster than a thousand webhooks are woken. Waiting wake-ups are combined, so that each webhook is woken
+    // once.
     const wakeMatched = createBatcher(async (matched: readonly (readonly string[])[]) => {
       await wake([...new Set(matched.flat())]).catch((err: unknown) =>
         log.warn({ err, importId }, 'webhooks not woken'),
@@ -154,7 +155,7 @@ export function createImporter(options: {
         const { value: chunk, done } = await next;
         if (done) return 'done';
         next = chunks.next();
-        // If storing fails first, `next` is never awaited, and its error must not become an unhandled rejection.
+        // If storing fails first, `next` is never awaited. Its error must not become an unhandled rejection.
         next.catch(() => {});
         await noteAccounts(chunk);
         const stored = await store(chunk);
@@ -171,7 +172,7 @@ export function createImporter(options: {
         if (isGivenBack) return 'given back';
       }
     } finally {
-      // Ends the thread that reads the file, if it is not at its end.
+      // Ends the thread that reads the file, if the file was not read to its end.
       await chunks.return().catch(() => {});
     }
   }
@@ -185,7 +186,7 @@ export function createImporter(options: {
       log.info({ importId }, 'import failed: its file cannot be read');
       return 'done';
     }
-    // A database that cannot be reached, is locked or is full is not caused by the import, and does not count as a crash.
+    // An unreachable, locked or full database is not the fault of the import, so it does not count as a crash.
     if (!isTransient(error)) await database.query(COUNT_CRASH, [importId]).catch(() => {});
     throw error;
   }
@@ -196,7 +197,7 @@ export function createImporter(options: {
     { isUnordered, isWhole, mayGoOn }: RestOptions,
   ): Promise<ImportOutcome> {
     const started = performance.now();
-    // In parallel: an import of one movement mostly waits for round trips to MySQL.
+    // In parallel, because an import of one movement mostly waits for round trips to MySQL.
     const [[unfinished], accounts, first] = await Promise.all([
       database.query<Unfinished[]>(LOAD, [importId]),
       readAccountsOfImport(database, importId),
@@ -210,7 +211,7 @@ export function createImporter(options: {
       return 'nothing to do';
     }
     const { format } = unfinished;
-    // It knows the accounts that it has created when the file is read twice.
+    // Created once, so that it knows the accounts that it has created when the file is read again.
     const findAccount = createAccountFinder({
       customerId: unfinished.customer_id,
       accountId: unfinished.account_id,
@@ -236,7 +237,7 @@ export function createImporter(options: {
         accounts: isFormatName(format) ? new Map(accounts.map((it) => [it.id, it])) : null,
         unidentified: unfinished.unidentified,
         removedTime: {
-          // Of what was read at the same time, the oldest counts.
+          // These were read at the same time. The lowest value is the oldest.
           removals: Math.min(unfinished.removals, ...accounts.map(({ removals }) => removals)),
           removedBefore: unfinished.removed_before,
         },
@@ -258,20 +259,20 @@ export function createImporter(options: {
         (it) => error instanceof it,
       );
       span?.end(isRepeated ? undefined : toSpanError(error));
-      // The chunks before are stored. The rest is read with all counts kept.
+      // The previous chunks are stored. The rest is read again with all counts kept.
       if (error instanceof UnorderedFileError)
         return storeRest(importId, signal, { isUnordered: true, isWhole, mayGoOn });
-      // Something is known of the days of the rest.
+      // Movements or statements of the remaining days are stored, so the whole file is read first.
       if (error instanceof KnownDaysError)
         return storeRest(importId, signal, { isUnordered, isWhole: true, mayGoOn });
-      // The accounts and stored movements that were read are out of date. The rest is read and checked again.
+      // The accounts and stored movements are out of date. The rest is read and checked again.
       if (error instanceof RemovalsChangedError)
         return storeRest(importId, signal, { isUnordered, isWhole, mayGoOn });
       return await endFailed(unfinished, error);
     }
   }
 
-  /** Reads the whole file, and decides what its entries are. */
+  /** Reads the whole file, and identifies its entries. */
   async function identifyWhole(
     { id, customer_id, unidentified }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,
@@ -280,7 +281,7 @@ export function createImporter(options: {
     try {
       for await (const chunk of chunks) file.add(chunk);
     } catch (error) {
-      // The rows before are stored, and then the import fails.
+      // Rows before the unreadable place are stored, and then the import fails.
       if (!(error instanceof UnreadableFileError)) throw error;
     }
     const identifier = createFileIdentifier({

@@ -7,21 +7,21 @@ import { canonical, isContentId } from './unique-ids.ts';
 /**
  * Why a row counts as known:
  *
- * - `same`: it has the unique id of a stored movement, and the same content; or a statement names it with the same reference, or has
- *   the same balance after it.
- * - `changed`: it has the unique id of a stored movement, and another text or balance.
- * - `assumed`: nothing tells it apart from a stored movement, and nothing proves that it is the same.
- * - `conflict`: it has the unique id of a stored movement, and another direction, amount or date.
+ * - `same`: the row has the unique id and the content of a stored movement, or it came in a statement and has the same reference or
+ *   balance as the stored movement.
+ * - `changed`: the row has the unique id of a stored movement, but another text or balance.
+ * - `assumed`: nothing tells the row apart from a stored movement, but nothing proves that they are the same.
+ * - `conflict`: the row has the unique id of a stored movement, but another direction, amount or date.
  */
 export const DUPLICATE_REASONS = ['same', 'changed', 'assumed', 'conflict'] as const;
 export type DuplicateReason = (typeof DUPLICATE_REASONS)[number];
-/** Why a row is listed: `assumed_new`: it was stored, although nothing proves that it is not a stored movement. */
+/** Why a row is listed. `assumed_new`: it was stored, although it may be a stored movement. */
 export const LISTED_REASONS = [...DUPLICATE_REASONS, 'assumed_new'] as const;
 
 /** A movement as it is stored. */
 export type StoredMovement = Movement & { id: string };
 
-/** The movement that a row was taken for. `stored` is null in a dry run, when an earlier row of the same file is meant. */
+/** The movement that a row was taken for. In a dry run, `stored` is null if that is an earlier row of the same file. */
 export interface Known {
   reason: DuplicateReason;
   stored: StoredMovement | null;
@@ -49,7 +49,7 @@ export const keyOf = ({ account_id }: { account_id: string }, uniqueId: string) 
 /** Finds the stored movement with the account and unique id of a row. */
 export type FindStored = (row: IdentifiedRow) => StoredMovement | undefined;
 
-/** Reads the stored movements of rows. @returns finds them, for these rows only. */
+/** Reads the stored movements of rows. @returns a function that finds them, for these rows only. */
 export async function readStored(sql: Sql, rows: readonly IdentifiedRow[]): Promise<FindStored> {
   const keys = new Map(
     rows.map(({ movement, uniqueId }) => [keyOf(movement, uniqueId), [movement.account_id, uniqueId]]),
@@ -78,7 +78,7 @@ export function compareWith({ movement, uniqueId }: IdentifiedRow, stored: Store
 
 type Content = Omit<Movement, 'account_id' | 'unique_id'>;
 
-/** Rows with one unique id and other versions conflict. */
+/** Rows with the same unique id and different versions conflict. */
 export const versionOf = ({
   dc,
   amount,

@@ -9,9 +9,9 @@ import { type Column, type Profile, ProfileFile } from '../statements/profiles/p
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 
 /**
- * Loads the profiles of this project, and those in `dir`: one JSON file each. A file with the name of one of this project's profiles
- * replaces it.
- * @throws {ConfigError} that names the first wrong file, the key and what is allowed, in one line.
+ * Loads the built-in profiles and the profiles in `dir`, one JSON file each. A file in `dir` replaces the built-in profile of the
+ * same name.
+ * @throws {ConfigError} that names the first wrong file, the key and the rule, in one line.
  */
 export function loadProfiles(dir: string | undefined): Profile[] {
   const profiles = new Map(
@@ -45,14 +45,14 @@ export function toProfile(name: string, content: unknown, file: string): Profile
 const wrongKey = (file: string, key: string, rule: string): ConfigError =>
   new ConfigError(`PROFILES_DIR: ${file}: ${key} ${rule}.`);
 
-/** valibot's own messages, for what has none of its own: a missing key, an unknown key, a number out of range. */
+/** Messages for issues without a message of ours: a missing key, an unknown key, a number out of range. */
 function explain(issue: v.BaseIssue<unknown>): string {
   if (issue.type === 'strict_object' && issue.expected === 'never') return 'is not a key of a profile';
   if (issue.received === 'undefined') return 'is missing';
   return issue.message.replaceAll(/\s+/g, ' ');
 }
 
-/** Rules that the schema of the single keys cannot see. @returns the key and the rule. */
+/** Checks rules about several keys, which the schema cannot check. @returns the key and the rule. */
 function findContradiction({ heading, skipRows, columns, account }: ProfileFile): [string, string] | null {
   if ((heading === undefined) === (skipRows === undefined))
     return ['heading', 'or skipRows must be set, and not both'];

@@ -34,14 +34,17 @@ export interface Matcher {
   match(sql: Sql, locks: ReadonlyMap<string, ImportLock>, counts: readonly MovementCount[]): Promise<Matches>;
 }
 
-/** A paused webhook matches too: its deliveries are pending until it is active again. Those that are sent events match no movement. Index: webhooks_customer. */
+/**
+ * A paused webhook matches too: its deliveries are pending until it is active again. A webhook for events matches no movement.
+ * Index: webhooks_customer.
+ */
 const READ_FILTERS = `
   SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
   WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
 /**
- * One statement for many webhooks, however many movements matched: an import pays no more than this for deliveries. import_locks is
- * updated before. STRAIGHT_JOIN: see UPDATE_ACCOUNTS.
+ * One statement for many webhooks, however many movements matched. An import writes nothing else for its deliveries. import_locks
+ * is updated before. STRAIGHT_JOIN: see UPDATE_ACCOUNTS.
  */
 const ADVANCE_BACKLOGS = (webhooks: number) => `
   UPDATE (${derivedRows(['webhook_id', 'matched'], webhooks)}) r
@@ -51,7 +54,7 @@ const ADVANCE_BACKLOGS = (webhooks: number) => `
 
 const BACKLOGS_PER_STATEMENT = 500;
 
-/** Caches filters per process. `filters_version`, read with the lock, shows whether they are still current. */
+/** Caches filters per process. The lock's `filters_version` shows whether they are still current. */
 export function createMatcher(cachedCustomers = CACHED_CUSTOMERS): Matcher {
   const cache = new LRUCache<string, { version: number; filters: readonly WebhookFilter[] }>({
     max: cachedCustomers,

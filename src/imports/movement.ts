@@ -4,7 +4,7 @@ import { CalendarDate, Id, maxCharacters, type ValidationIssue, wellFormed } fro
 const MONEY_RULE =
   'must be a string such as "1250.00": at most 18 digits, and at most two more after a decimal point, without an exponent';
 
-/** Stays a string, because a float is not exact. Fits DECIMAL(20,2). */
+/** A string, because a float is not exact. Fits DECIMAL(20,2). */
 const Money = v.pipe(v.string(MONEY_RULE), v.regex(/^-?[0-9]{1,18}(\.[0-9]{1,2})?$/, MONEY_RULE));
 
 /** Text that is stored exactly as it was sent. */
@@ -31,8 +31,8 @@ export type Movement = v.InferOutput<typeof Movement>;
 /** The removed part of a customer's movements, as an import has read it before it checks its rows. */
 export interface RemovedTime {
   /**
-   * Grows when an account is to be deleted, and when `removedBefore` changes. If it is another one when the rows are stored, they
-   * have to be checked again.
+   * Grows when an account is to be deleted, and when `removedBefore` changes. If it has changed when the rows are stored, they have
+   * to be checked again.
    */
   removals: number;
   /** Movements that were issued before this day (YYYY-MM-DD) have been removed; null: none have. */
@@ -40,8 +40,8 @@ export interface RemovedTime {
 }
 
 /**
- * Whether a movement is of a time whose movements have been removed. It may have been stored and sent before, and nothing is left to
- * know it by. So it is rejected, and never stored and sent a second time.
+ * Whether the movements of a movement's time have been removed. It may have been stored and delivered before, and nothing is left
+ * to recognise it by. It is rejected, so that it is never delivered twice.
  */
 export const isOfRemovedTime = (
   { date_issue }: { date_issue: string },

@@ -12,10 +12,10 @@ export interface ReadOrder {
   recognition: Recognition;
 }
 
-/** Messages to the thread about a file. `taken`: a batch was taken, so another one may be sent. */
+/** Messages to the thread about a file. `taken`: a batch was taken, so the thread may send another one. */
 export type ToThread = { part: Uint8Array | null } | 'taken';
 
-/** Messages of the thread about a file. */
+/** Messages from the thread about a file. */
 export type FromThread =
   | 'part wanted'
   | { batch: FileEvent[] }
@@ -24,10 +24,10 @@ export type FromThread =
   /** A defect of the parser. */
   | { defect: Error };
 
-/** Batches that may be sent before one is taken: the thread parses on while others are stored. */
+/** Batches that may be sent before one is taken. The thread continues to parse while earlier batches are stored. */
 const BATCHES_AHEAD = 4;
 
-/** Entries in a batch. Crossing the border costs less for many at once. */
+/** Entries in a batch. One large message costs less than many small ones. */
 const BATCH_SIZE = 500;
 
 const formats = createStatementFormats(workerData as Profile[]);

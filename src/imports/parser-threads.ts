@@ -7,17 +7,17 @@ import { UnreadableFileError } from '../statements/unreadable.ts';
 import type { FromThread, ReadOrder, ToThread } from './parser-thread.ts';
 
 /**
- * Parses files in worker threads. A file is written by strangers: one that fills the memory of a thread, or keeps it busy for too long,
- * ends the thread, and the import fails with a sentence. The process, and whatever else it does, goes on.
+ * Parses files in worker threads, because strangers write the files. A file that fills the memory of a thread, or keeps it busy for
+ * too long, ends only the thread. The import fails with a readable error, and the process goes on.
  */
 
-/** Milliseconds in which a thread that has work must show a result. It needs far less than a second for a part of 1 MiB. */
+/** Milliseconds within which a busy thread must send a result. It needs far less than a second for a part of 1 MiB. */
 const DEADLINE = 20_000;
 
-/** Threads that wait for a next file. */
+/** Most idle threads that wait for another file. */
 const MOST_IDLE = 2;
 
-/** A thread that nobody has needed for this long ends. Milliseconds. */
+/** Milliseconds after which an idle thread ends. */
 const IDLE_TIME = 60_000;
 
 interface ThreadLimits {
@@ -25,7 +25,7 @@ interface ThreadLimits {
   deadline?: number;
 }
 
-/** Creates formats that read in threads. The beginning of a file is still recognised by the caller's thread. */
+/** Creates formats that read in threads. The caller's thread still recognises the beginning of a file. */
 export function createThreadedFormats(
   profiles: readonly Profile[],
   limits: ThreadLimits = {},
@@ -50,7 +50,7 @@ function createThreads(profiles: readonly Profile[], { memoryLimit }: ThreadLimi
       workerData: profiles,
       ...(memoryLimit === undefined ? {} : { memoryLimit }),
     });
-    // Nobody reads while a thread is idle. One that ends then is not used again.
+    // Nobody handles the errors of an idle thread. A thread that ends is not used again.
     thread.on('error', () => {});
     thread.on('exit', () => {
       clearTimeout(idle.get(thread));
@@ -76,7 +76,7 @@ function createThreads(profiles: readonly Profile[], { memoryLimit }: ThreadLimi
   };
 }
 
-/** @throws {UnreadableFileError} also when the thread has ended or does not answer. */
+/** @throws {UnreadableFileError} also when the thread ends or does not answer. */
 async function* readInThread(
   threads: Threads,
   parts: AsyncIterable<Uint8Array>,
@@ -113,14 +113,14 @@ async function* readInThread(
   } finally {
     messages.close();
     port.close();
-    // One whose file was not read to its end still works on it.
+    // A thread whose file was not read to its end is still busy with it.
     if (isDone) threads.giveBack(thread);
     else void thread.terminate();
     await iterator.return?.();
   }
 }
 
-/** A copy is handed over. The bytes may be a view of a much larger buffer, all of which would be copied. */
+/** Hands over a copy. The bytes may be a view of a much larger buffer, all of which would otherwise be copied. */
 function sendPart(port: MessagePort, bytes: Uint8Array): void {
   const part = new Uint8Array(bytes);
   const message: ToThread = { part };
@@ -157,7 +157,8 @@ function createInbox(thread: Worker, port: MessagePort, deadline: number) {
         const giveUp = () => isWaiting && fail(new UnreadableFileError(TOO_SLOW));
         await new Promise<void>((resolve) => {
           wake = resolve;
-          // If this process was busy itself, the message is there and has not been read: timers run before it is.
+          // If this process was busy itself, the message may have arrived. Timers run before it is read, so giving up waits for one
+          // more pass.
           timer = setTimeout(() => setImmediate(giveUp), deadline);
         });
         isWaiting = false;

@@ -2,7 +2,7 @@ import type { Sql } from '../platform/database/transaction.ts';
 
 const MIB = 1024 * 1024;
 
-/** Bytes per row of import_parts: well below any max_allowed_packet, and about what a process holds of a large file in memory. */
+/** Bytes per row of import_parts. Well below any max_allowed_packet. A process holds about this much of a large file in memory. */
 export const PART_BYTES = MIB;
 
 /** Reads one part of an import. Parts are numbered from 0. */

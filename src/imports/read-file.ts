@@ -39,13 +39,13 @@ export async function* readStatementFile(
       yield rows;
     }
   } catch (error) {
-    // The entries that have come belong to a statement, also where the file breaks off.
+    // Where the file breaks off, the entries so far still belong to a statement, so it is ended.
     if (error instanceof UnreadableFileError) yield await read([{ type: 'end', line, closing: null }]);
     throw error;
   }
 }
 
-/** Says in what the row tells people which file it is about. */
+/** Adds the name of the file to the messages of a row. */
 function nameFile(row: Row, fileName: string): Row {
   const within = (message: string) => `${fileName.slice(-80)}: ${message}`;
   if ('warning' in row) return { ...row, warning: within(row.warning) };

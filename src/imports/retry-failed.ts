@@ -7,8 +7,8 @@ import type { Runtime } from '../platform/runtime.ts';
 import { findImport, type ImportRow } from './find-imports.ts';
 
 /**
- * Which accounts the import's rows may have depends on the API key that sent it. Deleting a key takes the same lock, so a key that
- * is found here stays until the import is queued, and from then on it cannot be deleted. An import that a source has collected has no
+ * Locks the API key of an import, which decides the accounts that its rows may have. Deleting a key takes the same lock, so a key
+ * found here stays until the import is queued. From then on the key cannot be deleted. An import that a source has collected has no
  * key. Indexes: the primary keys.
  */
 const LOCK_KEY = `
@@ -19,7 +19,7 @@ const LOCK_IMPORT = `
   SELECT status, source_id, EXISTS (SELECT 1 FROM import_parts p WHERE p.import_id = i.id AND p.seq = 0) AS kept
   FROM imports i WHERE i.id = ? FOR UPDATE`;
 
-/** The checkpoint and the counts stay: the import continues after the rows that are stored. */
+/** Keeps the checkpoint and the counts, so that the import continues after its stored rows. */
 const QUEUE = `
   UPDATE imports SET status = 'queued', crash_count = 0, error = NULL, started_at = NULL, finished_at = NULL, retried_at = NOW(6) WHERE id = ?`;
 
@@ -54,7 +54,7 @@ async function requeue(sql: Sql, importId: string): Promise<void> {
   if (found?.status !== 'failed')
     throw new Problem(
       'import-not-failed',
-      `Only a failed import can be retried, and the status of this one is ${found?.status ?? 'deleted'}.`,
+      `Only a failed import can be retried, but this import is ${found?.status ?? 'deleted'}.`,
     );
   if (key === undefined && found.source_id === null)
     throw new Problem(

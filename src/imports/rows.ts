@@ -7,7 +7,7 @@ import type {
 } from '../statements/statement.ts';
 import type { Movement } from './movement.ts';
 
-/** A statement that begins: what it says about its account, and the account that was found, or why there is none. */
+/** The beginning of a statement, with the account that it names, and the account that was found or the reason why none was. */
 export interface BegunStatement {
   format: string;
   /** The name of its file within a zip; null: it did not come in a zip. */
@@ -16,7 +16,7 @@ export interface BegunStatement {
   account: FoundAccount;
 }
 
-/** An account of the customer that a statement is about; or why there is none, as a sentence for the sender. */
+/** The customer's account that a statement is about, or a sentence for the sender that says why there is none. */
 export type FoundAccount = { id: string; currency: string } | { problem: string };
 
 /** The balances of a statement as the file has them, and the sums of its booked entries. */
@@ -25,7 +25,7 @@ export interface StatementTotals {
   credits: MinorUnits;
   debits: MinorUnits;
   closing: MinorUnits | null;
-  /** By how much the closing balance is more than the opening balance and the entries give; null if one of them is missing. */
+  /** The closing balance minus the opening balance and the sum of the entries; null if a balance is missing. */
   difference: MinorUnits | null;
 }
 
@@ -63,10 +63,10 @@ export interface EndedStatement extends StatementIdentity {
 }
 
 /**
- * The result of reading a line of an import. `value` is a movement that is parsed and not validated yet. `movement` is one of a statement, with
- * its account and its amounts in their form and its texts cut to their lengths, and `reference` is what the bank calls it. `issue` says
- * why a row could not be read; null: an earlier issue says it for this row too. A `warning`, the beginning of a `statement` and its
- * `totals` at its end are no rows.
+ * The result of reading a line of an import. `value` is a parsed movement that is not validated yet. `movement` comes from a
+ * statement: its account is found, its amounts are formatted and its texts are cut to their lengths. `reference` is the bank's name
+ * for it. `issue` says why a row could not be read; null: an earlier issue covers this row too. A `warning`, the beginning of a
+ * statement (`begun`) and its `totals` at its end do not count as rows.
  */
 export type Row =
   | { line: number; value: unknown }
@@ -85,9 +85,9 @@ export type Row =
 /** Reads staged bytes part by part and yields their rows. */
 export type Reader = (parts: AsyncIterable<Buffer>) => AsyncIterable<Row[]>;
 
-/** A movement takes a few hundred bytes. The limit keeps a line without an end from filling the memory. */
+/** A movement takes a few hundred bytes. The limit keeps an endless line from filling the memory. */
 const MAX_LINE_BYTES = 64 * 1024;
-/** Rows yielded at a time. The rows of a whole part would live long enough to fill the heap's old space with garbage. */
+/** Rows yielded at a time. The rows of a whole part would live so long that they fill the heap's old space with garbage. */
 const ROWS_AT_A_TIME = 250;
 const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = /^\uFEFF/;
@@ -102,7 +102,7 @@ export async function* readNdjson(parts: AsyncIterable<Buffer>): AsyncGenerator<
   let carriedBytes = 0;
 
   const carry = (part: Buffer) => {
-    // Beyond the limit only the length is kept, since the line is rejected anyway.
+    // Beyond the limit only the length is kept, because the line is rejected anyway.
     if (carriedBytes <= MAX_LINE_BYTES) carried.push(part);
     carriedBytes += part.length;
   };

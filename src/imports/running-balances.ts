@@ -2,13 +2,16 @@ import type { Entry, MinorUnits } from '../statements/statement.ts';
 import { formatAmount } from '../statements/values.ts';
 import { decideDirection } from './identity/walks.ts';
 
-/** Checks the balances that some files and clients have beside each entry: each must be the one before it and the amount of its entry. */
+/**
+ * Checks the balance that some files and clients send with each entry. Each balance must be the previous balance plus the entry's
+ * amount.
+ */
 
 export interface RunningBalances {
   add(entry: Pick<Entry, 'line' | 'dc' | 'amount' | 'balance'> & { date?: string }): void;
   /**
-   * @returns a warning for the first entry that contradicts its neighbours; and the balances before and after all entries, if none
-   * does and each has one.
+   * @returns a warning for the first entry that contradicts its neighbours; and the balances before and after all entries, if no
+   * entry contradicts and each has a balance.
    */
   end(): {
     warnings: { line: number; warning: string }[];
@@ -23,9 +26,9 @@ interface Step {
 }
 
 /**
- * Files list their entries from the oldest to the newest, or the other way round. The direction with fewer contradictions counts. If a file of one day can be read both ways,
- * its opening balance is not known.
- * @param within what a warning calls all of them.
+ * Files list their entries from the oldest to the newest, or the other way round. Uses the direction with fewer contradictions. If
+ * a file of one day can be read both ways, its opening balance is not known.
+ * @param within the name of the whole in a warning.
  */
 export function createRunningBalances(within: 'statement' | 'import' = 'statement'): RunningBalances {
   const wrong: Record<'ascending' | 'descending', { count: number; first: Step | null }> = {
@@ -81,9 +84,9 @@ export function createRunningBalances(within: 'statement' | 'import' = 'statemen
 }
 
 function warningOf({ line, expected, found }: Step, count: number, within: string) {
-  const others = count === 1 ? '' : ` This is so ${count} times in this ${within}.`;
+  const others = count === 1 ? '' : ` This happens ${count} times in this ${within}.`;
   const warning =
-    `The balance and the amount say that there were ${formatAmount(found)} before, but the entry before it ends with ` +
+    `By its balance and amount, this entry began at ${formatAmount(found)}, but the entry before it ends at ` +
     `${formatAmount(expected)}: a row may be missing or cut off.${others}`;
   return { line, warning };
 }

@@ -9,8 +9,8 @@ import type { FormatName } from './rows.ts';
 const HEARTBEAT_EVERY = 3_000;
 
 /**
- * An upload without a heartbeat for five times as long has lost its process. It was not answered 202, so it can be dropped. Both
- * times are from MySQL's clock.
+ * An upload without a heartbeat for five times as long has lost its process. The client has not received a 202, so the upload can
+ * be dropped. Both times are from MySQL's clock.
  */
 const UPLOAD_IS_DEAD = `(status = 'receiving' AND received_at < NOW(6) - INTERVAL 15 SECOND)`;
 
@@ -27,8 +27,8 @@ function dropUpload(database: DataSource, importId: string): Promise<boolean> {
 }
 
 /**
- * Drops dead uploads, at most 1,000 per call. They are found without a lock and dropped one by one, so that uploads in progress
- * do not wait.
+ * Drops dead uploads, at most 1,000 per call. Finds them without a lock and drops them one by one, so that uploads in progress do
+ * not wait.
  * @returns the number of dropped uploads.
  */
 export async function dropDeadUploads(database: DataSource): Promise<number> {
@@ -41,13 +41,13 @@ export async function dropDeadUploads(database: DataSource): Promise<number> {
 
 export interface Upload {
   customerId: string;
-  /** The API key that it was sent with; null: a source has collected it. */
+  /** The API key of the upload; null: a source has collected it. */
   apiKeyId: string | null;
   sourceId?: string;
   format: FormatName | StatementFormat | 'auto';
   /** How a statement file is to be read. */
   statement?: StatementOptions;
-  /** Whether a row without an id that equals a stored movement is taken for it (the default), or stored. */
+  /** Whether a row without an id is taken for an equal stored movement (the default), or stored. */
   unidentified?: Unidentified;
   /** Number of rows in the body, if they have been counted. */
   received: number | null;
@@ -70,7 +70,7 @@ export interface StatementOptions {
 
 const NO_OPTIONS: StatementOptions = { accountId: null, profile: null, createAccounts: false };
 
-/** The consequence of an Idempotency-Key in use. `replayed`: the key came with the same body before, in this import. */
+/** The outcome for an Idempotency-Key in use. `replayed`: this import came with the same key and body before. */
 export type EarlierUpload =
   | { outcome: 'replayed'; importId: string }
   | { outcome: 'in progress' | 'key reused' };
@@ -81,7 +81,7 @@ export type Staged =
 
 const ER_DUP_ENTRY = 1062;
 const ER_NO_REFERENCED_ROW_2 = 1452;
-/** MySQL's number for a failed CHECK, and MariaDB's. */
+/** The error numbers for a failed CHECK in MySQL and in MariaDB. */
 const ER_CHECK_CONSTRAINT_VIOLATED = 3819;
 const ER_CONSTRAINT_FAILED = 4025;
 
@@ -103,9 +103,9 @@ const FIND_KEY = `
   SELECT id, status, HEX(body_hash) AS body_hash, ${UPLOAD_IS_DEAD} AS is_dead FROM imports
   WHERE customer_id = ? AND idempotency_key = ?`;
 /**
- * With a hash, the body is complete and the import is queued. Without one, the body is still to be received. The API key or the
- * source is locked until the import is committed. Deleting a key takes the same lock, and is refused while the key has an unfinished
- * import. Without either, the CHECK of the table fails.
+ * With a hash, the body is complete and the import is queued. Without one, the body is still to be received. Locks the API key or
+ * the source until the import is committed. Deleting a key takes the same lock, and is refused while the key has an unfinished
+ * import. If both are gone, the CHECK of the table fails.
  */
 const OPEN = `
   INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, unidentified, received,
@@ -126,8 +126,8 @@ const CLOSE = `
  * A body of one part is stored in one transaction. A longer body is stored part by part, so that memory use stays flat. Until all
  * parts are stored, the import is `receiving` and no importer reads it. A body that breaks off leaves nothing behind.
  *
- * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header. The same key with another body is `key reused`. The same key
- * while the first request is still being received is `in progress`.
+ * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header. `key reused`: the key came before with another body. `in
+ * progress`: the first request with the key is still being received.
  *
  * `api key deleted`: the API key or the source was deleted while the body was being received, and nothing is kept. `dropped`: the upload had no
  * heartbeat for so long that it was dropped as dead. Nothing is kept, and it may be sent again.
@@ -147,7 +147,7 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
     if (error instanceof ApiKeyDeletedError) return { outcome: 'api key deleted' };
     if (error instanceof UploadDroppedError) return { outcome: 'dropped' };
     if (idempotencyKey === null || !isErrno(error, ER_DUP_ENTRY)) throw error;
-    // Another request with the same key was faster.
+    // Another request with the same key came first.
     const other = await findKey(database, customerId, idempotencyKey);
     if (other === undefined || other.status === 'receiving' || !second.done)
       return { outcome: 'in progress' };
@@ -217,11 +217,11 @@ async function stageParts(
   }
 }
 
-/** Renews the heartbeat of an upload, however slowly its client sends. @returns a function that stops it. */
+/** Renews the heartbeat of an upload, even if its client sends slowly. @returns a function that stops this. */
 function keepAlive(database: DataSource, importId: string): () => void {
   let renewing = false;
   const timer = setInterval(async () => {
-    // While MySQL hangs, only one statement waits for it, not one every 3 s.
+    // While MySQL hangs, only one statement waits, instead of a new one every 3 s.
     if (renewing) return;
     renewing = true;
     // If one fails, the next one renews the heartbeat.

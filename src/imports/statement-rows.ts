@@ -10,7 +10,7 @@ import type { Movement } from './movement.ts';
 import type { BegunStatement, EntryStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
 import { createRunningBalances, type RunningBalances } from './running-balances.ts';
 
-/** Turns what a statement file says into the rows of an import: finds the accounts, works out balances, and checks them. */
+/** Turns the content of a statement file into the rows of an import. Finds accounts, and calculates and checks balances. */
 
 /** Finds the account that a statement names. */
 export type FindAccount = (reference: AccountReference) => Promise<FoundAccount>;
@@ -26,7 +26,7 @@ interface OpenStatement {
   shared: EntryStatement;
   /** Of the opening balance. */
   openingDate: string | null;
-  /** The balances that stand beside the entries. */
+  /** The balances that the file has for each entry. */
   running: RunningBalances;
   /** The first and the last day of its entries. */
   from: string | null;
@@ -35,13 +35,14 @@ interface OpenStatement {
   balance: MinorUnits | null;
   credits: MinorUnits;
   debits: MinorUnits;
-  /** Entries that could not be read. What they would change is not in `balance`. */
+  /** Entries that could not be read. `balance` does not include them. */
   unread: number;
   entries: number;
 }
 
 /**
- * Creates a function that turns the events of a file, in its order, into rows. Every entry gives one row; pending entries give none.
+ * Creates a function that turns the events of a file into rows, in the order of the file. A booked entry gives one row, a pending
+ * entry none.
  */
 export function createRowReader(
   findAccount: FindAccount,
@@ -176,7 +177,7 @@ const someText = ({ name, description }: Entry, pattern: RegExp): boolean =>
 
 type TextName = keyof typeof LIMITS;
 
-/** A movement must not be lost because a bank writes long texts: they are cut, with a warning. Blank ones are left out. */
+/** Cuts long texts with a warning, so that no movement is lost because of them. Leaves out blank texts. */
 function fitText(name: TextName, text: string | null, line: number, rows: Row[]): string | null {
   if (text === null) return null;
   const whole = text.trim();
@@ -237,7 +238,7 @@ const earliest = (one: string | null, other: string | null) =>
 const latest = (one: string | null, other: string | null) =>
   one === null || (other !== null && other > one) ? other : one;
 
-/** A difference costs no movement, but somebody should look at it. */
+/** The movements are stored in spite of a difference, but somebody should look at it. */
 function warnOfDifference(
   { line, balance, unread }: OpenStatement,
   { opening, closing, difference }: StatementTotals,

@@ -40,27 +40,27 @@ const STORED = 'SELECT id, account_id, fingerprint FROM statements WHERE (accoun
 const OPEN = 'SELECT open_statement_id AS id FROM imports WHERE id = ?';
 const SET_OPEN = 'UPDATE imports SET open_statement_id = ? WHERE id = ?';
 
-/** An id that was given out is not given out again, also when its row is deleted. */
+/** Reserves ids. MySQL does not give out an id again, even after its row is deleted. */
 const RESERVE = `
   INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, credits, debits, entries, fingerprint)
   VALUES (?, ?, ?, 0, '', 'interim', 0, 0, 0, UNHEX(REPLACE(UUID(), '-', '')))`;
 const RELEASE = 'DELETE FROM statements WHERE id = ?';
 
-/** Statements are checked when no more files have come for a while: they may come in any order. */
+/** Statements are checked when no more files have come for a while, because files may come in any order. */
 const CHECK = `
   INSERT IGNORE INTO statement_checks (account_id, customer_id, due_at)
   SELECT id, customer_id, NOW(6) + INTERVAL 10 MINUTE FROM accounts WHERE id IN (?)
   ON DUPLICATE KEY UPDATE due_at = VALUES(due_at)`;
 
-/** Its balance is looked at when the import has ended. */
+/** The balance is checked when the import has ended. */
 const CHECK_BALANCE = `
   INSERT IGNORE INTO told_balances (account_id, customer_id, import_id)
   SELECT id, customer_id, ? FROM accounts WHERE id IN (?)
   ON DUPLICATE KEY UPDATE import_id = VALUES(import_id)`;
 
 /**
- * Rows without an id of these accounts may now be entries of statements. The api reads the accounts again before it stores movements, as
- * `removals` says. Index: the primary keys.
+ * From now on, rows without an id of these accounts may be entries of statements. Raises `removals`, so that the api reads the
+ * accounts again before it stores movements. Indexes: the primary keys.
  */
 const HAS_STATEMENTS = `
   UPDATE accounts a JOIN import_locks l ON l.customer_id = a.customer_id
@@ -82,7 +82,7 @@ export function fingerprintOf(it: EndedStatement): Buffer {
 
 const money = (amount: bigint | null): string | null => (amount === null ? null : formatAmount(amount));
 
-/** The statements of a chunk: those of its entries, and those that end in it. */
+/** The statements of a chunk's entries, and the statements that end in the chunk. */
 interface ChunkStatements {
   customerId: string;
   importId: string;
@@ -93,9 +93,9 @@ interface ChunkStatements {
 }
 
 /**
- * Stores the statements that end in a chunk. One that goes on behind it gets its id already, for its movements.
+ * Stores the statements that end in a chunk. A statement that continues in the next chunk gets its id now, for its movements.
  * @param sql the transaction of the chunk.
- * @returns the ids of the chunk's statements, and whether an account has its first ones.
+ * @returns the ids of the chunk's statements, and whether an account has its first statements.
  */
 export async function storeStatements(
   sql: Sql,

@@ -29,9 +29,9 @@ export interface Chunk extends Batch {
   /** Number of the import's rows before this chunk (`from`), and including it (`to`). */
   from: number;
   to: number;
-  /** No chunk follows: the import is done when this one is stored. */
+  /** No chunk follows. The import is done when this chunk is stored. */
   last: boolean;
-  /** Rows of a statement. Whether they are stored already is only known when the customer is locked. */
+  /** Rows of a statement. Only while the customer is locked is it certain whether they are stored already. */
   entries: readonly StatementEntry[];
   issues: readonly (ValidationIssue & { line: number })[];
   /** The warnings to list. `warned` counts all. */
@@ -46,7 +46,7 @@ export interface Chunk extends Batch {
   ended: readonly (EndedStatement & { line: number })[];
   /** The format of the first of them; null: none begins here. */
   format: string | null;
-  /** The rows were checked against it; see RemovedTime. */
+  /** The value against which the rows were checked; see RemovedTime. */
   removals: number;
 }
 
@@ -55,9 +55,9 @@ interface StoreOptions {
   matcher: Matcher;
   /** Identifies the entries of this import's statements, in all its chunks. */
   identify: IdentifyEntries;
-  /** By how much this import has raised the customer's `removals`, with the first statements of accounts. */
+  /** By how much this import itself has raised the customer's `removals`, by storing the first statements of accounts. */
   raised: { removals: number };
-  /** Most rows of the chunk before were known, as in a file that was sent again. */
+  /** Most rows of the previous chunk were known, as in a file that was sent again. */
   areKnown?: boolean;
 }
 
@@ -71,7 +71,7 @@ export class ImportTakenOverError extends Error {
   override name = 'ImportTakenOverError';
 }
 
-/** An account is being deleted, or movements have been removed, since the rows were checked: they have to be checked again. */
+/** Since the rows were checked, an account was marked for deletion or movements were removed. The rows have to be checked again. */
 export class RemovalsChangedError extends Error {
   override name = 'RemovalsChangedError';
 }
@@ -94,7 +94,7 @@ const INSERT_ISSUES = `
  * Stores a chunk of a staged import in one transaction. With the last chunk it also deletes the staged parts. Repeating a chunk
  * after a crash is harmless: either the checkpoint has moved, or nothing was stored.
  * @param runningFor milliseconds since the run started, for the import's `started_at`.
- * @returns what was stored, with the webhooks to wake.
+ * @returns the result, with the webhooks to wake.
  * @throws {ImportTakenOverError} when the checkpoint is not where this chunk begins.
  * @throws {RemovalsChangedError} when the rows have to be checked again. Nothing was stored.
  */
@@ -196,7 +196,7 @@ async function storeMovements(
   const batch = { customerId, importId, movements: [...movements, ...added, ...conflicting] };
   const stored = await storeBatches(sql, matcher, locks, [batch], { areKnown });
 
-  // Movements of this file have an id only now.
+  // Movements of this file get their ids only now.
   const ofFile = found.flatMap(({ entry, identity: { known } }) =>
     'uniqueId' in known ? [{ ...entry, uniqueId: known.uniqueId }] : [],
   );
@@ -232,13 +232,13 @@ async function storeMovements(
   };
 }
 
-/** The first movement of two equal entries is kept when a statement names it twice. */
+/** If a statement names a movement twice, keeps the first entry, with the later position. */
 const ADD_REPEATED = `
   INSERT INTO repeated_entries (statement_id, transaction_id, account_id, customer_id, import_id, position, date_issue, balance, reference)
   VALUES ? ON DUPLICATE KEY UPDATE position = VALUES(position)`;
 const DROP_REPLACED = 'DELETE FROM repeated_entries WHERE (statement_id, transaction_id) IN (?)';
 
-/** Keeps which entries of statements are movements that were known: the balances of later files are laid onto them too. */
+/** Stores which entries of statements are known movements, because the balances of later files are compared with them too. */
 async function storeRepeated(
   sql: Sql,
   { customerId, importId }: Chunk,
@@ -289,13 +289,13 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
 export const countChunk = ({ importId, movements, entries }: Chunk, stored: Stored): RowCounts =>
   countRows(importId, movements.length + entries.length, stored);
 
-/** Leaves out an account or a source that has just been deleted: its foreign key would end the import. */
+/** IGNORE leaves out an account or a source that has just been deleted. Its foreign key would otherwise end the import. */
 const ADD = 'INSERT IGNORE INTO source_accounts (source_id, account_id) VALUES ?';
 
 /**
- * Creates a function that notes the accounts of a chunk as accounts of the source that has collected it, so that they can show how the
+ * Creates a function that records the accounts of a chunk as accounts of the source that collected it. These accounts show how the
  * source's runs end.
- * @param sourceId null: the import was sent with an API key, and nothing is noted.
+ * @param sourceId null: the import was sent with an API key, and nothing is recorded.
  */
 export function createSourceAccounts(
   sql: Sql,

@@ -28,7 +28,7 @@ export interface KnownRow {
   isHeld: boolean;
 }
 
-/** A row that is listed with the movement that it was taken for, or stored as. */
+/** A row that is listed with the movement that it was taken for or stored as. */
 type ListedRow = Pick<KnownRow, 'importId' | 'line' | 'transactionId'> & {
   reason: DuplicateReason | 'assumed_new';
 };
@@ -63,10 +63,10 @@ const COUNT_NEW = `
   WHERE customer_id = ? AND id > ? GROUP BY customer_id, import_id, account_id, dc`;
 
 /**
- * Sets last_work of all these accounts, and last_update of those with new movements. The balance is that of the newest movement
- * with a balance. It is only searched for if a new movement has one: for a bank that sends no balances, the search would read all
- * movements of the account. ORDER BY names all columns of the index transactions_account_date, otherwise MySQL would sort. The order of the
- * tables and the index keep it from scanning a small table, where it would wait for the rows of other customers.
+ * Sets last_work of all these accounts, and last_update of accounts with new movements. The balance is that of the newest movement
+ * with a balance. It is only searched if a new movement has one, because without balances the search would read all movements of
+ * the account. ORDER BY names all columns of the index transactions_account_date, so that MySQL does not sort. STRAIGHT_JOIN and
+ * FORCE INDEX keep MySQL from scanning a small table, where it would wait for the rows of other customers.
  */
 const UPDATE_ACCOUNTS = `
   UPDATE accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = a.customer_id
@@ -89,11 +89,11 @@ export const NOTHING_STORED: Stored = {
 type ImportRow = IdentifiedRow & Pick<Batch, 'customerId' | 'importId'>;
 
 /**
- * Stores the movements of several imports, of any number of customers. Inserts those that are new, and updates import locks,
- * accounts and webhook backlogs.
+ * Stores the movements of several imports, of any number of customers. Inserts new movements, and updates import locks, accounts
+ * and webhook backlogs.
  * @param sql a transaction that holds `locks`.
- * @param options.expected the matches of the batches if all their movements are new, when they have been found already.
- * @param options.areKnown most movements are probably known. They are read first, which is faster than inserting them again.
+ * @param options.expected the matches of the batches as if all their movements were new, if the caller has found them already.
+ * @param options.areKnown most movements are probably known. Reading them first is faster than inserting them again.
  */
 export async function storeBatches(
   sql: Sql,
@@ -138,7 +138,7 @@ export async function storeBatches(
   };
 }
 
-/** @returns how many were inserted: those that are new. */
+/** @returns how many were new. */
 async function insertMovements(
   sql: Sql,
   locks: ReadonlyMap<string, ImportLock>,
@@ -172,7 +172,7 @@ function dateReadedOf(locks: ReadonlyMap<string, ImportLock>, customerId: string
 
 /**
  * Finds the rows whose movements were known, and keeps the conflicts.
- * @param findBefore finds them all, if they were read before the others were inserted.
+ * @param findBefore finds all known movements, if they were read before the new ones were inserted.
  * @returns how many of the conflicts were stored under other ids.
  */
 async function handleKnown(
@@ -189,7 +189,7 @@ async function handleKnown(
     const stored = findStored(row);
     if (stored === undefined && findBefore !== null) continue;
     if (stored === undefined) throw new Error('a movement that was just stored is missing');
-    // The first of several rows with a new id is the one that was stored.
+    // Of several rows with a new id, the first was stored.
     const isFirst = !seen.has(stored.id);
     seen.add(stored.id);
     if (isFirst && BigInt(stored.id) > BigInt(locks.get(row.customerId)?.newest ?? 0)) continue;
@@ -216,20 +216,20 @@ async function handleKnown(
   return { known, inserted };
 }
 
-/** The counts of an import's rows, after they were stored. */
+/** The counts of an import's stored rows. */
 export interface RowCounts {
   inserted: number;
   duplicates: number;
-  /** Of the duplicates. */
+  /** Duplicates with another text or balance. */
   changed: number;
   assumed: number;
-  /** Of those that were inserted. */
+  /** Inserted movements that may be known. */
   assumedNew: number;
-  /** Those that wait, and those that were stored as well. */
+  /** Conflicts that wait for a decision, and conflicts that were stored. */
   conflicts: number;
 }
 
-/** @param rows how many rows of the import there were. */
+/** @param rows the number of the import's rows. */
 export function countRows(
   importId: string,
   rows: number,
@@ -248,13 +248,13 @@ export function countRows(
   };
 }
 
-/** The most rows of an import that are listed with what they were taken for. */
+/** The most known rows that are listed for an import. */
 const MOST_LISTED = 10_000;
 
 const LISTED = 'SELECT id, duplicates + conflicts + assumed_new AS listed FROM imports WHERE id IN (?)';
 const LIST = 'INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES ?';
 
-/** Lists known rows with what they were taken for, before they are counted. */
+/** Lists known rows with the movements that they were taken for. Called before the rows are counted. */
 export async function listKnown(sql: Sql, known: readonly ListedRow[]): Promise<void> {
   if (known.length === 0) return;
   const importIds = [...new Set(known.map(({ importId }) => importId))];
@@ -295,7 +295,7 @@ export function countAll(batches: readonly Batch[]): MovementCount[] {
   return [...counts.values()];
 }
 
-/** Updates the accounts of movements that were received. @param added those of them that are new. */
+/** Updates the accounts of received movements. @param added the new ones among them. */
 export async function updateAccounts(
   sql: Sql,
   movements: readonly Movement[],

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Movement } from './movement.ts';
 
-/** A file goes back to a day whose counts have been dropped. It has to be read again, with all counts kept. */
+/** A file returns to a day whose counts have been dropped. It has to be read again, with all counts kept. */
 export class UnorderedFileError extends Error {
   override name = 'UnorderedFileError';
 }
@@ -9,7 +9,7 @@ export class UnorderedFileError extends Error {
 /** Entries whose counts are kept: about 3 MB. */
 const MAX_KEPT = 100_000;
 
-/** The memory of a day beside the counts of its entries, in entries. */
+/** The memory of a day besides the counts of its entries, in entries. */
 const DAY_OVERHEAD = 30;
 
 /** Slots for the entries of a day. Most days have a few. */
@@ -39,7 +39,7 @@ export function createOrdinals({ keepAll = false, most = MAX_KEPT } = {}): (move
     return { countIn: createTally(DAY_SLOTS), size: DAY_OVERHEAD };
   }
 
-  /** Makes a day the last one, and drops those that were the last ones longest ago. */
+  /** Makes a day the latest one, and drops the days that were used longest ago. */
   function goTo(key: string): void {
     if (dropped.has(key)) throw new UnorderedFileError('the file is not in the order of its dates');
     const known = days.get(key);
@@ -68,16 +68,16 @@ export function createOrdinals({ keepAll = false, most = MAX_KEPT } = {}): (move
   };
 }
 
-/** The longest amount, with two decimals, that is exact in a JavaScript number as hundredths. */
+/** The length of the longest amount with two decimals whose hundredths are exact in a JavaScript number. */
 const LONGEST = 16;
 const WORD = 2 ** 32;
 /** Hundredths take 50 bits, so this bit of the upper word is free. */
 const DEBIT = 2 ** 30;
 
 /**
- * Creates a function that makes a key of 64 bits, for a tally, of a direction and an amount with two decimals. Nearly all amounts are
- * short enough to be the key themselves, so two of them never share it, and making it takes a tenth of the time of a hash. A longer
- * one is hashed. The same buffer is returned each time.
+ * Creates a function that makes a 64-bit key for a tally from a direction and an amount with two decimals. Nearly all amounts are
+ * short enough to be the key themselves. Such keys are never shared, and take a tenth of the time of a hash. A longer amount is
+ * hashed. Returns the same buffer each time.
  */
 export function createAmountKeys(): (dc: Movement['dc'], amount: string) => Buffer {
   const key = Buffer.alloc(8);
@@ -92,7 +92,7 @@ export function createAmountKeys(): (dc: Movement['dc'], amount: string) => Buff
 }
 
 /**
- * Another number of 32 bits for each. Amounts often end with zeros, and would come to lie side by side in a tally.
+ * Maps each 32-bit number to another one. Amounts often end with zeros, and would otherwise get neighbouring slots in a tally.
  * Source: the finalizer of MurmurHash3, which is a bijection.
  */
 function scatter(number: number): number {
@@ -102,7 +102,7 @@ function scatter(number: number): number {
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
-/** Whether a movement has no id of its own, so that its content stands for it. */
+/** Whether a movement has no id of its own, so that its content identifies it. */
 export const isUnidentified = ({ unique_id }: Movement): boolean =>
   unique_id === null || unique_id.trim() === '';
 
@@ -119,8 +119,8 @@ export const isContentId = (movement: Movement, uniqueId: string): boolean =>
  *
  * Because of this count, a resumed import must be read from its first row.
  *
- * @param importId makes the ids of movements without one differ from those of all other imports. Without it, equal movements of two
- * imports have the same id, and are taken for one.
+ * @param importId makes the ids of movements without a `unique_id` differ between imports. Without it, equal movements of two
+ * imports get the same id and are taken for one.
  */
 export function createUniqueIds(importId?: string): (movement: Movement) => string {
   let countIn: ReturnType<typeof createTally> | null = null;
@@ -134,7 +134,7 @@ export function createUniqueIds(importId?: string): (movement: Movement) => stri
       JSON.stringify([...what, name, code, opponent_id, opponent_iban]),
       'buffer',
     );
-    // Created on first use: it takes 12 KB, and most imports bring their own ids.
+    // Created on first use, because it takes 12 KB, and most imports bring their own ids.
     countIn ??= createTally();
     const id = `content:${content.toString('hex')}:${countIn(content)}`;
     return importId === undefined ? id : `${id}:${importId}`;
@@ -154,7 +154,7 @@ const FIRST_SLOTS = 1_024;
 /** A slot has three 32-bit words: the first 64 bits of the digest, and its count. A count of 0 is an empty slot. */
 const SLOT_WORDS = 3;
 
-/** In a table that is fuller than this, finding a slot takes many steps. */
+/** The table grows beyond this load, because finding a slot in a fuller table takes many steps. */
 const MAX_LOAD = 3 / 4;
 
 /**

@@ -31,25 +31,25 @@ export function startImporterWorker(
     runtime,
     { queue: QUEUES.imports, concurrency: slots ?? CONCURRENCY.imports },
     async ({ data: { customerId }, attemptsStarted }) => {
-      // While Redis is unreachable, an import that has begun goes on.
+      // While Redis is unreachable, a running import continues.
       const othersWait = () =>
         queues.imports.getWaitingCount().then(
           (waiting) => waiting > 0,
           () => false,
         );
-      // The job of a process that has died is started again. Its oldest import may be the cause.
+      // The job of a dead process is started again. Its oldest import may have crashed that process.
       let again = attemptsStarted > 1;
       let previous: string | null = null;
       for (const began = performance.now(); ; again = false) {
         const importId = await findOldest(database, customerId);
-        // If it is the same one again, another process has taken it over, and goes on with the others.
+        // If it is the same import again, another process has taken it over, and will continue with the others.
         if (importId === null || importId === previous) return;
         previous = importId;
         const mayGoOn = createTimeSlice(timeSlice, othersWait);
         const outcome = await importer.run(importId, shutdown.signal, { again, mayGoOn });
         const isSliceOver = performance.now() - began > timeSlice && (await othersWait());
         if (outcome === 'given back' || isSliceOver || shutdown.signal.aborted) {
-          // To the tail of the queue, behind the other customers. If Redis is unreachable, the reconciler does it.
+          // Queues the customer behind the others. If Redis is unreachable, the reconciler does it.
           await queueImports(queues, [customerId]).catch(() => {});
           return;
         }
@@ -65,12 +65,12 @@ export function startImporterWorker(
   };
 }
 
-/** A customer whose turn has lasted this long lets others come first. Milliseconds. */
+/** Milliseconds after which a customer's turn ends if other customers wait. */
 const TIME_SLICE = 3_000;
 
 /**
- * Says after each chunk of an import whether its turn goes on: for the time slice, or for longer if it took long to read again what was
- * stored in earlier turns, and for as long as no other customer waits.
+ * Says after each chunk of an import whether its turn continues. It continues for the time slice, and for as long as no other
+ * customer waits. The time slice is longer if the import first had to read rows that it stored in earlier turns.
  */
 function createTimeSlice(length: number, othersWait: () => Promise<boolean>): () => Promise<boolean> {
   const began = performance.now();
@@ -100,7 +100,7 @@ const CUSTOMERS = `
 const PAGE = 1_000;
 
 /**
- * Queues each customer with unfinished imports. One that has a job already keeps it.
+ * Queues each customer with unfinished imports. A customer that has a job already keeps it.
  * @returns the number of unfinished imports.
  */
 export async function reconcileImports(

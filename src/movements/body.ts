@@ -4,18 +4,18 @@ import { Amount, IdView } from '../platform/validation.ts';
 import { ExtendedView } from './extended.ts';
 import type { ListedAccount, ListedTransaction } from './transactions.ts';
 
-/** Holds the UTF-8 of movements until a part of a body is complete, and is reused. */
+/** Holds the UTF-8 of movements until a part of a body is complete. Reused for each part. */
 const BUFFER = Buffer.allocUnsafeSlow(1024 * 1024);
 
 /** The most bytes of UTF-8 that a UTF-16 code unit of a string can take. */
 const MAX_BYTES = 3;
 
-/** Quotes, backslashes, control characters and lone surrogates: JSON.stringify escapes all of them that it must. */
+/** Quotes, backslashes, control characters and lone surrogates. JSON.stringify escapes those that need it. */
 const MAY_NEED_ESCAPES = /["\\\p{Cc}\p{Cs}]/u;
 
 /**
- * Renders the JSON of a page, `{ "transactions": [ … ] }`, as UTF-8. Works movement by movement and writes the JSON of an account
- * once, which takes half as long as JSON.stringify for the whole page.
+ * Renders the JSON of a page, `{ "transactions": [ … ] }`, as UTF-8. Works movement by movement, and makes the JSON of an account
+ * only once. This takes half as long as JSON.stringify for the whole page.
  */
 export function renderPage(transactions: readonly ListedTransaction[]): Buffer<ArrayBuffer> {
   const accounts = new Map<ListedAccount, string>();
@@ -40,7 +40,7 @@ export function renderPage(transactions: readonly ListedTransaction[]): Buffer<A
 export const renderTransaction = (transaction: ListedTransaction): string =>
   renderFields(transaction, JSON.stringify(transaction.account));
 
-/** The fields in the order of `TransactionView`. Only `name` may be null: others that the bank did not send are "". */
+/** The fields in the order of `TransactionView`. Only `name` may be null. Other fields that the bank did not send are "". */
 const renderFields = (it: ListedTransaction, account: string): string =>
   `{"id":${it.id},"account_id":${it.account_id},"name":${it.name === null ? 'null' : quote(it.name)},"dc":"${it.dc}",` +
   `"code":${quote(it.code)},"amount":"${it.amount}","balance":"${it.balance ?? ''}","description":${quote(it.description)},` +
@@ -53,7 +53,7 @@ const quote = (text: string | null): string => {
   return MAY_NEED_ESCAPES.test(text) ? JSON.stringify(text) : `"${text}"`;
 };
 
-/** A movement as the API shows it. Only `name` may be null: other fields that the bank did not send are "". */
+/** A movement as the API shows it. Only `name` may be null. Other fields that the bank did not send are "". */
 export const TransactionView = v.object({
   id: IdView,
   account_id: IdView,

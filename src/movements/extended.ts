@@ -11,9 +11,12 @@ const Currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/));
 
 /** The object `extended` of a movement. */
 export const ExtendedView = v.object({
-  currency: v.pipe(Currency, v.description('ISO 4217. If the bank does not say, that of the account.')),
+  currency: v.pipe(
+    Currency,
+    v.description('ISO 4217. The currency of the account, if the bank does not say.'),
+  ),
   value_date: said(v.pipe(v.string(), v.isoDate()), 'From when the money counts for interest.'),
-  end_to_end_id: said(v.string(), 'What the payer has called the payment.'),
+  end_to_end_id: said(v.string(), "The payer's reference for the payment."),
   creditor_reference: said(
     v.string(),
     'With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill.',
@@ -30,7 +33,7 @@ export const ExtendedView = v.object({
 
 export type Extended = v.InferOutput<typeof ExtendedView>;
 
-/** Of a movement that a bank says nothing more about. */
+/** The object of a movement without details. */
 export const nothingSaid = (currency: string): Extended => ({
   currency,
   value_date: null,
@@ -62,7 +65,7 @@ const READ = `
   FROM transactions t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
   WHERE t.id IN (?)`;
 
-/** Reads what the banks say about these movements. @returns it by their ids. */
+/** Reads the details of these movements. @returns the details by the movements' ids. */
 export async function readExtended(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
   if (ids.length === 0) return new Map();
   const rows = await sql.query<Row[]>(READ, [ids]);

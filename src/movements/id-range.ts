@@ -2,7 +2,7 @@ import type { Sql } from '../platform/database/transaction.ts';
 import type { Listing } from './listing.ts';
 import { ALL_ACCOUNTS } from './segment-maker.ts';
 
-/** A range of ids that contains everything a listing can show. Both ends are inclusive. */
+/** A range of ids that contains all movements of a listing. Both ends are inclusive. */
 export interface IdRange {
   first: string;
   last: string;
@@ -11,14 +11,17 @@ export interface IdRange {
 /** Largest BIGINT UNSIGNED. */
 const LAST_ID = '18446744073709551615';
 
-/** A customer's ids and date_readed grow together, so what was read since a moment begins at one id. Index: transactions_readed. */
+/**
+ * Finds the first id since a moment. A customer's ids and date_readed grow together, so all movements since then follow it. Index:
+ * transactions_readed.
+ */
 export const FIRST_READ_AFTER = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? AND date_readed >= ? ORDER BY date_readed, id LIMIT 1`;
 
 /**
  * Takes the smallest and the largest id of each day of each account, and then the extremes of these. In the index
- * transactions_account_date that takes as many steps as there are days, however many movements a day has.
+ * transactions_account_date, this takes one step per day, however many movements a day has.
  */
 const RANGE_OF_DATES = `
   SELECT MIN(first) AS first, MAX(last) AS last FROM (
@@ -27,7 +30,7 @@ const RANGE_OF_DATES = `
 
 const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 
-/** Finds where a listing begins, ignoring its dates: after its cursor, and at `after`. @returns null when nothing can match. */
+/** Finds where a listing begins, from its cursor and `after`. Ignores its dates. @returns null when nothing can match. */
 export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange | null> {
   if (listing.accountIds !== 'all' && listing.accountIds.length === 0) return null;
   const afterCursor = listing.cursor === null ? 1n : BigInt(listing.cursor) + 1n;
@@ -70,7 +73,7 @@ const BEYOND = {
 };
 
 /**
- * Counts the movements of an account, or of a customer, without reading all of them: segments know how many they have.
+ * Counts the movements of an account or a customer. Does not read all of them, because segments have counts.
  * @param accountId null: all accounts of the customer.
  */
 export async function countMovements(

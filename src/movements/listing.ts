@@ -1,6 +1,6 @@
 import type { IdRange } from './id-range.ts';
 
-/** Which movements, and which page of them. Order: id ascending. */
+/** The movements to list, and the page of them. Order: id ascending. */
 export interface Listing {
   customerId: string;
   /** The accounts to list. 'all': every account of the customer. */
@@ -12,7 +12,7 @@ export interface Listing {
   after: string | null;
   /** The listing begins after this id. null: from the first movement. */
   cursor: string | null;
-  /** From 1. Counted from the cursor, if there is one. */
+  /** The page number, from 1. Counted from the cursor, if there is one. */
   page: number;
   perPage: number;
 }

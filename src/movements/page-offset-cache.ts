@@ -13,17 +13,20 @@ const LIFETIME = 10 * MINUTE;
 
 /** Remembers at which ids numbered pages begin. */
 export interface PageOffsetCache {
-  /** Returns the same page counted from a cursor, if this page or one shortly before it is known. Otherwise returns `listing`. */
+  /**
+   * Returns the same page counted from a cursor, if the position of this page or of one shortly before it is known. Otherwise
+   * returns `listing`.
+   */
   shorten(listing: Listing): Listing;
   /** Remembers where a page that was read begins, and where the next one begins. */
   keep(listing: Listing, page: Page): void;
 }
 
 /**
- * To find page 1,001, MySQL walks past all rows before it. But movements are added in the order of their ids, and seldom removed, so a full
- * page hardly ever changes, and the next one begins after the same id. After a removal, pages shift when the entries have expired. A client that reads page after page by number therefore walks
- * past nothing, or only past the few pages that other processes have answered. A missing entry costs
- * only the seek (segments.ts).
+ * To find page 1,001, MySQL walks past all rows before it. The cache avoids this. Movements are added in the order of their ids and
+ * seldom removed, so a full page hardly ever changes, and the next page begins after the same id. A client that reads page after
+ * page by number walks past nothing, or only past the few pages that other processes have answered. After a removal, pages shift
+ * once the entries have expired. A missing entry costs only the seek (segments.ts).
  * @param clock milliseconds; above 0; must never go back.
  */
 export function createPageOffsetCache({
@@ -57,7 +60,9 @@ export function createPageOffsetCache({
   };
 }
 
-/** Everything that decides which rows a listing has. Hashed, because a limited API key may have any number of accounts. */
+/**
+ * A hash of everything that decides the rows of a listing. It is a hash because a limited API key may have any number of accounts.
+ */
 const nameOf = ({ customerId, accountIds, starts, ends, after }: Listing): string =>
   hash('sha256', JSON.stringify([customerId, accountIds, starts, ends, after]));
 

@@ -1,13 +1,13 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../platform/database/transaction.ts';
 
-/** Movements per segment. Walking past these takes 1.5 ms, and ten million movements are only a thousand segments. */
+/** Movements per segment. Walking past a segment takes 1.5 ms, and ten million movements make only a thousand segments. */
 export const SEGMENT_SIZE = 10_000;
 
 /** account_id of the rows that count the movements of all accounts. */
 export const ALL_ACCOUNTS = '0';
 
-/** Compares counts only. They show which customers to check, and nothing that a listing shows depends on them. */
+/** Compares only counts. They show which customers to check. Listings do not depend on them. */
 const WAITING = `
   SELECT l.customer_id FROM import_locks l LEFT JOIN segment_checkpoints b ON b.customer_id = l.customer_id
   WHERE l.movements >= COALESCE(b.movements, 0) + ?`;
@@ -18,7 +18,7 @@ const LOCK =
 
 const CHECKPOINT = 'SELECT last_id FROM segment_checkpoints WHERE customer_id = ?';
 
-/** Ends at the newest movement in import_locks: beyond it, movements may be uncommitted, and others may still come before them. */
+/** Ends at the newest movement in import_locks. Movements beyond it may be uncommitted, and others may still get smaller ids. */
 const LAST_ID = `
   SELECT id FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? AND id <= (SELECT last_transaction_id FROM import_locks WHERE customer_id = ?)
@@ -37,11 +37,11 @@ const MOVE_CHECKPOINT =
   'UPDATE segment_checkpoints SET last_id = ?, movements = movements + ? WHERE customer_id = ?';
 
 /**
- * Makes segments of the movements stored since the last segment, as far as they fill whole segments. Several processes may do so
- * at the same time: they wait for each other, and no import waits for them.
+ * Makes whole segments of the movements stored since the last segment. Several processes may do this at the same time. They wait
+ * for each other, but no import waits for them.
  * @param size movements per segment.
- * @param most segments to make, for all customers together. The next call makes the rest.
- * @param signal ends it after the current segment.
+ * @param most most segments to make, for all customers together. The next call makes the rest.
+ * @param signal stops the work after the current segment.
  * @returns the number of segments made.
  */
 export async function makeSegments(

@@ -3,21 +3,21 @@ import type { IdRange } from './id-range.ts';
 import { conditions, type Listing } from './listing.ts';
 import { ALL_ACCOUNTS } from './segment-maker.ts';
 
-/** Where to start walking to a page. */
+/** The place at which to start walking to a page. */
 export interface PageStart {
   range: IdRange;
   /** Number of the listing's movements in the range that come before the page. */
   offset: number;
-  /** The page is known to be full, and not to be the last one. */
+  /** It is known that the page is full and not the last page. */
   full: boolean;
 }
 
-/** Each count is a statement. After this many, a request walks the rest of the way in one statement. */
+/** Each count is one SQL statement. After this many, a request walks the rest of the way in one statement. */
 const MAX_COUNTS = 100;
 
 /**
- * For each segment: the number of movements that are certain to lie between the dates, because all movements of their account do,
- * and whether others may. Rows are sorted by segment only when there are several accounts.
+ * For each segment, the number of movements that certainly lie between the dates, because all movements of their account in the
+ * segment do, and whether others may. Rows are sorted by segment only for several accounts.
  */
 const SEGMENTS = `
   SELECT last_id, SUM(IF(first_date_issue >= ? AND last_date_issue <= ?, movements, 0)) AS inside,
@@ -26,9 +26,9 @@ const SEGMENTS = `
   GROUP BY last_id ORDER BY last_id`;
 
 /**
- * Finds where to start walking to a far page. A segment before the page is skipped without reading its movements if all or none of
- * them lie between the dates. If only some do, they are counted in the index. New movements come after the last
- * segment; removing movements lowers the counts of their segment, see subtractFromSegment. Without segments, the result is the beginning of the listing.
+ * Finds where to start walking to a far page. Skips a segment before the page without reading its movements if all or none of them
+ * lie between the dates. If only some do, counts them in the index. New movements come after the last segment. Removing movements
+ * lowers the counts of their segment; see subtractFromSegment. Without segments, returns the beginning of the listing.
  * @param range where the listing begins, ignoring its dates.
  */
 export async function seek(sql: Sql, listing: Listing, range: IdRange): Promise<PageStart> {
@@ -78,7 +78,7 @@ async function count(sql: Sql, listing: Listing, range: IdRange): Promise<number
 
 /** Keeps the counts of segments right when movements are removed. */
 
-/** Inserts the checkpoint if there is none yet, and locks it in any case: no segment is made until the transaction ends. */
+/** Inserts the checkpoint if there is none yet, and locks it in any case. No segment is made until the transaction ends. */
 const LOCK =
   'INSERT INTO segment_checkpoints (customer_id) VALUES (?) ON DUPLICATE KEY UPDATE customer_id = customer_id';
 
@@ -93,13 +93,13 @@ const SUBTRACT = `
 const DELETE_EMPTY = `
   DELETE FROM transaction_segments WHERE customer_id = ? AND account_id IN (?) AND last_id = ? AND movements = 0`;
 
-/** They are in no segment, and never will be. */
+/** Counts removed movements that are in no segment, and now never will be. */
 const SKIP = 'UPDATE segment_checkpoints SET movements = movements + ? WHERE customer_id = ?';
 
 /**
  * Locks the segments of a customer, and finds the one that holds a movement.
  * @param sql a transaction.
- * @returns the id of its last movement; null: the movement is in no segment yet.
+ * @returns the id of the segment's last movement; null: the movement is in no segment yet.
  */
 export async function lockSegment(
   sql: Sql,
@@ -113,7 +113,7 @@ export async function lockSegment(
 
 /**
  * Subtracts movements from the counts of their segment, in the transaction that deletes them.
- * @param segment as `lockSegment` found it for the first of them. All of them must be in it, or, for null, in none.
+ * @param segment as `lockSegment` found it for the first of them. All movements must be in this segment or, for null, in none.
  */
 export async function subtractFromSegment(
   sql: Sql,

@@ -37,8 +37,8 @@ const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, 
   t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
 
 /**
- * Lists movements. The cost of a page depends on its rows and not on the position of the cursor, because both listings walk an
- * index in order of id. The index is forced: if the optimiser chose a date index instead, it would have to sort.
+ * Lists movements. The cost of a page depends on its rows, not on the position of the cursor, because both listings walk an index
+ * in order of id. The index is forced, because the optimiser would have to sort if it chose a date index.
  * @param known the listing's accounts, if they have been read already.
  */
 export async function listTransactions(
@@ -71,7 +71,7 @@ export async function findTransaction(
   return addAccount(row, accounts) ?? null;
 }
 
-/** Adds what the banks say about these movements beyond their fields. */
+/** Adds the banks' details that have no field of their own. */
 export async function addExtended(sql: Sql, transactions: readonly ListedTransaction[]): Promise<void> {
   const extended = await readExtended(
     sql,
@@ -85,7 +85,7 @@ export async function addExtended(sql: Sql, transactions: readonly ListedTransac
 
 function addAccount(row: Row, accounts: ReadonlyMap<string, ListedAccount>): ListedTransaction | undefined {
   const account = accounts.get(row.account_id);
-  // Changes the row in place: copying a thousand of them costs as much as rendering them.
+  // Changes the row in place, because copying a thousand rows costs as much as rendering them.
   return account && Object.assign(row, { account });
 }
 
@@ -94,9 +94,9 @@ type Row = Omit<ListedTransaction, 'account'>;
 /**
  * Reads a page, and one row more to know whether there is a next page.
  *
- * A far page is found with `seek`. Other pages are searched from where the listing begins, to at most one page beyond their own
- * end. The search succeeds if nearly all movements lie between the dates, as they do after a cursor. If it fails, the dates are
- * turned into a range of ids, whose cost grows with the number of days and accounts.
+ * A far page is found with `seek`. Other pages are searched from the beginning of the listing to at most one page beyond their end.
+ * This succeeds if nearly all movements lie between the dates, as they do after a cursor. If it fails, the dates are turned into a
+ * range of ids, at a cost that grows with the number of days and accounts.
  */
 async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Row[]> {
   const { starts, ends, page, perPage } = listing;
@@ -115,7 +115,7 @@ async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<R
   return narrowed === null ? [] : readRows(sql, listing, { range: narrowed, offset }, zone);
 }
 
-/** If the page may be the last one, the range is narrowed to the dates, so that the walk ends there. */
+/** Reads a far page. If it may be the last one, narrows the range to the dates, so that the walk ends there. */
 async function readFarPage(sql: Sql, listing: Listing, start: PageStart, zone: ZoneOffset): Promise<Row[]> {
   const { starts, ends } = listing;
   if (start.full || (starts === null && ends === null)) return readRows(sql, listing, start, zone);
@@ -159,7 +159,7 @@ async function readRows(
   ]);
 }
 
-/** An account as the API returns it with each of its movements. */
+/** An account as the API returns it with each movement. */
 export interface ListedAccount {
   id: number;
   title: string;
@@ -172,8 +172,8 @@ const ACCOUNTS = `
   WHERE a.id IN (?) AND a.customer_id = ?`;
 
 /**
- * Reads the accounts of these rows, by id. They are not joined to the movements, because the movements of a page have only a few
- * accounts. Accounts of another customer are left out.
+ * Reads the accounts of these rows, by id. Does not join them to the movements, because the movements of a page have only a few
+ * accounts. Leaves out accounts of another customer.
  */
 export async function readAccounts(
   sql: Sql,

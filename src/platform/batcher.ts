@@ -17,18 +17,18 @@ export interface BatcherOptions<Item> {
   afterFailure?: (error: unknown) => 'fail' | 'alone';
 }
 
-/** Takes the items of a group: those that are waiting now. It may be called once. */
+/** Takes the items that are waiting now, as a group. May be called once. */
 export type TakeItems<Item> = () => readonly Item[];
 
 /**
  * Combines many calls into few calls of `work`, like npm's dataloader. Calls made at the same time form a group, and so do calls
- * made while all workers are busy. No call is delayed to fill a group, and groups grow with the load.
+ * made while all workers are busy. Groups grow with the load, but no call is delayed to fill one.
  * @param work returns one result per item, in the order of the items.
  * @param options.workers groups that may be in progress at the same time.
  * @param options.maxItems largest number of items in a group.
- * @param options.maxWeight largest total weight of a group. An item that weighs more forms a group of its own.
- * @param options.afterFailure what becomes of a group that failed with this error, so that a bad item does not fail the others:
- * `alone`: its items are retried one by one. Default, and for a single item: `fail`.
+ * @param options.maxWeight largest total weight of a group. A heavier item forms its own group.
+ * @param options.afterFailure what to do with a group that failed with this error. `alone` retries its items one by one, so that a
+ * bad item does not fail the others. `fail` is the default, and applies to a single item.
  */
 export const createBatcher = <Item, Result>(
   work: (items: readonly Item[]) => Promise<Result[]>,
@@ -36,7 +36,7 @@ export const createBatcher = <Item, Result>(
 ): ((item: Item) => Promise<Result>) => createLateBatcher((take) => work(take()), options);
 
 /**
- * As createBatcher, for work that has to wait before it can begin, such as for a lock. Calls made while it waits still belong to its
+ * Like createBatcher, for work that must wait before it can begin, for example for a lock. Calls made during the wait join the
  * group.
  * @param work must call `take` once it can begin.
  */
@@ -71,7 +71,7 @@ export function createLateBatcher<Item, Result>(
         group = take();
         return group.map(({ item }) => item);
       });
-      // TypeScript does not see that `work` has called it.
+      // TypeScript does not see that `work` has set `group`.
       for (const [i, { resolve }] of ((group ?? []) as Waiting<Item, Result>[]).entries()) {
         if (i > 0 && i % RESULTS_PER_PASS === 0) await nextPass();
         resolve(results[i] as Result);

@@ -1,7 +1,7 @@
 /** `12,345`: the same in every locale. */
 export const formatCount = (count: number | bigint): string => count.toLocaleString('en-US');
 
-/** `1 row`, `2,000 rows`. @param many where it is not the word and an s. */
+/** `1 row`, `2,000 rows`. @param many the plural, if it is not the word and an s. */
 export const countOf = (count: number | bigint, one: string, many = `${one}s`): string =>
   `${formatCount(count)} ${Number(count) === 1 ? one : many}`;
 

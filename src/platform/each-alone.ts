@@ -1,5 +1,5 @@
 /**
- * Does the work for each item, one after the other. One that fails does not keep the others from being done.
+ * Does the work for each item, one after the other. Continues after a failure.
  * @throws the first error, when all have been done.
  */
 export async function eachAlone<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {

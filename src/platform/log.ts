@@ -6,7 +6,7 @@ export type Log = Logger;
 /**
  * Creates the logger. Only the type, code, message and stack of an error are logged: mysql2 and TypeORM attach the SQL with its
  * values (account data, sealed secrets) to their errors, and ioredis attaches the arguments of the command.
- * @param name of this process, for the log that several processes share.
+ * @param name the name of this process, for a log that several processes share.
  */
 export function createLog(level: string, name?: string): Log {
   return pino({

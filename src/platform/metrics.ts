@@ -5,14 +5,14 @@ import { VERSION } from './version.ts';
 const ATTEMPT_OUTCOMES = ['delivered', 'failed', 'throttled', 'gone', 'refused'] as const;
 
 /**
- * Up to a second as usual for HTTP. Connecting may take 5 s and the whole attempt 15 s, so that what is above 15 s was cut off by the
- * timeout.
+ * The usual bounds for HTTP up to one second. Connecting may take 5 s and the whole attempt 15 s, so an attempt above 15 s was cut
+ * off by the timeout.
  */
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 /**
- * Up to 2.5 s: deliveries that succeed immediately. Above, each bound lies between the sums of the retry schedule (5 s, 35 s, 2.6 min,
- * 13 min, 43 min, 2.7 h, 8 h, 18 h … 74 h), so that a bucket says after how many failures a delivery succeeded.
+ * Bounds up to 2.5 s are for deliveries that succeed immediately. Each higher bound lies between two sums of the retry schedule (5
+ * s, 35 s, 2.6 min, 13 min, 43 min, 2.7 h, 8 h, 18 h … 74 h), so that a bucket shows after how many failures a delivery succeeded.
  */
 const LATENCY_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 8, 20, 80, 400, 1_500, 6_000, 18_000, 45_000, 78_000, 320_000,
@@ -30,12 +30,12 @@ interface CountedAttempt {
   /** Milliseconds since 1970. */
   startedAt: number;
   durationMs: number;
-  /** When the movement was stored, in milliseconds since 1970; null: it is not stored any more, and nothing was sent. */
+  /** When the movement was stored, in milliseconds since 1970. Null: the movement is no longer stored, and nothing was sent. */
   storedAt: number | null;
 }
 
 export interface DeliveryMetrics {
-  /** Counts attempts whose results are committed. Never throws: by then the results cannot be taken back. */
+  /** Counts attempts whose results are committed. Never throws, because committed results cannot be taken back. */
   recorded(attempts: readonly CountedAttempt[]): void;
   /** Counts a delivery run that another run has taken over. */
   leaseLost(): void;
@@ -84,10 +84,10 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
         if (storedAt === null) continue;
         outcomes[outcome] += 1;
         duration.observe(durationMs / 1_000);
-        // An attempt more than the schedule counts: the delivery was sent again on request, perhaps months later.
+        // With more attempts than the current schedule counts, the delivery was sent again on request, perhaps months later.
         const isFirstSchedule = number === failures + 1;
         const waited = startedAt + durationMs - storedAt;
-        // The clocks of two machines may differ. histogram.observe throws for what is not a number.
+        // The clocks of two machines may differ, so the time may be negative. histogram.observe throws if it is not a number.
         if (status === 'delivered' && isFirstSchedule && Number.isFinite(waited))
           latency.observe(Math.max(0, waited) / 1_000);
       }
@@ -101,8 +101,8 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
 }
 
 /**
- * How an import ended. `unreadable`: the importer could not read its file, which its sender has to correct. `given_up`: reading on has
- * failed ten times in a row.
+ * How an import ended. `unreadable`: the importer could not read the file, so its sender has to correct it. `given_up`: ten runs in
+ * a row have failed at the same row.
  */
 const IMPORT_OUTCOMES = ['done', 'unreadable', 'given_up'] as const;
 type ImportOutcome = (typeof IMPORT_OUTCOMES)[number];
@@ -110,11 +110,11 @@ type ImportOutcome = (typeof IMPORT_OUTCOMES)[number];
 /** Rows of imports whose transaction is committed. */
 interface CountedRows {
   inserted: number;
-  /** Known already. */
+  /** Rows whose movements were known. */
   duplicates: number;
-  /** Known with another direction, amount or date. */
+  /** Rows whose movements were known with another direction, amount or date. */
   conflicts: number;
-  /** Could not be read. */
+  /** Rows that could not be read. */
   rejected: number;
 }
 
@@ -163,7 +163,7 @@ function createImportMetrics(registry: Registry): ImportMetrics {
 }
 
 interface ReconcilerMetrics {
-  /** Counts work that was due and had no job, until the reconciler added one. */
+  /** Counts jobs that the reconciler added for due work without a job. */
   repaired(queue: 'imports' | 'deliveries', jobs: number): void;
 }
 
@@ -195,14 +195,14 @@ const KINDS = [
   'statements',
 ] as const;
 
-/** Rows that retention removes. Attempts that go with their delivery do not count. */
+/** Rows that retention removes. Attempts that are removed with their delivery do not count. */
 export type RemovedKind = (typeof KINDS)[number];
 
 const RETENTION_OUTCOMES = ['done', 'failed'] as const;
 
 export interface RetentionMetrics {
   removed(kind: RemovedKind, count: number): void;
-  /** Counts a pass that has ended. One that was stopped with its process has not. */
+  /** Counts a pass that has ended, but not a pass that was stopped with its process. */
   ended(outcome: (typeof RETENTION_OUTCOMES)[number]): void;
 }
 
@@ -238,17 +238,17 @@ function createRetentionMetrics(registry: Registry): RetentionMetrics {
 }
 
 /**
- * The counts that a process keeps of its own work. The parts that work are given one of these interfaces, and know nothing of Prometheus.
- * The names are explained in docs/metrics.md.
+ * Counts of a process's own work. Each part of the process gets one of these interfaces, so that it does not depend on Prometheus.
+ * docs/metrics.md explains the names.
  */
 export interface Metrics {
   deliveries: DeliveryMetrics;
   imports: ImportMetrics;
   reconciler: ReconcilerMetrics;
   retention: RetentionMetrics;
-  /** Says which roles this process has. */
+  /** Sets the roles of this process. */
   setRoles(roles: readonly string[]): void;
-  /** Holds everything that was counted, for `/metrics`. */
+  /** Contains all counts, for `/metrics`. */
   registry: Registry;
 }
 

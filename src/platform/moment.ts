@@ -19,9 +19,9 @@ const MOMENT_RULE =
   'must be a date and time that exist, written YYYY-MM-DD HH:mm:ss, with an offset such as +03 if it is not that of the service';
 
 /**
- * Parses `YYYY-MM-DD HH:mm:ss` with an optional offset ("+03", "+03:00", "Z"). Without an offset `zone` applies. A `date_readed`
- * is accepted exactly as the API returns it. Fractions of a second are dropped, which loses no movements because `after` is
- * inclusive. A moment before or behind all that MySQL can store becomes the first or the last one.
+ * Parses `YYYY-MM-DD HH:mm:ss` with an optional offset ("+03", "+03:00", "Z"). Without an offset `zone` applies. A `date_readed` is
+ * accepted exactly as the API returns it. Fractions of a second are dropped, which loses no movements because `after` is inclusive.
+ * A moment outside of MySQL's range becomes the first or the last moment that MySQL can store.
  * @returns the moment in UTC as MySQL writes it, or null when there is no such moment.
  */
 export function parseMoment(text: string, zone: ZoneOffset): string | null {
@@ -63,7 +63,7 @@ const OFFSET_SHAPE = /^([+-])(\d{2})(?::?(\d{2}))?$/;
 
 /**
  * Parses "+03", "+03:00", "+0530" or "Z".
- * @throws {Error} whose message says what is allowed.
+ * @throws {Error} that says what is allowed.
  */
 export function parseOffset(text: string): ZoneOffset {
   if (text === 'Z') return { text: '+00', minutes: 0 };

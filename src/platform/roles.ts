@@ -4,11 +4,11 @@ export type RoleName = (typeof ROLES)[number];
 
 const isRole = (name: string): name is RoleName => (ROLES as readonly string[]).includes(name);
 
-/** Parses `api,importer`. @throws {Error} that names what is not a role. */
+/** Parses `api,importer`. @throws {Error} that names the text that is not a role. */
 export function parseRoles(text: string): RoleName[] {
   const names = text.split(',').map((name) => name.trim());
   const wrong = names.find((name) => !isRole(name));
   if (wrong !== undefined)
-    throw new Error(`--roles takes ${ROLES.join(', ')}, separated by commas; "${wrong}" is none.`);
+    throw new Error(`--roles takes ${ROLES.join(', ')}, separated by commas; "${wrong}" is not a role.`);
   return names.filter(isRole);
 }

@@ -29,7 +29,7 @@ export interface Runtime {
   database: DataSource;
   secrets: SecretBox;
   queues: Queues;
-  /** Commands fail fast while Redis is unreachable, as those of the queues do. */
+  /** Its commands fail fast while Redis is unreachable, like the commands of the queues. */
   redis: RedisClient;
   /** Opens a separate connection for a worker. Its commands wait until Redis is reachable again. */
   connectWorker: () => RedisClient;
@@ -43,11 +43,11 @@ export interface Runtime {
 /** A part of the service that runs in this process. */
 export interface Role {
   name: string;
-  /** Resolves when all work in progress is finished or given back. */
+  /** Stops the part. Resolves when all work in progress is finished or given back. */
   stop(): Promise<void>;
 }
 
-/** Where MySQL and Redis are, the key of the sealed secrets, and how to stop servers that are embedded. */
+/** The URLs of MySQL and Redis, the key of the sealed secrets, and a function that stops embedded servers. */
 export interface Servers {
   databaseUrl: string;
   redisUrl: string;
@@ -58,7 +58,7 @@ export interface Servers {
 /**
  * Connects to MySQL and Redis, waiting up to 60 s for each, then prepares the schema and checks SECRET_KEY.
  * @param signal stops waiting and closes all connections.
- * @param migrations run: bring the schema up to date. expect: wait until another process has (`ledgerbell migrate`).
+ * @param migrations run: bring the schema up to date. expect: wait until another process (`ledgerbell migrate`) has done so.
  */
 export async function openRuntime(
   config: Config,
@@ -119,7 +119,7 @@ export async function openRuntime(
       to === null
         ? log.error(
             { others },
-            'no host in DATABASE_URL may be written; it is looked for several times a second',
+            'no host in DATABASE_URL may be written; the hosts are checked several times a second',
           )
         : log.warn({ primary: to, others }, 'another host in DATABASE_URL takes the writes now'),
     );
@@ -151,7 +151,7 @@ export async function openRuntime(
     return await abandonStart(error, close);
   }
   const queues = openQueues(redis, { prefix, deliveryQueues: config.deliveryQueues });
-  // Closing fails while Redis is unreachable. That is no reason for the shutdown to fail.
+  // Closing fails while Redis is unreachable. The shutdown must not fail because of that.
   started.push(() => queues.close().catch(() => {}));
   return {
     config,

@@ -4,7 +4,7 @@ import { startEmbedded } from './embedded/servers.ts';
 import type { Servers } from './runtime.ts';
 import { abandonStart } from './stopping.ts';
 
-/** Returns the configured servers, and starts embedded ones in place of those that are not configured. */
+/** Returns the configured servers, and starts embedded servers for those that are not configured. */
 export async function findServers(
   config: Config,
   announce: (line: string) => void,

@@ -2,7 +2,7 @@ export type Stop = () => unknown;
 
 /**
  * Stops what was started, in reverse order and one after the other. If one fails to stop, the rest are still stopped.
- * @throws after all have been tried: the error, or an AggregateError whose message contains all of them.
+ * @throws the error, or an AggregateError whose message contains all errors, after trying to stop everything.
  */
 export async function stopInReverse(started: readonly Stop[]): Promise<void> {
   const errors: unknown[] = [];
@@ -16,7 +16,10 @@ export async function stopInReverse(started: readonly Stop[]): Promise<void> {
   throwAll(errors);
 }
 
-/** @returns a function that stops what has been started by then, in reverse. Called again, it returns the same promise. */
+/**
+ * @returns a function that stops everything in `started` at the time of the call, in reverse. Called again, it returns the same
+ * promise.
+ */
 export function stopOnce(started: readonly Stop[]): () => Promise<void> {
   let stopping: Promise<void> | undefined;
   return () => {

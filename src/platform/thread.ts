@@ -1,11 +1,11 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** Megabytes of a thread's heap. What strangers send never needs as much, so something that does is made for it. */
+/** Megabytes of a thread's heap. Ordinary input never needs this much, so input that does was made to fill the memory. */
 const MEMORY_LIMIT = 192;
 
 /**
- * Starts a worker thread with a limit of memory, and without the environment of the process, which holds secrets. From TypeScript sources, as in tests and `npm run dev`, it first registers what translates
- * them.
+ * Starts a worker thread with a limit of memory, and without the environment of the process, which contains secrets. With
+ * TypeScript sources, as in tests and `npm run dev`, the thread first registers their translator.
  * @param module without its extension.
  */
 export function startThread(

@@ -4,8 +4,8 @@ import * as v from 'valibot';
 export const MAX_ISSUES = 100;
 
 /**
- * Adds JSON Schema to a schema's entry in /openapi.json, for what valibot's own actions cannot say there:
- * `v.pipe(schema, check, documented({ … }))`.
+ * Adds JSON Schema to a schema's entry in /openapi.json, for rules that valibot's own actions cannot express there: `v.pipe(schema,
+ * check, documented({ … }))`.
  */
 export const documented = <Input>(jsonSchema: Record<string, unknown>) =>
   v.metadata<Input, Record<string, unknown>>(jsonSchema);
@@ -34,7 +34,7 @@ const DATE_SHAPE = new RegExp(`^${CALENDAR_DATE}$`);
 
 const DATE_RULE = 'must be a date that exists, written YYYY-MM-DD, from the year 1000';
 
-/** A date that exists: "2026-02-28", and not "2026-02-30". */
+/** A date that exists: "2026-02-28", but not "2026-02-30". */
 export const CalendarDate = v.pipe(
   v.string(DATE_RULE),
   v.regex(DATE_SHAPE, DATE_RULE),
@@ -63,13 +63,13 @@ export const Id = v.pipe(
   v.transform(String),
 );
 
-/** A lone surrogate has no UTF-8 encoding: two different texts would be stored as the same one. */
+/** Refuses lone surrogates. They have no UTF-8 encoding, so two different texts would be stored as the same text. */
 export const wellFormed = v.check(
   (text: string) => text.isWellFormed(),
   'must be valid Unicode, without lone surrogates',
 );
 
-/** One thing that is wrong with an input: where (dot path), and what is allowed. Never contains the value. */
+/** One error of an input: its dot path, and what is allowed. Never contains the value. */
 export interface ValidationIssue {
   path: string;
   message: string;
@@ -100,14 +100,14 @@ export const Title = v.pipe(
 
 /** Parts of the API's answers, as /openapi.json shows them. */
 
-/** An id: a JSON integer. MySQL's BIGINT stays below 2^53 here, so that every JSON parser reads it exactly. */
+/** An id, as a JSON integer. Our ids stay below 2^53, so every JSON parser reads them exactly. */
 export const IdView = v.pipe(v.number(), v.integer(), v.minValue(1));
 
-/** How many: a whole number from 0. */
-/** A secret in the answer to the request that made it. It is not kept. */
+/** A count: a whole number from 0. */
+/** A secret that is shown only in the answer to the request that made it. */
 export const ShownOnce = v.pipe(
   v.nullable(v.string()),
-  v.description('Shown in this answer only. null: the answer to a repeated Idempotency-Key.'),
+  v.description('Shown only in this answer. null: this is the answer to a repeated Idempotency-Key.'),
 );
 
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Decodes the bytes of a text file. Its encoding is that of its byte order mark or XML declaration; else UTF-8, or Windows-1254 if too
- * many bytes are not UTF-8. Windows-1254 and ISO-8859-9 (Turkish) and Windows-1252 and ISO-8859-1 (Western
- * European) are the same but for six letters, which are Turkish in the one and Icelandic in the other.
+ * Decodes the bytes of a text file. The byte order mark or the XML declaration decides the encoding. Without these, it is UTF-8, or
+ * Windows-1254 if too many bytes are not UTF-8. Windows-1254 and ISO-8859-9 (Turkish) differ from Windows-1252 and ISO-8859-1
+ * (Western European) in only six letters, which are Turkish in the former and Icelandic in the latter.
  */
 
 const FALLBACK = 'windows-1254';
@@ -12,18 +12,20 @@ const FALLBACK = 'windows-1254';
 const fallbackOf = (label: string | undefined): string =>
   label !== undefined && isEncoding(label) && !/^utf-?8$/i.test(label) ? label : FALLBACK;
 
-/** Bytes of the start that are looked at. */
+/** Bytes of the start that are examined. */
 const HEAD_BYTES = 4 * 1024;
 
-/** Bytes decoded at a time. What is made of a whole part would live long enough to fill the heap's old space with garbage. */
+/**
+ * Bytes decoded at a time. The objects made from a whole part would live so long that they fill the heap's old space with garbage.
+ */
 const SLICE_BYTES = 32 * 1024;
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
  * Decodes a stream of bytes, without the byte order mark. Bytes that the encoding does not know become U+FFFD.
- * @param fallback the encoding of bytes that are not UTF-8: a label of the WHATWG Encoding standard. Banks often name an encoding and
- * write UTF-8, so it is not used for a file that is.
+ * @param fallback the encoding of bytes that are not UTF-8: a label of the WHATWG Encoding standard. It is not used for a file in
+ * UTF-8, because banks often name another encoding and write UTF-8.
  */
 export async function* decode(bytes: AsyncIterable<Uint8Array>, fallback?: string): AsyncGenerator<string> {
   let head: Buffer | null = Buffer.alloc(0);
@@ -50,7 +52,7 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
 }
 
-/** Decodes the beginning of a file, to see what it is. */
+/** Decodes the beginning of a file, to recognise its format. */
 export function decodeStart(start: Buffer): string {
   const decoder = createDecoder(detectEncoding(start), FALLBACK);
   return decoder.decode(start) + decoder.end();
@@ -100,14 +102,14 @@ const plain = (decoder: InstanceType<typeof TextDecoder>): Decoder => ({
   end: () => decoder.decode(),
 });
 
-/** From the first bytes that are not UTF-8, so many are looked at before the encoding is decided. */
+/** Bytes that are examined, from the first bytes that are not UTF-8, before the encoding is decided. */
 const DECIDED_BYTES = 256 * 1024;
 
 /**
- * UTF-8, or the fallback. Bytes that are not UTF-8 may be a broken place of a file in UTF-8: it is in UTF-8 if as many characters of more
- * than one byte are valid as bytes are not. Until that is decided, nothing behind them is returned. Bytes of a character that is not
- * complete yet are kept. A Buffer decodes whole characters several times as fast as TextDecoder decodes a stream, and gives strings of
- * one byte per character where it can.
+ * Decodes UTF-8, or the fallback. Invalid bytes may be a broken place in a UTF-8 file. The file is UTF-8 if it has at least as many
+ * valid characters of more than one byte as invalid bytes. Until this is decided, returns nothing after the invalid bytes. Keeps
+ * the bytes of an incomplete character. A Buffer decodes whole characters several times as fast as TextDecoder decodes a stream,
+ * and gives strings of one byte per character where possible.
  */
 function createUtf8Decoder(fallbackEncoding: string): Decoder {
   let decided: Decoder | null = null;
@@ -178,7 +180,7 @@ function countUtf8(bytes: Uint8Array): { valid: number; invalid: number } {
   return counts;
 }
 
-/** Bytes at the end that may begin a character of UTF-8 whose other bytes are still to come. */
+/** The number of bytes at the end that may begin an incomplete UTF-8 character. */
 function incompleteLength(bytes: Uint8Array): number {
   for (let length = 1; length <= Math.min(3, bytes.length); length += 1) {
     const byte = bytes[bytes.length - length] ?? 0;

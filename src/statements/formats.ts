@@ -18,10 +18,10 @@ import { createXlsxParser, looksLikeXlsx } from './xlsx/parse.ts';
 
 export { isStatementFormat, STATEMENT_FORMATS, type StatementFormat } from './format-names.ts';
 
-/** The formats of statement files: which one a file is in, and how it is read. */
+/** The formats of statement files. Recognises the format of a file, and reads it. */
 
 export interface StatementFormats extends FileFormats {
-  /** Reads what was sent, which may be packed, see `readFiles`. */
+  /** Reads a file, which may be packed; see `readFiles`. */
   read(parts: AsyncIterable<Uint8Array>, recognition: Recognition): AsyncIterable<FileEvent>;
 }
 
@@ -55,7 +55,7 @@ export function createStatementFormats(profiles: readonly Profile[]): StatementF
       if (looksLikeMt942(text)) return 'mt942';
       if (looksLikeMt940(text)) return 'mt940';
       if (looksLikeBai2(text)) return 'bai2';
-      // A table of an unknown bank is CSV too: what is missing is its profile.
+      // A table of an unknown bank is CSV too. Only its profile is missing.
       return detectProfile(text, profiles) !== null || looksLikeTable(text) ? 'csv' : null;
     },
     parse(file, format, profile) {

@@ -1,4 +1,4 @@
-/** References of payments, as statements of several formats have them. */
+/** References of payments in statements of several formats. */
 
 /** A creditor reference of ISO 11649: RF, two check digits, up to 21 characters. */
 const RF = /^RF\d{2}[A-Z0-9]{1,21}$/;
@@ -6,9 +6,9 @@ const RF = /^RF\d{2}[A-Z0-9]{1,21}$/;
 const QRR = /^\d{27}$/;
 
 /**
- * Reads a creditor reference, which counts only with correct check digits: of ISO 11649 (modulo 97 of ISO 7064), or the 27 digits of a
- * QR reference (recursive modulo 10; Swiss Implementation Guidelines QR-bill, annex B).
- * @returns it without spaces; undefined if the text is none.
+ * Reads a creditor reference with correct check digits: a reference of ISO 11649 (modulo 97 of ISO 7064), or the 27 digits of a QR
+ * reference (recursive modulo 10; Swiss Implementation Guidelines QR-bill, annex B).
+ * @returns the reference without spaces; undefined if the text is not a reference.
  */
 export function readCreditorReference(text: string | undefined): string | undefined {
   if (text === undefined || text.length > 50) return undefined;
@@ -43,7 +43,9 @@ export function readPaymentReference(text: string | undefined): string | undefin
   return reference === undefined || reference === '' || NO_REFERENCE.test(reference) ? undefined : reference;
 }
 
-/** @returns a rate as a decimal number with a point; undefined if it is none, or does not fit in ten digits on either side. */
+/**
+ * @returns a rate as a decimal number with a point; undefined if the text is not a rate, or has more than ten digits on one side.
+ */
 export function readRate(text: string | undefined): string | undefined {
   const rate = text?.trim().replace(',', '.');
   return rate !== undefined && /^\d{1,10}(?:\.\d{1,10})?$/.test(rate) && /[1-9]/.test(rate)
@@ -51,7 +53,7 @@ export function readRate(text: string | undefined): string | undefined {
     : undefined;
 }
 
-/** Takes over what is known. @returns undefined if nothing is: most entries of some formats say nothing more. */
+/** Keeps the details that are known. @returns undefined if none is, as for most entries of some formats. */
 export function keepKnown<T extends object>(details: { [K in keyof T]: T[K] | undefined }): T | undefined {
   let known: Partial<T> | undefined;
   for (const name in details) {

@@ -4,10 +4,10 @@ class LimitReachedError extends Error {
 }
 
 /**
- * Lets `look` read the beginning of a stream, for as long as it wants to.
- * @param limit bytes that it may read. Beyond that it is stopped, and what it would have thrown is not known.
+ * Lets `look` read as much of the beginning of a stream as it needs.
+ * @param limit bytes that `look` may read. It is stopped at the limit, and later errors do not count.
  * @returns the whole stream, the beginning included.
- * @throws what `look` throws.
+ * @throws errors of `look`.
  */
 export async function lookAhead(
   stream: AsyncIterable<Uint8Array>,
@@ -18,7 +18,7 @@ export async function lookAhead(
   const parts: Uint8Array[] = [];
   let read = 0;
   let isOver = false;
-  /** A decompressor reads ahead, and may still wait for a part when `look` has seen enough. */
+  /** The part that is being read. A decompressor reads ahead, and may still wait for a part when `look` has ended. */
   let reading: Promise<boolean> = Promise.resolve(true);
   const readPart = async (): Promise<boolean> => {
     const { value, done } = await iterator.next();
@@ -52,7 +52,7 @@ export async function lookAhead(
     if (!(error instanceof LimitReachedError)) throw error;
   } finally {
     isOver = true;
-    // Whoever reads the whole stream gets this error too.
+    // The reader of the whole stream gets this error too, so it is ignored here.
     reading.catch(() => {});
   }
   return all();
@@ -61,7 +61,7 @@ export async function lookAhead(
 /**
  * Reads the beginning of a stream of bytes.
  * @param length bytes to read at least, if there are as many.
- * @returns what was read, and `bytes`, which yields the whole stream, the beginning included.
+ * @returns the bytes that were read, and `bytes`, which yields the whole stream, including them.
  */
 export async function peek(
   stream: AsyncIterable<Uint8Array>,

@@ -4,7 +4,7 @@ import type { StatementEvent } from './statement.ts';
 import { type UnpackedFile, unpack } from './unpack.ts';
 import { ADVICE, UnreadableFileError } from './unreadable.ts';
 
-/** Reads what was sent: one file of statements, or a zip of several. */
+/** Reads a file of statements, or a zip of several. */
 
 /** How the format of a file is recognised. */
 export interface Recognition {
@@ -14,16 +14,16 @@ export interface Recognition {
   profile: string | null;
 }
 
-/** A file begins, or events of the file that began last. */
+/** The beginning of a file, or events of the file that began last. */
 export type FileEvent =
   | {
-      /** Its name within a zip; null: it did not come in a zip. */
+      /** The file's name within a zip; null: it did not come in a zip. */
       file: string | null;
       format: StatementFormat;
     }
   | { events: StatementEvent[] };
 
-/** Bytes of the beginning by which a format is recognised. */
+/** Bytes at the beginning of a file by which its format is recognised. */
 export const START_BYTES = 8 * 1024;
 
 /** A file whose beginning has been read. `bytes` yields all of it, the beginning included. */
@@ -34,7 +34,7 @@ export interface StartedFile {
 
 /** Recognises and parses single files. */
 export interface FileFormats {
-  /** Recognises a file by its content; null: it is in none of the formats. */
+  /** Recognises a file by its content; null: its format is not known. */
   detect(start: Buffer): StatementFormat | null;
   /**
    * Parses a file.
@@ -46,7 +46,7 @@ export interface FileFormats {
 
 /**
  * Yields the events of each file.
- * @throws {UnreadableFileError} when one cannot be read at all, or nothing in it is recognised.
+ * @throws {UnreadableFileError} when a file cannot be read at all, or nothing in it is recognised.
  */
 export async function* readFiles(
   formats: FileFormats,
@@ -78,11 +78,11 @@ function firstIssue(events: readonly StatementEvent[]): string | null {
   return issue === undefined ? null : `${issue.path}: ${issue.message}`;
 }
 
-/** Unpacked bytes are recognised by their beginning, which takes far fewer bytes than this to unpack. */
+/** Most bytes that are read to recognise a file. Unpacking its beginning takes far fewer. */
 const MAX_BEGINNING = 256 * 1024;
 
 /**
- * Checks the beginning of what was sent: of the file, or of the first one in a zip.
+ * Checks the beginning of a file, or of the first file in a zip.
  * @returns the whole stream, the beginning included.
  * @throws {UnreadableFileError} when an import would fail before its first row, and the beginning shows it.
  */
@@ -101,7 +101,7 @@ export function checkBeginning(
   );
 }
 
-/** Sees from the beginning of a file which format it is in, and how it is read. @throws {UnreadableFileError} */
+/** Recognises the format of a file by its beginning, and how to read it. @throws {UnreadableFileError} */
 async function openFile(
   formats: FileFormats,
   file: UnpackedFile,
@@ -110,7 +110,7 @@ async function openFile(
   const { start, bytes } = await peek(file.bytes, START_BYTES);
   const started = { start: start.subarray(0, START_BYTES), bytes };
   if (start.length === 0) throw new UnreadableFileError(`${nameOf(file)} is empty.`, ADVICE.empty);
-  // Whoever names a profile has a table. A workbook is detected, so it is CSV.
+  // A sender who names a profile has a table. A workbook would have been detected, so the table is CSV.
   const table = profile === null ? null : 'csv';
   const format = named === 'auto' ? (formats.detect(started.start) ?? table) : named;
   if (format === null) {

@@ -1,5 +1,5 @@
 /**
- * The content of a statement file, whatever its format. The parser of a format yields these events in the order of the file. It knows
+ * The content of a statement file in any format. The parser of a format yields these events in the order of the file. Parsers know
  * nothing of stored accounts or movements.
  */
 
@@ -31,7 +31,7 @@ export interface Entry {
   line: number;
   /** A pending entry is not a movement until it is booked. */
   status: 'booked' | 'pending';
-  /** The booking date, YYYY-MM-DD, as it stands in the file: never shifted by a time zone. */
+  /** The booking date, YYYY-MM-DD, as it stands in the file. Never shifted by a time zone. */
   date: string;
   /** The direction in which the money moved. */
   dc: 'Debit' | 'Credit';
@@ -46,13 +46,13 @@ export interface Entry {
   description: string | null;
   /** The counterparty's name. */
   name: string | null;
-  /** The counterparty's account number if it is not an IBAN, or what else identifies it. */
+  /** The counterparty's account number if it is not an IBAN, or another identifier. */
   opponentId: string | null;
   /** The counterparty's IBAN as it stands in the file, without spaces, valid or not. */
   opponentIban: string | null;
-  /** The bank's name for this entry, if it has one. Not necessarily unique, now or next year. */
+  /** The bank's name for this entry, if it has one. It may not be unique, now or later. */
   reference: string | null;
-  /** Absent if the file says nothing of it. */
+  /** Absent if the file has no details. */
   details?: EntryDetails;
 }
 
@@ -73,7 +73,7 @@ export interface EntryDetails {
   exchangeRate?: string;
 }
 
-/** How a statement is called, and the time that it says it is about. */
+/** The name of a statement, and the time that it covers according to the file. */
 export interface StatementIdentity {
   /** The bank's number of the statement, or its id. */
   number: string | null;
@@ -87,7 +87,7 @@ export interface StatementIdentity {
 export const NO_IDENTITY: StatementIdentity = { number: null, sequence: null, from: null, to: null };
 
 export type StatementEvent =
-  /** A statement begins. What follows belongs to it, up to its `end`. */
+  /** A statement begins. All following events belong to it, up to its `end`. */
   | {
       type: 'statement';
       line: number;
@@ -100,10 +100,10 @@ export type StatementEvent =
   | { type: 'entry'; entry: Entry }
   /** An entry that could not be read, with the field (`path`) and, in the message, what was found and what is allowed. */
   | { type: 'issue'; line: number; path: string; message: string }
-  /** Something that is wrong and costs no entry, such as a balance that cannot be read. */
+  /** An error that costs no entry, such as an unreadable balance. */
   | { type: 'warning'; line: number; message: string }
   /** The statement is complete, or broke off; a warning says so in that case. */
   | { type: 'end'; line: number; closing: Balance | null };
 
-/** Parses the text of a file. Must accept any split of the text, and hold no more than one entry and a few headers in memory. */
+/** Parses the text of a file. Must accept any split of the text, and may hold only one entry and a few headers in memory. */
 export type StatementParser = (text: AsyncIterable<string>) => AsyncIterable<StatementEvent[]>;

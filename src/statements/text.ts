@@ -1,7 +1,7 @@
-/** White space that is not one single space. Most texts have none, and looking takes a fraction of the time of replacing. */
+/** White space other than single spaces. Most texts have none, and checking takes a fraction of the time of replacing. */
 const OTHER_SPACES = /\s\s|[^\S ]/;
 
-/** Without white space at its ends, with one space where there was other or more. */
+/** Removes white space at the ends, and replaces all other white space with single spaces. */
 export const squeeze = (text: string): string =>
   (OTHER_SPACES.test(text) ? text.replaceAll(/\s+/g, ' ') : text).trim();
 
@@ -17,8 +17,8 @@ export const countOf = (count: number | bigint, one: string): string =>
 export const splitLines = (text: string): string[] => text.split(/\r\n|[\r\n]/);
 
 /**
- * Remembers the last answer of a function of one text. Rows with the same date follow each other, and reading each date anew would add
- * a third to the time that a CSV file takes.
+ * Remembers the last answer of a function of one text. Rows with the same date follow each other. Reading each date anew would add
+ * a third to the time for a CSV file.
  */
 export function rememberLast<T>(read: (text: string) => T): (text: string) => T {
   let last: { text: string; answer: T } | null = null;

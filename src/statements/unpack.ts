@@ -5,40 +5,43 @@ import { Unzip, UnzipInflate } from 'fflate';
 import { peek } from './peek.ts';
 import { UnreadableFileError } from './unreadable.ts';
 
-/** Unpacks gzip and zip while the bytes arrive. What a file is packed with is seen from its first bytes, not from its name. */
+/** Unpacks gzip and zip while the bytes arrive. The first bytes of a file say how it is packed, not its name. */
 
 const MIB = 1024 * 1024;
 
 /** The most bytes that a file may have when unpacked. */
 const MAX_UNPACKED_BYTES = 1024 * MIB;
 
-/** Statements are text, which packs to a tenth or so. A file that unpacks to more than this many times its size is refused. */
+/** Statements are text, which packs to about a tenth. A file that unpacks to more than this many times its size is refused. */
 const MAX_RATIO = 200;
-/** Up to this size, the ratio is not looked at. */
+/** Up to this size, the ratio is not checked. */
 const RATIO_FROM_BYTES = 16 * MIB;
 
-/** A packed file may contain another one, such as a zip that was sent with `Content-Encoding: gzip`. */
+/**
+ * How many times a file may be packed. A packed file may contain another, such as a zip that was sent with `Content-Encoding:
+ * gzip`.
+ */
 const MAX_DEPTH = 2;
 
-/** Packed bytes given to the unzipper at a time. It returns everything that they unpack to at once. */
+/** Packed bytes that the unzipper gets at a time. It returns all their unpacked bytes at once. */
 const SLICE_BYTES = 16 * 1024;
 
 /** The most files in one zip. */
 const MAX_FILES = 1_000;
 
-/** Enough for what a gzip or a zip begins with. */
+/** Enough bytes for the beginning of a gzip or a zip. */
 const HEADER_BYTES = 64;
 
 /** One file, unpacked. A zip can contain several. */
 export interface UnpackedFile {
-  /** Its name within the zip; null if it came alone. */
+  /** The file's name within the zip; null if it came alone. */
   name: string | null;
   bytes: AsyncIterable<Uint8Array>;
 }
 
 /**
- * Yields the files in what was sent: itself, or what it contains. What you have not read of a file when you ask for the next one is dropped.
- * @throws {UnreadableFileError} when it is broken, encrypted, too large when unpacked, or names a path outside of its folder.
+ * Yields the file that was sent, or the files in it. The unread rest of a file is dropped when the next one is requested.
+ * @throws {UnreadableFileError} when the file is broken, encrypted, too large when unpacked, or names a path outside of its folder.
  */
 export async function* unpack(
   sent: AsyncIterable<Uint8Array>,
@@ -64,13 +67,13 @@ function packingOf(start: Uint8Array): 'gzip' | 'zip' | null {
   return isSpreadsheet(start) ? null : 'zip';
 }
 
-/** An XLSX file is a zip too, and begins with one of these. It is read as a whole. */
+/** An XLSX file is a zip too, but is not unpacked here. It begins with one of these names. */
 const isSpreadsheet = (start: Uint8Array): boolean =>
   /^(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(
     Buffer.from(start.subarray(30, 60)).toString('latin1'),
   );
 
-/** Counts what was packed and unpacked. @throws {UnreadableFileError} when it is too much. */
+/** Counts packed and unpacked bytes. @throws {UnreadableFileError} when there are too many. */
 function createLimit() {
   let packed = 0;
   let unpacked = 0;
@@ -110,7 +113,7 @@ async function* gunzip(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     }
     await done;
   } catch (error) {
-    // Others are of whoever sends the bytes.
+    // Other errors come from the source of the bytes.
     if (!isZlibError(error)) throw error;
     throw new UnreadableFileError('The file is gzip, and is broken or cut off.');
   }
@@ -130,7 +133,7 @@ async function* unzip(
   const source = slices(packed);
   const unzipper = new Unzip();
   unzipper.register(UnzipInflate);
-  /** Files that have begun, with what was unpacked of them and not read yet. */
+  /** Files that have begun, with their unpacked bytes that were not read yet. */
   const files: { name: string; parts: Uint8Array[]; isComplete: boolean; isLeft: boolean }[] = [];
   let found = 0;
   unzipper.onfile = (file) => {
@@ -171,7 +174,7 @@ async function* unzip(
     const file = files.shift();
     if (file !== undefined) {
       yield { name: file.name, bytes: read(file) };
-      // Its reader may have stopped before its end. The rest is unpacked on the way to the next file, and dropped.
+      // The file's reader may have stopped before its end. The rest is unpacked on the way to the next file, and dropped.
       file.isLeft = true;
       file.parts.length = 0;
     } else if (isOver) break;

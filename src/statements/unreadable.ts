@@ -1,6 +1,6 @@
 /**
- * Advice for the sender of a statement file, in the words of each kind of reader. Messages are stored, and answered by the API, in its
- * words (`ADVICE`). The command line and the reports of sources replace them by their own (`inWordsOf`).
+ * Advice for the sender of a statement file, in words for each kind of reader. Messages are stored and answered in the words of the
+ * API (`ADVICE`). The command line and the reports of sources replace them with their own (`inWordsOf`).
  */
 const WORDS = {
   account: {
@@ -40,7 +40,7 @@ const WORDS = {
   },
 } as const;
 
-/** Who reads a message elsewhere than in the API. */
+/** A reader of messages outside of the API. */
 export type Reader = 'command line' | 'source';
 
 const all = Object.values(WORDS);

@@ -5,7 +5,7 @@ const LARGEST = 10n ** 20n - 1n;
 
 const AMOUNT = { ',': /^(\d*)(?:,(\d*))?$/, '.': /^(\d*)(?:\.(\d*))?$/ };
 
-/** Whole numbers of up to 15 digits are exact in a JavaScript number, and several times as fast as BigInt. */
+/** Whole numbers of up to 15 digits are exact as JavaScript numbers, which are several times as fast as BigInt. */
 const EXACT_DIGITS = 15;
 const ZERO = 0x30;
 
@@ -26,7 +26,10 @@ export function parseAmount(text: string, decimalSign: ',' | '.'): MinorUnits | 
   return amount > LARGEST ? null : amount;
 }
 
-/** Reads up to 13 characters, digits with up to two of them after the decimal sign, as whole hundredths. @returns -1 for anything else. */
+/**
+ * Reads an amount of up to 13 characters, with at most two digits after the decimal sign, as whole hundredths. @returns -1 for any
+ * other text.
+ */
 export function parseShortAmount(text: string, decimalSign: ',' | '.'): number {
   const { length } = text;
   if (length === 0 || length > EXACT_DIGITS - 2) return -1;
@@ -51,7 +54,7 @@ export function formatAmount(amount: MinorUnits): string {
   return `${sign}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** Reads what `formatAmount` or a DECIMAL(…, 2) column says. */
+/** Reads an amount from `formatAmount` or from a DECIMAL(…, 2) column. */
 export const parseHundredths = (amount: string): MinorUnits => BigInt(amount.replace('.', ''));
 
 /** @returns YYYY-MM-DD; null if the calendar has no such day */
@@ -81,7 +84,7 @@ export function isIban(text: string): boolean {
   return BigInt(digits) % 97n === 1n;
 }
 
-/** @returns the IBAN without spaces and in upper case; null if the text is none */
+/** @returns the IBAN without spaces and in upper case; null if the text is not an IBAN */
 export function readIban(text: string): string | null {
   const iban = text.slice(0, 100).replace(/\s/g, '').toUpperCase();
   return isIban(iban) ? iban : null;

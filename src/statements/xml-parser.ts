@@ -12,10 +12,10 @@ interface XmlHandlers {
 type Parser = SaxesParser<{ xmlns: false; position: false }>;
 
 /**
- * Creates a parser of XML that comes in parts. Its error messages name no line.
+ * Creates a parser for XML that comes in parts. Its error messages name no line.
  *
- * One parser is kept for as long as the process lives. V8 drops the layout of objects of which none is left, and saxes is written so
- * that, after a few of its parsers have come and gone, V8 makes each new one a hash table, and reading takes four times as long.
+ * One parser is kept until the process ends. V8 drops the layout of objects when none of them is left. After a few saxes parsers
+ * have come and gone, V8 would make each new one a hash table, and reading would take four times as long.
  */
 export function createXmlParser(handlers: XmlHandlers): Parser {
   if (kept.length === 0)

@@ -162,7 +162,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     expect((await answer('imports', 'show', String(id))).import).toEqual({ id, ...rest });
     expect(await answer('imports', 'errors', String(id))).toMatchObject({ errors: [] });
     expect(reasonOf(await run('imports', 'retry', String(id)))).toBe(
-      'error: Only a failed import can be retried, and the status of this one is done.',
+      'error: Only a failed import can be retried, but this import is done.',
     );
   });
 });

@@ -35,7 +35,7 @@ const wrong: Entry[] = [...fitting, ['Debit', '10.00', '99.75'], ['Credit', '1.0
 const WARNING = {
   line: 4,
   message:
-    'The balance and the amount say that there were 109.75 before, but the entry before it ends with 110.75: a row may be missing or cut off.',
+    'By its balance and amount, this entry began at 109.75, but the entry before it ends at 110.75: a row may be missing or cut off.',
 };
 
 describe('the balances of movements in JSON', () => {

@@ -64,9 +64,7 @@ describe('POST /v1/imports/:id/retry', () => {
     expect((await retry(key, importId)).status).toBe(202);
     const again = await retry(key, importId);
     expectProblem(again, 409);
-    expect(again.body.detail).toBe(
-      'Only a failed import can be retried, and the status of this one is queued.',
-    );
+    expect(again.body.detail).toBe('Only a failed import can be retried, but this import is queued.');
     const done = await importMovements(service, key, [movement(account)]);
     expectProblem(await retry(key, String(done.id)), 409);
     expect(await show(key, String(done.id))).toEqual(done);

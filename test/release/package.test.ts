@@ -112,7 +112,7 @@ describe('ledgerbell start', () => {
     await expect(run(LEDGERBELL, ['start', '--roles', 'api,mailer'])).rejects.toMatchObject({
       code: 1,
       stderr:
-        'error: --roles takes api, importer, delivery, maintenance, separated by commas; "mailer" is none.\n',
+        'error: --roles takes api, importer, delivery, maintenance, separated by commas; "mailer" is not a role.\n',
     });
   });
 });

@@ -21,14 +21,19 @@ const SECOND = 1_000;
 /** How long a process works on one dry run. Waiting for the body does not count. */
 const WORK_LIMIT = 60 * SECOND;
 
-/** A dry run takes its turn when its body has come, or this much of it. Bytes. */
+/** A dry run waits for its turn once its body, or this many bytes of it, have come. */
 const BEGINNING = 64 * 1_024;
 
-/** From then on, the rest may be waited for for this long, and longer if it comes at this rate. Milliseconds; bytes per second. */
+/**
+ * How long a dry run may wait for its body: this many milliseconds, and more time for the bytes that come at this rate per second.
+ */
 const PATIENCE = 30 * SECOND;
 const SLOWEST = 10 * 1_024;
 
-/** Dry runs at once: they take the time of the process that answers all requests. One that waits for longer is refused. */
+/**
+ * Dry runs at the same time. They are few, because they slow down the process that answers all requests. A dry run that waits
+ * longer than `patience` is refused.
+ */
 const AT_ONCE = { total: 4, perOwner: 1, patience: 5 * SECOND };
 
 async function readOn(bytes: AsyncIterable<Uint8Array>): Promise<void> {
@@ -40,7 +45,7 @@ type DryUpload = Pick<Upload, 'format' | 'statement' | 'unidentified' | 'body'>;
 
 /** Creates a function that answers dry runs: it reads the body as an import does, and stores nothing. */
 export function createDryRuns(database: DataSource, formats: StatementFormats) {
-  // It counts dry runs here, not bytes.
+  // Here the budget counts dry runs, not bytes.
   const turns = createByteBudget(AT_ONCE);
 
   /** @throws {Problem} 408 when the body comes too slowly, 413 when reading takes too long, 503 when there are too many dry runs. */
@@ -89,7 +94,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
 
 /**
  * Limits how long a dry run works, and how long it waits for its body.
- * @param options.now milliseconds. `patience`: the wait that is allowed beside the time for the bytes that have come.
+ * @param options.now milliseconds. `patience`: the wait that is allowed in addition to the time for the bytes that have come.
  * @returns functions that pass on the body, and the rows that are read from it. They throw a Problem: 408 when the body comes too slowly, 413
  * after a minute of work.
  */
@@ -136,6 +141,6 @@ const tooMuchWork = () =>
 const tooManyDryRuns = () =>
   new Problem(
     'overloaded',
-    `${AT_ONCE.total} dry runs can be read at once, ${AT_ONCE.perOwner} of them yours. Send this one again later.`,
+    `At most ${AT_ONCE.total} dry runs are read at the same time, and at most ${AT_ONCE.perOwner} per customer. Send this one again later.`,
     { headers: { 'Retry-After': String(AT_ONCE.patience / SECOND) } },
   );

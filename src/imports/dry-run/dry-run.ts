@@ -23,13 +23,13 @@ import type { BegunStatement, Row, StatementTotals } from '../rows.ts';
 import type { Chunk } from '../store-chunk.ts';
 import { isContentId } from '../unique-ids.ts';
 
-/** Reads a file as an import does, and says what would be stored. Nothing is stored. */
+/** Reads a file as an import does, and reports what would be stored. Stores nothing. */
 
-/** Most rows, rejected rows, warnings and statements that are listed, of each. The counts are of all. */
+/** Most rows that are listed. The same limit applies to rejected rows, warnings and statements. The counts include all. */
 export const MAX_LISTED = 1_000;
 
 export interface DryRun {
-  /** Why the rest of the file cannot be read: its import would end as `failed`. Null: it would be `done`. */
+  /** Why the rest of the file cannot be read. Its import would end as `failed`; null: it would end as `done`. */
   error: string | null;
   received: number;
   inserted: number;
@@ -41,7 +41,7 @@ export interface DryRun {
   rejected: number;
   statementCount: number;
   warningCount: number;
-  /** `known`: what the row was taken for; null: it is new. */
+  /** `known`: the movement that the row was taken for; null: the row is new. */
   rows: { line: number; known: Known | null; movement: Movement }[];
   errors: (ValidationIssue & { line: number })[];
   warnings: { line: number; message: string }[];
@@ -51,11 +51,11 @@ export interface DryRun {
 /** A statement of the file. `totals` is null if a limit ends the reading before the statement ends. */
 export type DryStatement = BegunStatement & { line: number; totals: StatementTotals | null };
 
-/** No import has this id, so nothing that is stored counts as this file's own. */
+/** No import has this id, so no stored movement counts as this file's own. */
 const NO_IMPORT = '0';
 
 /**
- * Reads the rows of a file, and finds those that are known already.
+ * Reads the rows of a file, and finds the rows that are known already.
  * @param accounts as for an import (`cutIntoChunks`).
  */
 export async function runDry(
@@ -96,7 +96,7 @@ export async function runDry(
     customerId,
     checkpoint: 0,
     accounts,
-    // A file is read once.
+    // A dry run can read a file only once.
     isUnordered: true,
     removedTime,
     unidentified,
@@ -152,7 +152,7 @@ async function* collectStatements(
   }
 }
 
-/** A row with an id: what it was taken for, and whether an import would store it. */
+/** A row with an id. Says what it was taken for, and whether an import would store it. */
 interface DryRow {
   known: Known | null;
   isInserted: boolean;
@@ -166,8 +166,8 @@ interface FirstRow {
 }
 
 /**
- * Creates a function that says of each row of a file whether its movement is known: stored already, or earlier in the file. Call it for
- * each chunk, in the order of the file.
+ * Creates a function that says for each row whether its movement is stored already or came earlier in the file. Call it for each
+ * chunk, in the order of the file.
  */
 function createKnownMovements(sql: Sql, policyOf: (accountId: string) => OnConflict) {
   const first = new Map<string, FirstRow>();
@@ -275,7 +275,7 @@ async function addEntries(
   }
 }
 
-/** The stored movement that an entry was taken for; null: it is new, or an earlier entry of the file is meant. */
+/** The stored movement that an entry was taken for. Null: the entry is new, or was taken for an earlier entry of the file. */
 function storedIdOf(identity: Identity | undefined): string | null {
   if (identity === undefined || 'uniqueId' in identity) return null;
   if ('conflict' in identity) return identity.conflict.transactionId;

@@ -38,7 +38,7 @@ export const DryRunView = v.object({
     assumed_duplicates: v.pipe(
       Count,
       v.description(
-        'Duplicates without an id, which equal a stored movement: nothing proves that they are the same.',
+        'Duplicates without an id. They equal a stored movement, but nothing proves that they are the same.',
       ),
     ),
     conflicts: v.pipe(
@@ -47,7 +47,9 @@ export const DryRunView = v.object({
     ),
     assumed_new: v.pipe(
       Count,
-      v.description('Of those that would be stored: nothing proves that they are not known.'),
+      v.description(
+        'Rows that would be stored although they may be known, because nothing proves the opposite.',
+      ),
     ),
     rejected: Count,
     statements: Count,
@@ -65,7 +67,7 @@ export const DryRunView = v.object({
         stored: v.pipe(
           v.nullable(StoredView),
           v.description(
-            'The stored movement that it was taken for; null: there is none, it is earlier in the file, or the API key lacks the scope read.',
+            'The stored movement that the row was taken for. null: the row is new or was taken for an earlier row of the file, or the API key lacks the scope read.',
           ),
         ),
         account_id: NewId,
@@ -88,7 +90,9 @@ export const DryRunView = v.object({
         format: v.string(),
         account_id: v.pipe(
           v.nullable(IdView),
-          v.description('null: an import would create the account, or there is none, and problem says why.'),
+          v.description(
+            'null: an import would create the account, or there is no account and problem says why.',
+          ),
         ),
         account: v.pipe(v.nullable(v.string()), v.description('The account as the statement names it.')),
         problem: v.pipe(
@@ -102,7 +106,9 @@ export const DryRunView = v.object({
         closing: Sum,
         difference: v.pipe(
           Sum,
-          v.description('closing minus what opening, credits and debits give. null: a balance is missing.'),
+          v.description(
+            'closing minus the balance that opening, credits and debits give. null: a balance is missing.',
+          ),
         ),
       }),
     ),
@@ -129,8 +135,8 @@ const idOf = (account: DryAccount | undefined) =>
   account === undefined || account.isNew ? null : Number(account.id);
 
 /**
- * @param format as the sender said; `auto`: what the first statement is in.
- * @param mayRead whether the sender may see what is stored.
+ * @param format the format that the sender named; for `auto`, the format of the first statement is shown.
+ * @param mayRead whether the sender may see stored movements.
  */
 export function viewDryRun(
   run: DryRun,
@@ -221,13 +227,13 @@ function viewStatement(
   };
 }
 
-/** The accounts of a dry run: those that the caller can see, and those that an import would create. */
+/** The accounts of a dry run: the accounts that the caller can see, and accounts that an import would create. */
 
 interface DryAccount extends KnownAccount {
   bank: string;
   title: string;
   on_conflict?: OnConflict;
-  /** An import would create it, and `id` is one that no account has. */
+  /** An import would create this account. No account has this `id`. */
   isNew: boolean;
 }
 
@@ -238,7 +244,7 @@ const ACCOUNTS = `
 
 const REMOVED = 'SELECT removals, removed_before AS removedBefore FROM import_locks WHERE customer_id = ?';
 
-/** New accounts are numbered from here, downwards. Ids in the database stay below 2^53. */
+/** New accounts are numbered downwards from here. Ids in the database stay below 2^53. */
 const LARGEST_ID = 10n ** 18n - 1n;
 
 /** Reads the accounts that the caller can see. */

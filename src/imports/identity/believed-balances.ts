@@ -4,9 +4,9 @@ import type { StatementRow } from './statement.ts';
 import { balanceBefore, type Walk } from './walks.ts';
 
 /**
- * Says which balances are believed. Those of a statement are if they link with a neighbouring row or with the statement, and a single
- * one if it links with another statement of the day. Rows that came without a statement have to link with each other, and then with a
- * statement: a client may repeat one balance, or count from zero.
+ * Says which balances are believed. A statement's balance is believed if it links with a neighbouring row, with the statement, or
+ * with another statement of the day. Balances of rows without a statement must link with each other and with a statement, because a
+ * client may repeat one balance or count from zero.
  */
 export interface BelievedBalances {
   add(laid: Laid): void;
@@ -16,7 +16,7 @@ export interface BelievedBalances {
 export function createBelievedBalances(): BelievedBalances {
   /** The balances of statements, by day. */
   const balances = new Set<string>();
-  /** Walks that would be believed with such a balance. */
+  /** Walks that are believed once a statement has this balance. */
   const waiting = new Map<string, Walk[]>();
   const met = new Set<Walk>();
 

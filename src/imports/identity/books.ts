@@ -4,7 +4,7 @@ import { createJoinedWalks, type JoinedWalks } from './joined-walks.ts';
 import { isWalk, type Laid, layOut } from './laid.ts';
 import type { Stored, StoredMovement } from './statement.ts';
 
-/** The movements of an account, and the statements that have brought them. Those of the file are added one by one. */
+/** The movements of an account, and the statements that have brought them. The statements of the file are added one by one. */
 export interface Books {
   movements: BookedMovement[];
   /** Movements by their day and amount. */
@@ -16,7 +16,7 @@ export interface Books {
 }
 
 export interface BookedMovement extends Omit<StoredMovement, 'id'> {
-  /** The rows that are this movement. */
+  /** The rows that were identified as this movement. */
   seen: { laid: Laid; position: number }[];
 }
 

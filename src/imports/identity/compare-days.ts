@@ -4,8 +4,8 @@ import type { StatementRow } from './statement.ts';
 import { balanceBefore } from './walks.ts';
 
 /**
- * Compares two statements of the same days day by day. A bank lists the bookings of a day in another order, numbers them anew, or inserts
- * one on an earlier day, after which all balances are other ones.
+ * Compares two statements of the same days, day by day. A bank may list the bookings of a day in another order, renumber them, or
+ * insert one on an earlier day, which changes all later balances.
  */
 
 interface ComparedStatement {
@@ -14,15 +14,15 @@ interface ComparedStatement {
   days: ReadonlyMap<string, readonly number[]>;
 }
 
-/** A shift that nothing explains is believed when this many rows with at least two different amounts are the same. */
+/** A shift without an explanation is believed when this many rows with at least two different amounts are the same. */
 const ROWS_OF_SHIFT = 3;
 
 interface ComparedDays {
   /** Rows of the first and the second statement that are the same booking. */
   pairs: { one: number; other: number }[];
-  /** By how much the balances of the first are more than those of the second. */
+  /** By how much the balances of the first statement are higher than those of the second. */
   shift: bigint;
-  /** Rows of the first, on days before, explain the shift. */
+  /** Rows of the first statement, on earlier days, explain the shift. */
   isExplained: boolean;
   /** A shift of one day may also be the same payments again. */
   isDoubtful: boolean;
@@ -30,7 +30,7 @@ interface ComparedDays {
   contradictions: string[];
 }
 
-/** @returns null: nothing links the two. */
+/** @returns null if nothing links the two. */
 export function compareDays(one: ComparedStatement, other: ComparedStatement): ComparedDays | null {
   const [rows, others] = [one.statement.rows, other.statement.rows];
   const days = [...one.days.keys()].filter((day) => other.days.has(day)).sort();
@@ -56,7 +56,7 @@ export function compareDays(one: ComparedStatement, other: ComparedStatement): C
     const closing = found.closing - expected.closing;
     const isAnchored = found.opening - expected.opening === shift || closing === shift;
     if (!isAnchored) {
-      // The same stretch with other balances. It may begin within the day.
+      // The same rows with other balances. They may begin within the day.
       if (compared > 0 || !isContained) break;
       result.shift = closing;
       result.isExplained = closing === sumBefore(rows, day);
@@ -94,7 +94,7 @@ function endsOf(rows: readonly StatementRow[], positions: readonly number[]) {
   return opening === null || closing === null ? null : { opening, closing };
 }
 
-/** Pairs rows with the same amount, those with the same reference first. */
+/** Pairs rows with the same amount. Rows with the same reference come first. */
 function pairRows(
   rows: readonly StatementRow[],
   positions: readonly number[],

@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/database/transaction.ts';
 import type { Movement } from '../movement.ts';
 import type { EntryStatement, RowDetails } from '../rows.ts';
 
-/** A valid row whose identity its statement, or what is stored, decides. */
+/** A valid row that is identified by its statement or by the stored movements. */
 export interface StatementEntry {
   line: number;
   /** Its amount and its balance have two decimals. */
@@ -17,7 +17,7 @@ export interface StatementEntry {
   ordinal: number;
 }
 
-/** An entry is a new movement, with its unique id, or a known one, or has another amount than the movement that it is. */
+/** An entry is a new movement, a known movement, or a conflict: it is a known movement, but has another amount. */
 export type Identity =
   | {
       uniqueId: string;
@@ -34,14 +34,14 @@ export type Identity =
       isRepeated: boolean;
     }
   | {
-      /** `transactionId` is null if an earlier entry of this file is the movement. */
+      /** `transactionId` is null if the movement came with an earlier entry of this file. */
       conflict: { transactionId: string | null; uniqueId: string; accountId: string; version: string };
     };
 
 /**
  * Identifies the entries of a chunk.
  * @param sql a transaction that holds the customer's import lock, unless nothing is to be stored.
- * @param newest the id of the customer's newest movement, as the lock says.
+ * @param newest the id of the customer's newest movement, from the customer's lock.
  * @throws {KnownDaysError} when the whole file has to be read first.
  * @throws {OutdatedIdentitiesError} when they have to be identified anew, without the lock.
  */
@@ -51,12 +51,12 @@ export type IdentifyEntries = (
   entries: readonly StatementEntry[],
 ) => Promise<Identity[]>;
 
-/** Others have stored movements of the file's days since its entries were identified. */
+/** Other imports have stored movements of the file's days since its entries were identified. */
 export class OutdatedIdentitiesError extends Error {
   override name = 'OutdatedIdentitiesError';
 }
 
-/** Something is known of the days of the file, so the whole file has to be read before its entries can be identified. */
+/** Movements or statements of the file's days are stored, so the whole file has to be read before its entries can be identified. */
 export class KnownDaysError extends Error {
   override name = 'KnownDaysError';
 }

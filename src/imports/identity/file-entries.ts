@@ -7,7 +7,7 @@ import { type Days, signedAmount, textOf } from './read-stored.ts';
 import type { ReceivedStatement, StatementRow } from './statement.ts';
 import { shortenReference } from './statement-id.ts';
 
-/** Collects what identifies the entries of a file: about 300 bytes of each. */
+/** Collects the data that identifies the entries of a file: about 300 bytes for each entry. */
 
 /** The entries of a file about one account. */
 export interface AccountEntries {
@@ -90,7 +90,7 @@ const toRow = ({ movement, reference }: StatementEntry): StatementRow => ({
   text: textOf(movement),
 });
 
-/** The days of the statements, joined where they meet. */
+/** The days of the statements. Ranges that meet are joined. */
 function daysOf(statements: readonly FileStatement[]): Days[] {
   const ranges = statements
     .map(({ rows, to }): Days => {

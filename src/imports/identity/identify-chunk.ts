@@ -3,14 +3,17 @@ import type { EntryStatement } from '../rows.ts';
 import { type IdentifyEntries, KnownDaysError, type StatementEntry } from './entry.ts';
 import { formatStatementId } from './statement-id.ts';
 
-/** Identifies the entries of a file chunk by chunk, as long as nothing is known of their days. Then all of them are new. */
+/**
+ * Identifies the entries of a file chunk by chunk, as long as nothing from other imports is stored about their days. All of them
+ * are then new.
+ */
 
-/** Whether others have stored a movement of these days. Index: transactions_account_date. */
+/** Finds a movement of these days that another import has stored. Index: transactions_account_date. */
 const KNOWN = `
   SELECT 1 FROM transactions FORCE INDEX (transactions_account_date)
   WHERE (account_id, date_issue) IN (?) AND import_id <> ? LIMIT 1`;
 
-/** The same of days that were looked at before: seeks what was added to each. */
+/** The same for days that were checked before: finds a movement added since then. */
 const ADDED = (days: number) =>
   Array(days)
     .fill(
@@ -19,7 +22,10 @@ const ADDED = (days: number) =>
     )
     .join(' UNION ALL ');
 
-/** Whether others have brought a final statement about these days. Its entries may be of other days. Index: statements_time. */
+/**
+ * Finds a final statement about these days that another import has stored. Its entries may be of other days. Index:
+ * statements_time.
+ */
 const COVERED = `
   SELECT 1 FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = 'final' AND to_date >= ? AND from_date <= ? AND entries > 0 AND import_id <> ? LIMIT 1`;
@@ -27,7 +33,7 @@ const COVERED = `
 interface Day {
   accountId: string;
   date: string;
-  /** Everything up to this id has been looked at. */
+  /** Movements up to this id have been checked. */
   readThrough: bigint;
   /** The last statement of the file that has an entry of this day. */
   statement: EntryStatement;
@@ -63,7 +69,7 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
       const days = added.flatMap((it) => [it.accountId, it.date, String(it.readThrough), importId]);
       await refuse(sql, ADDED(added.length), days, 'movements of these days are stored');
     }
-    // An empty table has no newest movement.
+    // Without movements, `newest` is 0, which would mean that the day was not checked.
     for (const day of [...unread, ...added]) day.readThrough = newest > 0n ? newest : 1n;
   }
 
@@ -98,7 +104,10 @@ async function refuse(sql: Sql, statement: string, values: unknown[], reason: st
   if ((await sql.query<unknown[]>(statement, values)).length > 0) throw new KnownDaysError(reason);
 }
 
-/** Whether a statement goes on where the one before it ends. One that returns to its opening balance may also be a repetition. */
+/**
+ * Whether a statement continues where the previous one ends. If the previous one returned to its opening balance, the next may be a
+ * repetition.
+ */
 const follows = (before: EntryStatement, next: EntryStatement): boolean =>
   before.closing !== null && before.closing === next.opening && before.closing !== before.opening;
 

@@ -9,27 +9,29 @@ import { type Days, type ReadBooks, readBooks } from './read-stored.ts';
 import type { Decision, ReceivedStatement, StatementRow } from './statement.ts';
 import { formatStatementId } from './statement-id.ts';
 
-/** Identifies the entries of a file whose days hold something from other imports, as a whole. */
+/** Identifies the entries of a whole file at once, because other imports have stored movements or statements of its days. */
 
-/** Whether others have stored movements of these days since. Index: transactions_customer_page. */
+/** Finds movements of these days that other imports have stored since. Index: transactions_customer_page. */
 const ADDED = (ranges: number) => `
   SELECT id FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? AND import_id <> ?
     AND (${Array(ranges).fill('(account_id = ? AND date_issue BETWEEN ? AND ?)').join(' OR ')}) LIMIT 1`;
 
-/** Others may store movements of the same days all the time. After so many attempts, the decision is made while the customer is locked. */
+/**
+ * Other imports may keep storing movements of the same days. At this attempt, the decision is made while the customer is locked.
+ */
 const MOST_OUTDATED = 4;
 
 export interface FileIdentifier {
   identify: IdentifyEntries;
   /**
-   * Decides before the customer is locked, unless the last decision holds. `identify` then only looks whether it still does: others wait for
-   * the lock.
+   * Decides before the customer is locked, unless the last decision still holds. `identify` then only checks that decision, so that
+   * other imports wait less for the lock.
    */
   prepare(sql: Sql): Promise<void>;
   /** The last decision, by the number of the row in the file. */
   identities(): ReadonlyMap<number, Identity>;
-  /** Warnings about statements whose balances are other ones than before. */
+  /** Warnings about statements whose balances have changed. */
   warnings(): readonly { line: number; message: string }[];
 }
 
@@ -47,9 +49,9 @@ export function createFileIdentifier({
   accounts,
   mayAssume,
 }: FileOptions): FileIdentifier {
-  /** Everything up to this movement has been looked at. */
+  /** Movements up to this id have been checked. */
   let readThrough: bigint | null = null;
-  /** How often `identify` has found the decision out of date, since it last held. */
+  /** How often in a row `identify` has found the decision out of date. */
   let outdated = 0;
   let decided: Decided = { identities: new Map(), warnings: [] };
   const ranges = [...accounts].flatMap(([accountId, { days }]) =>
@@ -115,7 +117,7 @@ interface Decided {
   warnings: { line: number; message: string }[];
 }
 
-/** The movements that this import has stored before it was interrupted, or before others stored something, by the number of the row. */
+/** The movements that this import has stored before it was interrupted or had to decide again, by the number of the row. */
 function ownMovements({ origins }: ReadBooks, importId: string): Map<number, number> {
   const own = new Map<number, number>();
   for (const [movement, origin] of origins.entries())
@@ -138,7 +140,7 @@ const unsigned = (amount: bigint) => ({
   amount: formatAmount(amount < 0n ? -amount : amount),
 });
 
-/** Gives new movements their unique ids, and known ones those of their movements. */
+/** Gives new movements their unique ids, and refers known ones to their movements. */
 function toIdentities(
   accountId: string,
   { movements, statements, origins }: ReadBooks,

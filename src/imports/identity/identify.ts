@@ -22,27 +22,27 @@ import { areNumbersOfDownloads, areSeparate, isLonger } from './numbers.ts';
 import type { Decision, KnownReason, ReceivedStatement, StatementRow, Stored } from './statement.ts';
 
 /**
- * Decides which rows of a file are movements that are stored already. A statement is laid onto the stored ones as a whole: by its
- * balances, then day by day. What no balance decides is matched by what the rows say, and then by count. See docs/trust.md, "How a
- * movement is recognised".
+ * Decides which rows of a file are movements that are stored already. Compares each statement with the stored statements as a
+ * whole: first by its balances, then day by day. Rows that no balance decides are matched by their content, and then by count. See
+ * docs/trust.md, "How a movement is recognised".
  */
 
 export interface IdentifyOptions {
-  /** Whether a row that nothing tells apart from a stored movement is taken for it. */
+  /** Whether a row is taken for a stored movement if nothing tells them apart. */
   mayAssume?: boolean;
-  /** Whether the numbers of statements tell apart those whose balances do not. */
+  /** Whether statement numbers tell statements apart where their balances do not. */
   useNumbers?: boolean;
 }
 
 interface Identified {
   /** For each statement, the decision of each row. */
   decisions: Decision[][];
-  /** By how much the balances of a statement have shifted against stored ones, where no new row explains it. */
+  /** By how much the balances of a statement have shifted against stored balances. Only shifts that no new row explains. */
   shifts: { statement: number; shift: bigint }[];
 }
 
 /**
- * @param stored what is stored about the days of the file, for one account.
+ * @param stored the stored movements and statements about the days of the file, for one account.
  * @param received the statements of the file about this account, in its order.
  */
 export function identify(
@@ -83,21 +83,21 @@ interface Laying {
   /** Statements that have no booking in common with this one. */
   apart: Set<Laid>;
   decisions: (Decision | undefined)[];
-  /** Movements that rows of this statement are. */
+  /** Movements that rows of this statement were taken for. */
   taken: Set<number>;
-  /** Nothing but an assumption tells it apart from another statement. */
+  /** Only an assumption tells this statement apart from another one. */
   isApartAssumed: boolean;
-  /** Days on which a statement says something else. */
+  /** Days on which another statement contradicts this one. */
   contradicting: Set<string>;
   shift: bigint;
 }
 
-/** A statement that may have bookings in common with the one that is laid. */
+/** A statement that may have bookings in common with the statement that is being decided. */
 interface Overlapping {
   other: Laid;
   /** The part of their walks that they have in common; null: none. */
   places: Places | null;
-  /** They lie on one walk. */
+  /** The two statements lie on one walk. */
   isPlaced: boolean;
   /** Nothing proves that the common part is not a repetition. */
   isDoubtful: boolean;
@@ -135,8 +135,8 @@ function take(
 }
 
 /**
- * Whether a movement is of a statement that has no booking in common with this one. A statement of the bank that has brought it counts for
- * more than files and reports that may have taken an equal one for it.
+ * Whether a movement belongs to a statement that has no booking in common with this one. If a statement of the bank has brought the
+ * movement, only that statement counts: files and reports may have taken an equal movement for it.
  */
 function isApart({ books, apart }: Laying, movement: number): boolean {
   if (apart.size === 0) return false;
@@ -148,7 +148,7 @@ function isApart({ books, apart }: Laying, movement: number): boolean {
 const leftOf = ({ decisions }: Laying): number[] =>
   decisions.flatMap((it, position) => (it === undefined ? [position] : []));
 
-/** Rows that this import has stored already. */
+/** Takes the rows that this import has stored already. */
 function takeOwn(laying: Laying, own: ReadonlyMap<number, number> = new Map()): void {
   for (const [position, movement] of own) {
     const [row, stored] = [laying.laid.statement.rows[position], laying.books.movements[movement]];
@@ -157,7 +157,7 @@ function takeOwn(laying: Laying, own: ReadonlyMap<number, number> = new Map()): 
 }
 
 /**
- * Finds the statements that follow this one, or are followed by it: they have no booking in common with it.
+ * Finds the statements directly before or after this one. They have no booking in common with it.
  * @returns the others.
  */
 function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean): Overlapping[] {
@@ -194,11 +194,11 @@ function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean):
     else overlapping.push({ other, places, isPlaced: places !== null, isDoubtful });
     laying.isApartAssumed ||= isApart;
   }
-  // The longest common part is the surest.
+  // A longer common part is more certain, so it comes first.
   return overlapping.sort((one, two) => (two.places?.rows ?? 0) - (one.places?.rows ?? 0));
 }
 
-/** The same statement again. A movement that a statement before or after it has brought is not its own. */
+/** Takes the movements of the same stored statement, except movements that a statement before or after it has brought. */
 function takeSame(laying: Laying): void {
   for (const [position, movement] of laying.same?.movements.entries() ?? [])
     if (isConsistent(laying, position, movement) && !isApart(laying, movement))
@@ -210,7 +210,7 @@ const isConsistent = ({ laid, taken }: Laying, position: number, movement: numbe
   return known === -1 ? !taken.has(movement) : known === movement;
 };
 
-/** Lays the walk onto those of other statements. */
+/** Compares the walk with the walks of other statements. */
 function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): void {
   const { laid, books, taken } = laying;
   const { rows } = laid.statement;
@@ -219,7 +219,8 @@ function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): v
     const isMoved = books.movements[movement]?.day !== rows[position]?.day;
     take(laying, position, movement, isDoubtful(movement) ? 'assumed' : isMoved ? 'changed' : 'same');
   };
-  // An earlier file may have taken one of two equal entries for the other one: then each is the movement that the other one is not.
+  // An earlier file may have mistaken one of two equal entries for the other. Such a row then gets the movement that the other row
+  // has left.
   const waiting: number[] = [];
   const spare = new Map<string, number[]>();
   for (const it of overlapping) {
@@ -228,7 +229,7 @@ function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): v
     const pairs = pairPlaces(laid, it.other, it.places, isFree).filter(
       ([, movement]) => !isApart(laying, movement),
     );
-    // Steps that are all other statements' only look the same.
+    // If all these movements belong to other statements, the walks only look the same.
     it.isPlaced = pairs.length > 0;
     for (const [position, movement] of pairs) {
       const known = laid.movements[position];
@@ -247,7 +248,10 @@ function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): v
 const doubtfulOf = (overlapping: readonly Overlapping[]): Set<Laid> =>
   new Set(overlapping.flatMap(({ other, isDoubtful }) => (isDoubtful ? [other] : [])));
 
-/** Creates a function that says whether one of the statements that have brought a movement may not have it in common with this one. */
+/**
+ * Creates a function that says whether a movement came with a doubtful statement: a statement that may have no booking in common
+ * with this one.
+ */
 function createDoubtful(
   { books }: Laying,
   overlapping: readonly Overlapping[],
@@ -257,7 +261,7 @@ function createDoubtful(
     doubtful.size > 0 && (books.movements[movement]?.seen.some((it) => doubtful.has(it.laid)) ?? false);
 }
 
-/** Compares with statements whose walks are not the same: the bank lists a day in another order, or has inserted an entry. */
+/** Compares with statements whose walks differ, because the bank lists a day in another order or has inserted an entry. */
 function placeByDays(laying: Laying, overlapping: readonly Overlapping[]): void {
   const { laid, taken } = laying;
   if (!isWalk(laid)) return;
@@ -280,7 +284,7 @@ function placeByDays(laying: Laying, overlapping: readonly Overlapping[]): void 
   }
 }
 
-/** Earlier files were cut off within the amounts of these rows. */
+/** Finds rows at whose amounts earlier files were cut off. They conflict with the movements of those files. */
 function takeCutAmounts(laying: Laying, isFree: (movement: number) => boolean): void {
   const { books, laid, near, taken, decisions } = laying;
   const left = leftOf(laying);
@@ -293,7 +297,7 @@ function takeCutAmounts(laying: Laying, isFree: (movement: number) => boolean): 
   }
 }
 
-/** The rows that are left are new. */
+/** Adds the remaining rows as new movements. */
 function addNew(
   laying: Laying,
   overlapping: readonly Overlapping[],
@@ -306,7 +310,7 @@ function addNew(
   const doubtful = doubtfulOf(overlapping);
   for (const { other, isPlaced, isDoubtful } of overlapping)
     if (isPlaced && !isDoubtful) books.walks.join(laid, other);
-  // Of two rows on one walk that were not laid on each other, each is a booking.
+  // Two rows on one walk that were not matched with each other are two bookings.
   const isOther = (it: Laid) => books.walks.areJoined(laid, it) && !doubtful.has(it);
   const mayBeRow = (movement: number) =>
     isFree(movement) && !books.movements[movement]?.seen.some((it) => isOther(it.laid));

@@ -2,17 +2,17 @@ import { append } from './append.ts';
 import { areLinked, isWalk, type Laid } from './laid.ts';
 
 /**
- * The statements that are on one walk of balances: one begins with the balance with which the other ends, or both have a booking in
- * common. Rows of one walk that are not laid on each other are different bookings.
+ * Finds the statements on one walk of balances. Two statements are joined if one begins with the balance with which the other ends,
+ * or if they have a booking in common. Rows of one walk that were not matched with each other are different bookings.
  */
 export interface JoinedWalks {
-  /** Adds a statement, and joins it with those that it is linked with. */
+  /** Adds a statement, and joins it with the statements that it is linked with. */
   add(laid: Laid): void;
   join(one: Laid, other: Laid): void;
   areJoined(one: Laid, other: Laid): boolean;
 }
 
-/** Statements with the same balance that are looked at. Balances that many statements have say little. */
+/** Most statements with the same balance that are compared. A balance that many statements have says little. */
 const MOST = 16;
 
 export function createJoinedWalks(): JoinedWalks {

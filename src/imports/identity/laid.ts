@@ -76,11 +76,11 @@ function timeOf(days: Iterable<string>, { from, to }: Statement): { first: strin
   return { first: sorted[0] ?? '', last: sorted.at(-1) ?? '' };
 }
 
-/** How the walks of a statement lie on those of another one. */
+/** How the walks of two statements overlap. */
 export interface Places {
-  /** For each pair of walks, where they overlap, the best place first. */
+  /** The overlaps of each pair of walks, the best first. */
   overlaps: readonly (readonly [ReadOverlap, ...ReadOverlap[]])[];
-  /** Rows in common. */
+  /** The number of rows in common. */
   rows: number;
   /** The rows may lie in another place as well. */
   isDoubtful: boolean;
@@ -88,7 +88,7 @@ export interface Places {
   haveOtherReferences: boolean;
 }
 
-/** Lays the walks of a statement onto those of another one. @returns null: they do not overlap. */
+/** Compares the walks of two statements. @returns null if they do not overlap. */
 export function findPlaces(laid: Laid, other: Laid): Places | null {
   if (laid.linked.length === 0 || other.linked.length === 0) return null;
   const byWalks = new Map<string, ReadOverlap[]>();
@@ -104,8 +104,8 @@ export function findPlaces(laid: Laid, other: Laid): Places | null {
 }
 
 /**
- * Pairs rows with the movements that they lie on, each pair of walks in one place.
- * @param isFree whether a row may be a movement. Of places that are as good, one is taken where all may.
+ * Pairs rows with the movements at their places. Uses one place for each pair of walks.
+ * @param isFree whether a row may be a movement. Among equally good places, prefers one where all rows may be.
  */
 export function pairPlaces(
   laid: Laid,
@@ -123,7 +123,7 @@ export function pairPlaces(
   });
 }
 
-/** An overlap, and the orders in which the statements were read. */
+/** An overlap, and the order in which each statement was read. */
 type ReadOverlap = Overlap & { steps: Steps; others: Steps };
 
 /** The overlaps in all orders in which the statements may be read, the best first. */
@@ -166,7 +166,10 @@ function positionsOf({ linked, reversed }: Laid, steps: Steps, walk: number): re
 export const isWalk = ({ linked, statement }: Laid): boolean =>
   linked.length > 0 && statement.kind !== 'none';
 
-/** Whether one statement ends with the balance with which the other one begins. Banks book some entries on earlier days. */
+/**
+ * Whether one statement ends with the balance with which the other begins. Their days may overlap, because banks book some entries
+ * on earlier days.
+ */
 export const areLinked = (one: Laid, other: Laid): boolean => leadsTo(one, other) || leadsTo(other, one);
 
 const leadsTo = (one: Laid, next: Laid): boolean =>
@@ -174,7 +177,10 @@ const leadsTo = (one: Laid, next: Laid): boolean =>
   one.last <= next.last &&
   one.ends.some(({ closing }) => next.ends.some(({ opening }) => opening === closing));
 
-/** Whether two statements have the same rows. Without balances, the bank may have booked the same amounts twice. */
+/**
+ * Whether two statements have the same rows. Rows without balances do not count, because the bank may have booked the same amounts
+ * twice.
+ */
 export const isTheSame = ({ statement }: Laid, { statement: other }: Laid): boolean =>
   statement.rows.length === other.rows.length &&
   statement.rows.every((row, position) => {
@@ -184,30 +190,34 @@ export const isTheSame = ({ statement }: Laid, { statement: other }: Laid): bool
   });
 
 /**
- * Whether a statement that overlaps with another one may follow it instead. A month's statement and those of its days are not of one
- * series, nor are those of two formats. A file that can be read in both orders may do one in each.
+ * Whether a statement that overlaps with another may follow it instead. The statements of a month and of its days belong to
+ * different series, and so do statements of two formats. A file that can be read in both orders may overlap in one order and follow
+ * in the other.
  */
 export const mayFollow = (one: Laid, other: Laid): boolean =>
   (one.statement.format === other.statement.format && one.statement.to === other.statement.to) ||
   [one, other].some(({ statement, ends }) => ends.length > 1 || isWindow(statement));
 
-/** Files of these formats may begin and end within a day. */
+/** Formats whose files may begin and end within a day. */
 const WINDOWS: readonly string[] = ['csv', 'xlsx', 'json'];
 
 export const isWindow = ({ format }: Statement): boolean => WINDOWS.includes(format);
 
-/** Whether it is a statement of the bank, and not a file that may begin and end anywhere, or a report. */
+/** Whether this is a statement of the bank. It is neither a report nor a file that may begin and end anywhere. */
 export const isOwner = ({ statement, linked }: Laid): boolean =>
   statement.kind === 'final' && linked.length > 0 && !isWindow(statement);
 
-/** Whether one of two statements of a day begins after the other one has. What a bank has booked so far always begins with the day. */
+/**
+ * Whether one of two statements of a day begins later than the other. The later one is not a repetition, because a statement of the
+ * day so far always begins with the day.
+ */
 export const beginsLater = (one: Laid, other: Laid): boolean =>
   one.statement.format === other.statement.format &&
   !isWindow(one.statement) &&
   one.first === other.first &&
   one.statement.opening !== other.statement.opening;
 
-/** Whether a statement whose balances return to where they began may lie within the other one, in another order. */
+/** Whether a statement that ends with its opening balance may be part of the other statement, in another order. */
 export function mayContain(laid: Laid, other: Laid): boolean {
   const compared = compareDays(laid, other);
   if (compared === null || compared.contradictions.length > 0 || compared.shift !== 0n) return false;
@@ -218,8 +228,8 @@ export function mayContain(laid: Laid, other: Laid): boolean {
 }
 
 /**
- * Creates a function that says whether statements of one day lead from the end of a statement to the beginning of another one, or the
- * other way round.
+ * Creates a function that says whether a chain of statements of one day connects this statement with another one, in either
+ * direction.
  */
 export function createReachable(near: Iterable<Laid>, laid: Laid): (other: Laid) => boolean {
   const [forward, back] = [new Map<bigint, bigint[]>(), new Map<bigint, bigint[]>()];

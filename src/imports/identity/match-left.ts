@@ -4,31 +4,34 @@ import { isWindow, type Laid } from './laid.ts';
 import { type Candidate, type MatchedBy, matchRows } from './match-rows.ts';
 import type { KnownReason, StatementRow } from './statement.ts';
 
-/** A stored movement has these. Each can keep a row of the same day and amount from being that movement. */
+/** Properties of a stored movement. Each can keep a row of the same day and amount from being that movement. */
 interface Kept {
   /** A row of the same format has named it with a reference. */
   reference: boolean;
   /** Its balance is believed. */
   balance: boolean;
-  /** Its balance links with those of its statement. */
+  /** Its balance links with the other balances of its statement. */
   linked: boolean;
-  /** It came without a statement. */
+  /** The movement came without a statement. */
   loose: boolean;
-  /** A row of the same format, without a reference. It was not the last one of its file, which may be cut off. */
+  /**
+   * A row of the same format has brought it without a reference. That row was not the last of its file, where it may be cut off.
+   */
   text: boolean;
 }
 
 /**
- * Matches the rows of a statement that no balance has placed, by what they say, and then by count. Not matched by count are
+ * Matches the remaining rows of a statement, which no balance has placed, by their content and then by count. These are not matched
+ * by count:
  *
- * - two rows whose balances are both believed, and are other ones or both linked;
- * - two rows of one format with other references, unless the bank has given new references to the whole day;
- * - two rows of one format without references and with other texts, if the format says the same texts again;
- * - two rows that came without a statement: all that they say is their identity.
+ * - two rows whose balances are both believed, and differ or are both linked;
+ * - two rows of one format with different references, unless the bank has given new references to the whole day;
+ * - two rows of one format without references and with different texts, if the format repeats its texts;
+ * - two rows that came without a statement, because their whole content is their identity.
  *
- * A row that is the last one of another file is `changed` if it says more than that file, which was cut off.
+ * A row that was the last row of another file is `changed` if it says more than there, because that file was cut off.
  *
- * @param left the positions of these rows.
+ * @param left the positions of the remaining rows.
  * @param isFree whether a movement may be one of them.
  * @returns for each of them, its movement.
  */
@@ -41,7 +44,7 @@ export function matchLeft(
 ): { position: number; movement: number; reason: KnownReason }[] {
   const { rows, kind, format } = laid.statement;
   const groups = new Set(left.map((position) => groupOf(rows[position] as StatementRow)));
-  // Two linked balances leave only a reference to match by.
+  // Rows with two linked balances can only be matched by a reference.
   const haveReference = left.some((position) => rows[position]?.reference != null);
   const areLinked = left.every((position) => isLinked(laid, position));
   const mayMatch = (movement: number) =>
@@ -88,7 +91,10 @@ export function matchLeft(
   });
 }
 
-/** The row that has brought a movement, if it is the last one of a file of this format. A bank's statement has an end. */
+/**
+ * The row that has brought a movement, if it is the last row of a file of this format. Bank statements are left out, because they
+ * say where they end.
+ */
 function cutRowOf({ seen: [first] }: BookedMovement, format: string): StatementRow | null {
   if (first === undefined || !isWindow(first.laid.statement)) return null;
   const { rows, format: itsFormat } = first.laid.statement;
@@ -99,7 +105,7 @@ const saysMore = (row: StatementRow, cut: StatementRow): boolean =>
   row.text !== cut.text || row.reference !== cut.reference || row.balance !== cut.balance;
 
 /**
- * Finds the rows at whose amounts earlier files were cut off: `-12` was `-125`. Only whole amounts with no balance behind them can be.
+ * Finds the rows at whose amounts earlier files were cut off: `-12` was `-125`. A cut amount is whole and has no balance after it.
  * @param near the statements of the same days.
  * @param isFree whether a movement may be one of the rows.
  */
@@ -124,11 +130,11 @@ export function findCutAmounts(
   });
 }
 
-/** Whether the digits of an amount begin with those of the other one, a whole amount. */
+/** Whether an amount begins with the digits of the cut amount, which is whole. */
 const isCutFrom = (cut: bigint, amount: bigint): boolean =>
   cut % 100n === 0n && cut !== amount && String(amount).startsWith(String(cut / 100n));
 
-/** Walks of linked balances were laid onto each other before. */
+/** Whether a row's balance links with others. Walks of linked balances were compared before. */
 const isLinked = ({ statement, walkOf }: Laid, position: number): boolean =>
   statement.kind !== 'none' && walkOf.get(position)?.isLinked === true;
 
@@ -157,7 +163,7 @@ function contentOf(movement: BookedMovement): Omit<Candidate, 'mayBeCut' | 'isLo
   };
 }
 
-/** Whether the format says the same texts again: one of the rows has the text of a stored row of the same format. */
+/** Whether the format repeats its texts: one of the rows has the text of a stored row of the same format. */
 function keepsTexts({ movements, byGroup }: Books, { statement: { rows, format } }: Laid): boolean {
   const said = new Set<string>();
   for (const group of new Set(rows.map(groupOf)))
@@ -168,8 +174,8 @@ function keepsTexts({ movements, byGroup }: Books, { statement: { rows, format }
 }
 
 /**
- * Creates a function that says whether the bank has given new references to a day: none of them is known, while all rows are stored by
- * their count, or all that is stored is among the rows. A single row does not show that.
+ * Creates a function that says whether the bank has given new references to a day. Then none of the references is known, and by
+ * count either all rows are stored or all stored movements are among the rows. A single row does not prove this.
  */
 function createRenumbered(
   books: Books,

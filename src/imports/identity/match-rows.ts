@@ -1,7 +1,7 @@
 /**
- * Matches rows with movements of the same day and amount that no balance tells apart. In this order, each row with one movement at
- * most: the same reference; the same balance; the same content, for rows that came without a statement; the same text; and what is
- * left by count: the third such payment of a day is the third one stored.
+ * Matches rows with movements of the same day and amount that no balance tells apart. Each row gets at most one movement. Tries in
+ * this order: the same reference; the same balance; the same content, for rows that came without a statement; the same text; the
+ * count (the third such payment of a day is the third one stored).
  */
 
 interface MatchableRow {
@@ -10,7 +10,7 @@ interface MatchableRow {
   reference: string | null;
   balance: bigint | null;
   text: string;
-  /** The row came without a statement: all that it says is its identity among such rows. */
+  /** The row came without a statement. Among such rows, its whole content is its identity. */
   isLoose: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface Candidate {
   balances: readonly bigint[];
   text: string;
   isLoose: boolean;
-  /** Candidates of one class are excluded for the same rows. */
+  /** All candidates of one class are excluded for the same rows. */
   class: string;
 }
 
@@ -31,10 +31,10 @@ export interface Match {
   isAssumed: boolean;
 }
 
-/** A row and a candidate have this in common, beside their day and amount. */
+/** The property that a row and a candidate have in common, besides their day and amount. */
 export type MatchedBy = 'reference' | 'balance' | 'text' | 'count';
 
-/** References that a file counts from 1 are no ids. */
+/** References that a file counts from 1 are not ids. */
 const COUNTED = /^\d{1,4}$/;
 
 /**
@@ -101,7 +101,7 @@ export function matchRows(
   matchByCount(false);
   return matches;
 
-  /** The whole file's row is the one at which an earlier file was cut off: "R100" was "R10024". */
+  /** Matches a row with the row at which an earlier file was cut off: "R100" was "R10024". */
   function matchCut(): void {
     const cut = candidates.flatMap(({ mayBeCut }, index) => (mayBeCut && !isTaken[index] ? [index] : []));
     if (!mayAssume || cut.length === 0) return;
@@ -143,7 +143,7 @@ export function matchRows(
   }
 }
 
-/** Indexes of candidates in their order. Those before `at` are taken. */
+/** Indexes of candidates in their order. The candidates before `at` are taken. */
 interface Queue {
   items: number[];
   at: number;

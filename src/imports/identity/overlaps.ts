@@ -2,21 +2,24 @@ import type { StatementRow } from './statement.ts';
 
 /** Lays one walk of balances onto another. */
 
-/** From these places on, `length` steps of the two walks are the same, and one of them begins, and one of them ends there. */
+/**
+ * From these places on, `length` steps of the two walks are the same. The overlap begins where one walk begins, and ends where one
+ * walk ends.
+ */
 export interface Overlap {
   one: Place;
   other: Place;
   length: number;
   /** How many of the steps have the same day in both. */
   sameDays: number;
-  /** How many of the steps have other references. */
+  /** How many of the steps have different references. */
   otherReferences: number;
 }
 
-/** Places that are tried. A walk that comes back to the same balance has many. */
+/** Most places that are tried. A walk that often returns to the same balance has many. */
 const MOST_PLACES = 64;
 
-/** The booking date in one format may be the value date in another one. Days. */
+/** Most days between equal bookings: the booking date in one format may be the value date in another. */
 const MOST_DAYS_APART = 10;
 const DAY = 86_400_000;
 
@@ -47,10 +50,10 @@ export function indexSteps(walks: readonly (readonly StatementRow[])[]): Steps {
 }
 
 /**
- * Finds the places where walks of two statements are the same as far as both reach.
+ * Finds the places where the walks of two statements are the same for as long as both last.
  * @param options.areOfFormat references of one format can be compared.
- * @param options.mayDatesDiffer the formats are not the same. Then one walk has to lie within the other with half of its days,
- * or the walks have to be the same.
+ * @param options.mayDatesDiffer the formats differ. Then the walks must be the same, or one must lie within the other with half of
+ * its days.
  */
 export function findOverlaps(
   one: Steps,
@@ -88,7 +91,7 @@ export function findOverlaps(
 
 const areSameDays = ({ length, sameDays }: Overlap) => Number(sameDays === length);
 
-/** Orders overlaps: those with equal days and references first, then the longest. */
+/** Orders overlaps: first by equal days and references, then by length. */
 export const compareOverlaps = (a: Overlap, b: Overlap): number =>
   areSameDays(b) - areSameDays(a) ||
   Math.sign(a.otherReferences) - Math.sign(b.otherReferences) ||

@@ -7,7 +7,7 @@ import { append } from './append.ts';
 import type { Stored, StoredMovement, StoredStatement } from './statement.ts';
 import { parseStatementId } from './statement-id.ts';
 
-/** Reads what is stored about the days of a file. */
+/** Reads the stored movements and statements of the days of a file. */
 
 /** Days from the first to the last, YYYY-MM-DD. */
 export interface Days {
@@ -17,7 +17,7 @@ export interface Days {
 
 /** The stored movements and statements, with their unique ids, and the imports and rows that they came from. */
 export interface ReadBooks extends Stored {
-  /** For each movement. */
+  /** The origin of each movement. */
   origins: readonly { importId: string; position: number | null; uniqueId: string; number: number }[];
   /** Whether the account's statement numbers may be believed. */
   useNumbers: boolean;
@@ -31,7 +31,7 @@ const MOVEMENTS = `
   SELECT ${COLUMNS} FROM transactions t FORCE INDEX (transactions_account_date)
   LEFT JOIN transaction_details d ON d.transaction_id = t.id
   WHERE t.account_id = ? AND t.date_issue BETWEEN ? AND ?`;
-/** A repeated entry may be of another day than its movement. Index: the primary keys. */
+/** A repeated entry may be of another day than its movement. Indexes: the primary keys. */
 const MOVEMENTS_BY_ID = `
   SELECT ${COLUMNS} FROM transactions t LEFT JOIN transaction_details d ON d.transaction_id = t.id WHERE t.id IN (?)`;
 /** Index: repeated_entries_day. */
@@ -86,13 +86,13 @@ export const signedAmount = ({ dc, amount }: Pick<Movement, 'dc' | 'amount'>): b
 
 type Texts = Pick<Movement, 'name' | 'code' | 'description' | 'opponent_id' | 'opponent_iban'>;
 
-/** All texts of a row. A digest: a large file would not fit into memory with its texts. */
+/** A digest of all texts of a row, because the texts of a large file would not fit into memory. */
 export const textOf = ({ name, code, description, opponent_id, opponent_iban }: Texts): string =>
   hash('md5', JSON.stringify([name, code, description, opponent_id, opponent_iban]), 'base64');
 
 /**
- * Reads the movements of these days, and the statements that have brought them.
- * @param importId its own unfinished statements are left out.
+ * Reads the movements of these days and the statements that have brought them.
+ * @param importId this import's own unfinished statements are left out.
  */
 export async function readBooks(
   sql: Sql,
@@ -157,7 +157,7 @@ function* inParts(ids: readonly string[]): Generator<string[]> {
 
 type Line = StoredStatement['rows'][number] & { position: number; movement: number };
 
-/** Rows without a statement make one of kind `none`. */
+/** Makes statements of stored rows. Rows without a statement make a statement of kind `none`. */
 function toStatements(
   movements: readonly MovementRow[],
   lines: readonly Line[],

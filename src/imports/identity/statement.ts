@@ -1,4 +1,4 @@
-/** Statements and rows as the decision needs them. All are of one account. */
+/** Statements and rows in the form in which they are identified. All belong to one account. */
 
 /** A row of a statement. */
 export interface StatementRow {
@@ -20,9 +20,9 @@ export interface Statement {
   kind: 'final' | 'interim' | 'none';
   format: string;
   number: string | null;
-  /** The page. */
+  /** The page number. */
   sequence: string | null;
-  /** The first and the last day that it is about, YYYY-MM-DD. */
+  /** The first and the last day of the statement, YYYY-MM-DD. */
   from: string | null;
   to: string | null;
   opening: bigint | null;
@@ -39,7 +39,7 @@ export interface StoredMovement {
   text: string;
 }
 
-/** A stored statement. Its rows are those of the days that were read. */
+/** A stored statement. It has only rows of the days that were read. */
 export interface StoredStatement extends Statement {
   /** null: rows without a statement. */
   id: string | null;
@@ -65,10 +65,10 @@ export interface Stored {
 export type KnownReason = 'same' | 'changed' | 'assumed';
 
 /**
- * The decision about a row. `movement` is an index into the stored movements, which the new ones of the file follow.
+ * The decision about a row. `movement` is an index into the stored movements, followed by the new movements of the file.
  *
- * - `new`: a movement that is not stored. `isAssumed`: nothing proves that it is not a known one. `replaces`: the movement that this row
- *   of the same statement was taken for before.
+ * - `new`: a movement that is not stored. `isAssumed`: it may be a known movement, because nothing proves the opposite. `replaces`:
+ *   the movement that this row of the same statement was taken for before.
  * - `known`: a stored movement, or one that an earlier row of the file brings.
  * - `conflict`: a stored movement with another amount, at which an earlier file was cut off.
  */

@@ -1,11 +1,11 @@
 import type { Statement, StatementRow } from './statement.ts';
 
 /**
- * Finds the walk of balances that the rows of a statement make: each row leads from the balance before it to the balance after it. A
- * balance is only believed where it links with a neighbouring row or with the statement's own balances.
+ * Finds the walk of balances in a statement: each row leads from the balance before it to the balance after it. A balance is only
+ * believed if it links with a neighbouring row or with the statement's own balances.
  */
 
-/** Rows of which each begins with the balance that the one before it ends with. */
+/** Rows in sequence. Each begins with the balance with which the previous row ends. */
 export interface Walk {
   /** Positions of the rows in the statement, the oldest first. */
   positions: readonly number[];
@@ -15,7 +15,10 @@ export interface Walk {
 
 export interface Walks {
   walks: readonly Walk[];
-  /** The rows may also be read in the opposite order: nothing says whether the file begins with the oldest or the newest. */
+  /**
+   * The rows may also be read in the opposite order, because nothing says whether the file begins with the oldest or the newest
+   * row.
+   */
   isReversible: boolean;
 }
 
@@ -51,12 +54,12 @@ export function findWalks({
   return { walks, isReversible: direction === 'unknown' };
 }
 
-/** Files list their rows from the oldest to the newest, or the other way round. */
+/** A file lists its rows from the oldest to the newest, or the other way round. */
 export type Direction = 'ascending' | 'descending' | 'unknown';
 
 /**
- * Decides in which direction rows are listed: the one in which fewer balances contradict each other. If both are as good, the days decide.
- * A day that goes out and back can be read both ways.
+ * Finds the direction in which rows are listed: the direction in which fewer balances contradict each other. In a tie, the days
+ * decide. Rows of one day whose balance returns to its beginning can be read both ways.
  * @param breaks how many balances contradict the one before them, in each direction.
  * @param days of the first and the last row.
  */

@@ -4,12 +4,12 @@ import ipaddr from 'ipaddr.js';
 import { type Address, contains, parseCidr, SPECIAL_RANGES } from './ip-ranges.ts';
 import { createResolver, type Resolve } from './resolver.ts';
 
-/** Guards against server-side request forgery: checks that what customers name leads to public addresses only. */
+/** Guards against server-side request forgery. Checks that the URLs and hosts that customers name lead to public addresses only. */
 
 /** The longest URL that can be stored, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** How a refusal names what was checked, and the rule that it breaks. */
+/** The name of the checked thing in a refusal, and the rule that it breaks. */
 const SUBJECTS = {
   endpoint: { name: 'The endpoint', rule: 'Webhooks go to public addresses only' },
   source: { name: 'The source', rule: 'Sources are read from public addresses only' },
@@ -17,19 +17,20 @@ const SUBJECTS = {
 
 export interface AddressGuard {
   /**
-   * Checks what the URL itself shows: protocol, credentials, length, and a literal address or `localhost`.
+   * Checks the URL itself: its protocol, credentials and length, and whether its host is an allowed literal address or `localhost`.
    * undici does not call `lookup` for a literal address, so this check must precede every request.
-   * @returns null when nothing is wrong, otherwise one sentence for the owner of the webhook or source. It contains no input.
+   * @returns null if the URL is allowed, otherwise one sentence for the owner of the webhook or source. The sentence contains no
+   * input.
    */
   checkUrl(url: URL): string | null;
   /**
-   * The same for a host without a URL, where another protocol is spoken: a literal address or `localhost`. IPv6 without brackets.
-   * Node does not call `lookup` for a literal address, so this check must precede every connection.
+   * Checks a host without a URL, for another protocol: a literal address or `localhost`. IPv6 comes without brackets. Node does not
+   * call `lookup` for a literal address, so this check must precede every connection.
    */
   checkHost(host: string): string | null;
   /**
-   * Does `checkUrl`, then resolves the name and checks its current addresses: at least one must be allowed. For creating or
-   * changing a webhook or a source. A name that does not exist is refused. If DNS fails, the URL is accepted: `lookup` checks it at
+   * Does `checkUrl`, then resolves the name and checks its current addresses. At least one must be allowed. For creating or
+   * changing a webhook or a source. Refuses a name that does not exist. Accepts the URL if DNS fails, because `lookup` checks it at
    * each connection.
    * @returns null or one sentence, as `checkUrl` does. The sentence names the kind of address, never the address,
    * so that nobody can read the operator's internal DNS through it.
@@ -39,13 +40,13 @@ export interface AddressGuard {
   resolveHost(host: string): Promise<string | null>;
   /**
    * For undici's `new Agent({ connect: { lookup } })` and Node's `connect({ lookup })`. Resolves once and returns only allowed
-   * addresses. The address that was checked is the one that is connected to, so a second answer of DNS cannot slip in.
-   * Refused addresses are dropped. A name that has no other fails with `RefusedAddressError`.
+   * addresses. The connection uses the checked address, so a second DNS answer cannot replace it. A name with only refused
+   * addresses fails with `RefusedAddressError`.
    */
   lookup: LookupFunction;
 }
 
-/** The name has no address that may be connected to. The message names the kind of address, not the address. */
+/** The name has no allowed address. The message names the kind of address, not the address. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError';
   readonly code = 'EADDRREFUSED_BY_POLICY';
@@ -57,7 +58,7 @@ const RANGES = SPECIAL_RANGES.map((range) => ({ ...range, parsed: ipaddr.parseCI
  * Creates the guard.
  * @param options.allow CIDR ranges that are allowed although they are special (ALLOW_PRIVATE_ENDPOINTS). An IPv4 range
  * also allows the IPv6 forms that visibly carry one of its addresses (mapped, NAT64, 6to4 and the like).
- * @param options.subject what the refusals speak of.
+ * @param options.subject the thing that refusals name.
  * @param options.resolve how names are resolved. Default: by the hosts file and DNS.
  * @throws {Error} when an item of `allow` is not a CIDR range. The message names the item.
  */
@@ -72,7 +73,7 @@ export function createAddressGuard({
 }): AddressGuard {
   const allowed = allow.map(parseCidr);
   const { name, rule } = SUBJECTS[subject];
-  /** Ends every refusal of an address: what can be done about it. */
+  /** The end of every refusal of an address. Says what to do. */
   const remedy = `${rule}: use one, or have the operator add this range to ALLOW_PRIVATE_ENDPOINTS.`;
 
   function isAllowed(address: Address): boolean {
@@ -117,7 +118,7 @@ export function createAddressGuard({
       const reason = refusalOfText(host);
       return reason === null ? null : `${name}'s address is ${reason}. ${remedy}`;
     }
-    // Loopback whatever DNS says (RFC 6761, section 6.3).
+    // These names mean loopback, whatever DNS says (RFC 6761, section 6.3).
     if (host === 'localhost' || host.endsWith('.localhost')) {
       const reason = refusalOfText('127.0.0.1');
       return reason === null || refusalOfText('::1') === null
@@ -176,8 +177,8 @@ export function createAddressGuard({
   return { checkUrl, checkHost, checkEndpoint, resolveHost, lookup };
 }
 
-/** The host as other functions want it: IPv6 without brackets. */
+/** The host of a URL. IPv6 comes without brackets. */
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
-/** In lower case, and without final dots, which do not change where it leads. */
+/** In lower case, and without final dots, which do not change the addresses. */
 const bareHost = (host: string): string => host.toLowerCase().replace(/\.+$/, '');

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The checks of addresses in the configuration. They need no ipaddr.js, which would delay every command. */
+/** Checks addresses in the configuration without ipaddr.js, which would delay every command. */
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);
@@ -20,7 +20,7 @@ export function checkCidr(text: string): void {
   const version = isIP(address);
   if (version === 0 || Number(bits) > (version === 6 ? 128 : 32)) {
     throw new Error(
-      `must be address ranges such as 10.0.0.0/8 or ::1/128, separated by commas; "${text}" is none`,
+      `must be address ranges such as 10.0.0.0/8 or ::1/128, separated by commas; "${text}" is not a range`,
     );
   }
 }

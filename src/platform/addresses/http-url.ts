@@ -1,4 +1,7 @@
-/** The form of URLs and hosts that customers name. Regular expressions, so that /openapi.json can say exactly what is accepted. */
+/**
+ * The form of URLs and hosts that customers name. These are regular expressions, so that /openapi.json can state exactly what is
+ * accepted.
+ */
 
 const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
 const IPV4 = `(?:${OCTET}\\.){3}${OCTET}`;
@@ -15,8 +18,8 @@ const NAME = `(?:${LABEL}\\.){0,10}[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.
 const PORT = '(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
 
 /**
- * An http or https URL without a user name, whose host is a name in ASCII or an address. The URL parser also takes spellings such
- * as `http://0x7f.1`.
+ * An http or https URL without a user name, whose host is a name in ASCII or an address. Stricter than the URL parser, which also
+ * accepts `http://0x7f.1`.
  */
 export const HTTP_URL = new RegExp(
   `^[Hh][Tt][Tt][Pp][Ss]?://(?:${NAME}|${IPV4}|\\[(?:${IPV6})\\])(?::${PORT})?(?:[/?#]\\S*)?$`,

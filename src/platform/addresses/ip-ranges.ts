@@ -2,10 +2,10 @@ import ipaddr from 'ipaddr.js';
 import { checkCidr } from './cidrs.ts';
 
 /**
- * Address ranges to which no webhook is sent unless the operator allows it: what the IANA special-purpose
- * registries (https://www.iana.org/assignments/iana-ipv4-special-registry and …/iana-ipv6-special-registry,
- * as of October 2024) do not list as globally reachable, plus multicast, deprecated ranges that routers and
- * operating systems may still know, and unassigned addresses.
+ * Address ranges to which no webhook is sent unless the operator allows it. These are the ranges that the IANA special-purpose
+ * registries do not list as globally reachable (https://www.iana.org/assignments/iana-ipv4-special-registry and
+ * …/iana-ipv6-special-registry, as of October 2024), multicast, deprecated ranges that routers and operating systems may still
+ * know, and unassigned addresses.
  *
  * The order matters: the first range that contains an address names it, so narrower ranges come first.
  */
@@ -14,9 +14,9 @@ interface SpecialRange {
   /** Completes "The endpoint's address is …". */
   readonly name: string;
   readonly source: string;
-  /** Where in its 16 bytes an address of this range carries an IPv4 address. */
+  /** The position of an IPv4 address within the 16 bytes of an address of this range. */
   readonly ipv4At?: number;
-  /** Whether a packet to this range ends at the IPv4 address inside it, so that this address decides. */
+  /** Whether a packet to this range reaches the IPv4 address inside it. Then that address decides. */
   readonly ipv4Decides?: boolean;
 }
 
@@ -46,7 +46,7 @@ export const SPECIAL_RANGES: readonly SpecialRange[] = [
   { cidr: '::ffff:0:0/96', name: 'IPv4-mapped', source: 'RFC 4291', ipv4At: 12 },
   { cidr: '::ffff:0:0:0/96', name: 'IPv4-translated', source: 'RFC 2765', ipv4At: 12 },
   { cidr: '::/96', name: 'IPv4-compatible', source: 'RFC 4291', ipv4At: 12 },
-  // An IPv6-only network reaches every IPv4 receiver through such an address (DNS64), public ones too.
+  // An IPv6-only network reaches every IPv4 receiver through such an address (DNS64), including public ones.
   { cidr: '64:ff9b::/96', name: 'NAT64', source: 'RFC 6052', ipv4At: 12, ipv4Decides: true },
   { cidr: '64:ff9b:1::/48', name: 'local-use NAT64', source: 'RFC 8215' },
   { cidr: '100::/64', name: 'discard-only', source: 'RFC 6666' },
@@ -65,7 +65,7 @@ export const SPECIAL_RANGES: readonly SpecialRange[] = [
   { cidr: 'fe80::/10', name: 'link-local', source: 'RFC 4291' },
   { cidr: 'fec0::/10', name: 'site-local', source: 'RFC 3879' },
   { cidr: 'ff00::/8', name: 'multicast', source: 'RFC 4291' },
-  // Global unicast addresses are assigned from 2000::/3 alone. These three ranges are all the rest.
+  // Global unicast addresses are assigned only from 2000::/3. These three ranges cover all other addresses.
   { cidr: '::/3', name: 'outside the assigned IPv6 space', source: 'RFC 4291' },
   { cidr: '4000::/2', name: 'outside the assigned IPv6 space', source: 'RFC 4291' },
   { cidr: '8000::/1', name: 'outside the assigned IPv6 space', source: 'RFC 4291' },
@@ -76,7 +76,7 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address range in the form that ipaddr.js matches against: the address and the prefix length in bits. */
 export type Range = [Address, number];
 
-/** Whether the address is in the range. An IPv4 address is in no IPv6 range, and the other way round. */
+/** Whether the address is in the range. An IPv4 address is never in an IPv6 range, nor an IPv6 address in an IPv4 range. */
 export function contains([range, bits]: Range, address: Address): boolean {
   return range.kind() === address.kind() && address.match(range, bits);
 }

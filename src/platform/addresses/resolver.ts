@@ -6,7 +6,9 @@ import { LRUCache } from 'lru-cache';
 
 /** Resolves names to addresses without libuv's thread pool. */
 
-/** Less than the 5 s that connecting may take (post.ts), so that the attempt log names DNS and not the connection. Milliseconds. */
+/**
+ * Milliseconds. Less than the 5 s that connecting may take (post.ts), so that the attempt log blames DNS and not the connection.
+ */
 const TIMEOUT = 4_000;
 
 /** Customers choose the names, so the cache is bounded. */
@@ -19,8 +21,8 @@ const LOOPBACK: LookupAddress[] = [
 ];
 
 /**
- * Resolves a name to all its addresses. `dns.lookup` has this type.
- * The error has the code `ENOTFOUND` when the name has no address, and another one when DNS failed.
+ * Resolves a name to all its addresses. `dns.lookup` has this type. The error has the code `ENOTFOUND` if the name has no address,
+ * and another code if DNS failed.
  */
 export type Resolve = (
   hostname: string,
@@ -29,7 +31,7 @@ export type Resolve = (
 ) => void;
 
 export interface ResolverOptions extends Partial<DnsQueryOptions> {
-  /** Read again whenever it changes. */
+  /** The path of the hosts file, which is read again whenever it changes. */
   hostsFile?: string;
   /** How many names are cached. */
   maxNames?: number;
@@ -38,8 +40,8 @@ export interface ResolverOptions extends Partial<DnsQueryOptions> {
 }
 
 /**
- * Creates a replacement for `dns.lookup`, which has two threads for all names: two names whose DNS servers do not answer would
- * delay every new connection of the process.
+ * Creates a replacement for `dns.lookup`. That function has two threads for all names, so two names whose DNS servers do not answer
+ * would delay every new connection of the process.
  *
  * Looks in the hosts file, then asks DNS for A and AAAA together. An answer is cached for its TTL (1 s to 5 min), a failure
  * for 2 s. Simultaneous lookups of one name share one query. IPv4 addresses come first. The search domains of
@@ -92,17 +94,17 @@ export function createResolver({
 
 const SECOND = 1_000;
 
-/** How long each DNS server has for its first try. c-ares doubles it for each further round. Milliseconds. */
+/** Milliseconds that each DNS server gets for the first try. c-ares doubles them for each further round. */
 const FIRST_TRY = 1 * SECOND;
 const TRIES = 3;
 
-/** With a TTL of 0, DNS would be asked before every connection. A very long one would keep a mistake for days. */
+/** With a TTL of 0, every connection would ask DNS. A very long TTL would keep a mistake for days. */
 const MIN_TTL = 1 * SECOND;
 const MAX_TTL = 300 * SECOND;
 /** Node does not report the TTL of a negative answer. Shorter than the first opening of a circuit, which lasts at least 4 s. */
 const FAILURE_TTL = 2 * SECOND;
 
-/** An answer over TCP has room for thousands of addresses, and the owner of the name decides how many there are. */
+/** The owner of a name decides how many addresses it has. An answer over TCP has room for thousands. */
 const MAX_ADDRESSES_PER_FAMILY = 16;
 
 /** Errors of c-ares that mean "there is no such address" and not "DNS failed". */
@@ -110,24 +112,24 @@ const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 interface DnsAnswer {
   addresses: LookupAddress[];
-  /** Null exactly when there are addresses. Otherwise `ENOTFOUND` (no A and no AAAA) or `EAI_AGAIN` (DNS failed). */
+  /** Null if and only if there are addresses. Otherwise `ENOTFOUND` (no A and no AAAA) or `EAI_AGAIN` (DNS failed). */
   error: NodeJS.ErrnoException | null;
-  /** How long this may be used, in milliseconds. */
+  /** Milliseconds for which this answer may be used. */
   ttl: number;
 }
 
 interface DnsQueryOptions {
-  /** DNS servers, each an address with an optional port; undefined: those of /etc/resolv.conf. */
+  /** Addresses of DNS servers, each with an optional port; undefined: the servers in /etc/resolv.conf. */
   servers: readonly string[] | undefined;
-  /** After this many milliseconds, a query that has not been answered fails. */
+  /** Milliseconds after which an unanswered query fails. */
   timeout: number;
 }
 
 /**
- * Asks for A and AAAA together. If one of them fails, the other one is the answer. Never rejects: a failure is in `error`.
+ * Asks for A and AAAA together. If one fails, the other is the answer. Never rejects; a failure is in `error`.
  *
- * Each query has a c-ares channel of its own, which takes about 30 µs. It can be cancelled alone, follows changes of
- * /etc/resolv.conf, has its own source port (RFC 5452), and gets no shorter timeout because other names were answered quickly.
+ * Each query has its own c-ares channel, which takes about 30 µs. So it can be cancelled alone, follows changes of /etc/resolv.conf
+ * and has its own source port (RFC 5452). Quick answers for other names do not shorten its timeout.
  */
 async function queryDns(name: string, { servers, timeout }: DnsQueryOptions): Promise<DnsAnswer> {
   const resolver = new Resolver({ timeout: FIRST_TRY, tries: TRIES });
@@ -174,13 +176,14 @@ function codeOf(error: unknown): string {
 /** Finds the addresses that the hosts file lists for a normalized name; undefined when it lists none. */
 type HostsFile = (name: string) => LookupAddress[] | undefined;
 
-/** Reads a hosts file (hosts(5)), and again whenever it has changed. A file that cannot be read lists no names. */
+/** Reads a hosts file (hosts(5)), and reads it again whenever it has changed. An unreadable file lists no names. */
 function createHostsFile(path: string): HostsFile {
   let hosts = new Map<string, LookupAddress[]>();
   let version = '';
   return (name) => {
     try {
-      // Takes a few µs, and only before a new connection. The asynchronous call would wait for libuv's thread pool.
+      // Synchronous, because the asynchronous call would wait for libuv's thread pool. This takes a few µs, only before a new
+      // connection.
       const { ino, size, ctimeMs } = statSync(path);
       if (version !== `${ino} ${size} ${ctimeMs}`) {
         hosts = parseHosts(readFileSync(path, 'utf8'));

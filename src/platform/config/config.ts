@@ -20,14 +20,14 @@ export interface Config {
   dataDir: string;
   /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
   secretKey: string | undefined;
-  /** Keys that open what was sealed with them, and never seal. */
+  /** Keys that only open values that were sealed with them. */
   previousSecretKeys: string[];
   zone: ZoneOffset;
   /** The address of the operators' listener. It is loopback unless `admin` is set. */
   opsHost: string;
   /** `undefined`: the port after `port`, or any free one. */
   opsPort: number | undefined;
-  /** `isOneTime`: made by this process, since the environment has none. */
+  /** `isOneTime`: this process made it, because the environment has none. */
   admin: { user: string; password: string; isOneTime?: true } | undefined;
   opsWebhook: OpsWebhook | undefined;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
@@ -41,9 +41,9 @@ export interface Config {
   deliveryQueues: number;
   webhooksPerCustomer: number;
   keysPerCustomer: number;
-  /** A folder with profiles of CSV and XLSX files, beside those of this project. */
+  /** A folder with profiles of CSV and XLSX files, in addition to the built-in ones. */
   profilesDir: string | undefined;
-  /** The folder below which each customer has one for its folder sources, named by the customer's id. */
+  /** The folder for folder sources. In it, each customer has a folder named by the customer's id. */
   sourcesDir: string | undefined;
   retention: Retention;
   logLevel: (typeof LOG_LEVELS)[number];
@@ -69,7 +69,7 @@ const port = v.pipe(
   v.maxValue(65_535, PORT_RANGE),
 );
 
-/** A text that the parser accepts, unparsed. */
+/** A text that the parser accepts. It stays unparsed. */
 const acceptedBy = (parse: (text: string) => unknown) =>
   v.pipe(
     v.string(),
@@ -80,7 +80,7 @@ const acceptedBy = (parse: (text: string) => unknown) =>
   );
 
 const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text);
-/** A whole number from `least` to `most`. @param message what the variable must be. */
+/** A whole number from `least` to `most`. @param message says what the variable must be. */
 const wholeNumber = (least: number, most: number, message: string) =>
   v.pipe(
     v.string(),
@@ -141,11 +141,11 @@ const Environment = v.object({
 });
 
 /**
- * Reads and checks the environment. An empty variable counts as absent, as in docker-compose files. A secret NAME can be in the
- * file NAME_FILE.
+ * Reads and checks the environment. An empty variable counts as absent, as in docker-compose files. A secret NAME can be given in a
+ * file that NAME_FILE names.
  * @param separateRoles whether this process was told which roles to run. It then shares its servers with other processes.
  * @param processes the command line's value for PROCESSES.
- * @throws {ConfigError} that names the first wrong variable, what it allows and what was wrong, in one line.
+ * @throws {ConfigError} that names the first wrong variable, what is allowed and what was wrong, in one line.
  */
 export function readConfig(
   env: NodeJS.ProcessEnv = process.env,
@@ -215,7 +215,7 @@ export function readConfig(
   };
 }
 
-/** Makes the password of a process that has none in its environment. It holds until the process ends. */
+/** Makes a password for a process that has none in its environment. The password is valid until the process ends. */
 export const createOneTimeAdmin = (): NonNullable<Config['admin']> => ({
   user: 'admin',
   password: randomBytes(16).toString('base64url'),
@@ -223,8 +223,8 @@ export const createOneTimeAdmin = (): NonNullable<Config['admin']> => ({
 });
 
 /**
- * Checks that this configuration names a server, or allows an embedded one in its place.
- * @throws {ConfigError} that names what is missing, and how to allow embedded servers.
+ * Checks that this configuration names each needed server, or allows an embedded one instead.
+ * @throws {ConfigError} that names the missing variables, and says how to allow embedded servers.
  */
 export function requireServers(config: Config, needed: readonly ('databaseUrl' | 'redisUrl')[]): void {
   const missing = needed.filter((name) => config[name] === undefined).map((name) => VARIABLES[name]);
@@ -236,7 +236,7 @@ export function requireServers(config: Config, needed: readonly ('databaseUrl' |
 
 const VARIABLES = { databaseUrl: 'DATABASE_URL', redisUrl: 'REDIS_URL' };
 
-/** Settings of the command line as a client of the API. Options of a command come before them. */
+/** Settings of the command line as a client of the API. Options of a command override them. */
 export interface ClientConfig {
   url: URL | undefined;
   apiKey: string | undefined;

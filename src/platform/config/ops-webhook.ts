@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ConfigError } from './config-error.ts';
 
-/** Where the operator is sent operational events, and the secret that signs them. */
+/** The URL to which the operator's operational events are sent, and the secret that signs them. */
 export interface OpsWebhook {
   url: string;
   secret: string;
@@ -11,7 +11,7 @@ const URL_RULE = 'must be an http or https URL of at most 2048 characters withou
 const SECRET_RULE =
   'must be "whsec_" followed by the base64 of 24 to 64 bytes (make one with: echo "whsec_$(openssl rand -base64 32)")';
 
-/** As in Standard Webhooks, which leaves no other way to write the same bytes. */
+/** Checks the form of Standard Webhooks, in which the same bytes can be written in only one way. */
 function isSecret(text: string): boolean {
   const encoded = text.startsWith('whsec_') ? text.slice('whsec_'.length) : '';
   const key = Buffer.from(encoded, 'base64');

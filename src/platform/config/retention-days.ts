@@ -5,11 +5,11 @@ import { ConfigError } from './config-error.ts';
 export interface Retention {
   /** After the last attempt of a delivery that has ended. */
   deliveries: number | null;
-  /** Attempts before the last one. They go with their delivery at the latest. */
+  /** Attempts before the last one. At the latest, they are removed with their delivery. */
   attempts: number | null;
   /** After an import has ended. */
   imports: number | null;
-  /** Both since a movement was stored and since its date_issue. */
+  /** Since a movement was stored, and also since its date_issue. Both must be past. */
   movements: number | null;
 }
 
@@ -40,8 +40,8 @@ export const RETENTION_VARIABLES = {
 };
 
 /**
- * Banks send the last weeks again with each statement. Movements of a time that was removed are rejected, so the time must be longer
- * than what statements overlap.
+ * Banks repeat the last weeks with each statement, and movements of a removed time are rejected. So movements must be kept for
+ * longer than statements overlap.
  */
 const LEAST_MOVEMENTS = 30;
 

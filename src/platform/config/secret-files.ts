@@ -21,11 +21,11 @@ export const nameSource = (env: Variables, name: string): string =>
   SECRETS.includes(name) && env[`${name}_FILE`] !== undefined ? `${name} (from ${name}_FILE)` : name;
 
 /**
- * Adds the secrets that are given as files. One line break at the end of a file does not count.
+ * Adds the secrets that are given as files. Ignores one line break at the end of a file.
  * @param env without empty variables.
  * @param names of the variables that can be given as files.
- * @throws {ConfigError} when both NAME and NAME_FILE are set, or the file cannot be read or is empty. The message has no path,
- * because somebody may have put the secret itself there.
+ * @throws {ConfigError} when both NAME and NAME_FILE are set, or the file cannot be read or is empty. The message contains no path,
+ * because somebody may have set NAME_FILE to the secret itself.
  */
 export function readSecretFiles(env: Variables, names: readonly string[] = SECRETS): Variables {
   return { ...env, ...Object.fromEntries(names.flatMap((name) => readSecret(env, name))) };

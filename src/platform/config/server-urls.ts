@@ -23,14 +23,14 @@ export interface Host {
   port: number;
 }
 
-/** MySQL's address from DATABASE_URL. `tls` null: the connection is not encrypted. */
+/** The address of MySQL from DATABASE_URL. `tls` null: the connection is not encrypted. */
 type MysqlUrl = ServerUrl & { tls: Tls | null };
 
 /**
- * Parses `mysql://user:password@host:3306/database`, where several hosts with commas are the members of a cluster, with
- * `?socketPath=FILE`, or with `?ssl-mode=MODE&ssl-ca=FILE`, and reads the certificates in `ssl-ca`. The modes mean what they mean in
+ * Parses `mysql://user:password@host:3306/database`, optionally with `?socketPath=FILE` or `?ssl-mode=MODE&ssl-ca=FILE`. Several
+ * hosts, separated by commas, are the members of a cluster. Reads the certificates in `ssl-ca`. The modes have the meaning of
  * MySQL's own `--ssl-mode`: https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode
- * @throws {Error} that says what DATABASE_URL must be, without any value of it.
+ * @throws {Error} that says what DATABASE_URL must be, and contains none of its values.
  */
 export function parseMysqlUrl(text: string): MysqlUrl {
   const url = parseServerUrl(text, FORM);
@@ -52,7 +52,7 @@ function readTls({ hosts, socketPath, parameter }: ServerUrl): Tls | null {
   if (mode === 'required') return { rejectUnauthorized: false, verifyIdentity: false };
   if (mode !== 'verify-ca' && mode !== 'verify-identity')
     throw new Error('must have required, verify-ca or verify-identity as its ssl-mode');
-  // MySQL's client requires this too. It trusts no authorities of its own.
+  // MySQL's client requires this too, because it trusts no authorities by default.
   if (ca === null)
     throw new Error(
       `must have ssl-ca=FILE beside ssl-mode=${mode}: the authorities that may certify the server, in PEM`,
@@ -66,7 +66,7 @@ function readTls({ hosts, socketPath, parameter }: ServerUrl): Tls | null {
 function readCertificates(path: string): string {
   try {
     const pem = readFileSync(path, 'utf8');
-    // Node ignores what is not a certificate, and would then say of every server that its authority is unknown.
+    // Checked here, because Node ignores a text that is not a certificate, and would then call every server's authority unknown.
     new X509Certificate(pem);
     return pem;
   } catch (error) {
@@ -78,7 +78,7 @@ function readCertificates(path: string): string {
   }
 }
 
-/** The URLs of servers that are allowed. */
+/** The allowed form of a server's URL. */
 interface Form {
   protocols: readonly string[];
   /** Matches the part that names the database. */
@@ -88,7 +88,7 @@ interface Form {
   usualPort: number;
 }
 
-/** A server's URL in its parts. With `socketPath`, the hosts mean nothing. */
+/** The parts of a server's URL. With `socketPath`, the hosts have no meaning. */
 interface ServerUrl {
   protocol: string;
   hosts: [Host, ...Host[]];
@@ -101,11 +101,11 @@ interface ServerUrl {
 
 /**
  * Parses the URL of MySQL or Redis.
- * @throws {Error} that says what the URL must be, to be read after the name of a variable. It holds no part of the URL but the
- * name of a parameter.
+ * @throws {Error} that says what the URL must be, as a text that follows the name of a variable. It contains no part of the URL,
+ * except the name of a parameter.
  */
 function parseServerUrl(text: string, { protocols, path, example, parameters, usualPort }: Form): ServerUrl {
-  // A URL has one host. The others are parsed one by one.
+  // The URL parser takes only one host, so each host is parsed in a URL of its own.
   const all = /^[^/]+\/\/(?:[^@/?#]*@)?([^/?#]*)/.exec(text)?.[1] ?? '';
   const [first = '', ...others] = all.split(',');
   const url = URL.parse(others.length === 0 ? text : text.replace(all, first));
@@ -140,7 +140,7 @@ function parseServerUrl(text: string, { protocols, path, example, parameters, us
   };
 
   function hostOf({ hostname, port }: URL): Host {
-    // Node's sockets take an IPv6 address without its brackets.
+    // Node's sockets take IPv6 addresses without brackets.
     return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? usualPort : Number(port) };
   }
 }
@@ -179,23 +179,30 @@ const CLUSTER_FORM = {
   parameters: ['nat-map', 'ssl-ca'],
 };
 
-/** Redis' address from REDIS_URL. */
+/** The address of Redis from REDIS_URL. */
 type RedisUrl = ServerUrl & {
   /** null: the connection is not encrypted. */
   tls: { ca?: string } | null;
-  /** Who knows the address of the master; null: the URL itself has it. */
+  /** The sentinels that know the address of the master; null: the URL itself contains that address. */
   sentinels: { name: string; password: string | null; addresses: Host[] } | null;
-  /** Of Redis Cluster: at which address to reach a node, by the one that it announces; null: the URL is that of one Redis. */
+  /**
+   * For Redis Cluster: the address at which to reach a node, by the address that the node announces. Null: the URL names a single
+   * Redis.
+   */
   cluster: { natMap: Record<string, Host> } | null;
 };
 
 /**
- * Parses `redis://:password@host:6379/0`, `rediss://…` for TLS, or with `?socketPath=FILE`; or
- * `redis+sentinel://:password@host1:26379,host2:26379/0?name=mymaster`, where the hosts are those of Redis Sentinel, and the password is
- * that of Redis; or `redis+cluster://:password@host1:6379,host2:6379`, where the hosts are some nodes of a Redis Cluster, and
- * `nat-map=10.0.0.1:6379=public:7001,…` says at which addresses announced ones are reached. `ssl-ca=FILE` names the authorities that may
- * certify the servers.
- * @throws {Error} that says what REDIS_URL must be, without any value of it.
+ * Parses the URL of Redis, in one of these forms:
+ *
+ * - `redis://:password@host:6379/0`, `rediss://…` for TLS, or with `?socketPath=FILE`.
+ * - `redis+sentinel://:password@host1:26379,host2:26379/0?name=mymaster`. The hosts are Redis Sentinels. The password is that of
+ *   Redis.
+ * - `redis+cluster://:password@host1:6379,host2:6379`. The hosts are some nodes of a Redis Cluster.
+ *   `nat-map=10.0.0.1:6379=public:7001,…` gives the addresses at which announced addresses are reached.
+ *
+ * `ssl-ca=FILE` names the authorities that may certify the servers.
+ * @throws {Error} that says what REDIS_URL must be, and contains none of its values.
  */
 export function parseRedisUrl(text: string): RedisUrl {
   const isSentinel = /^rediss?\+sentinel:/i.test(text);

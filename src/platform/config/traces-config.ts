@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { ConfigError, parsedBy } from './config-error.ts';
 import { nameSource } from './secret-files.ts';
 
-/** Where spans are sent. The SDK reads the other variables of OpenTelemetry itself. */
+/** The endpoint for spans. The SDK itself reads the other variables of OpenTelemetry. */
 export interface TracesConfig {
-  /** Takes OTLP over HTTP as JSON. */
+  /** A URL that accepts OTLP over HTTP as JSON. */
   url: string;
   /** Sent with each request, such as the token of a provider. */
   headers: Record<string, string>;
@@ -57,8 +57,8 @@ const Environment = v.object({
 });
 
 /**
- * Reads OpenTelemetry's variables, if traces are on: if an endpoint is set, and neither OTEL_SDK_DISABLED nor OTEL_TRACES_EXPORTER
- * says otherwise.
+ * Reads OpenTelemetry's variables if traces are on. They are on if an endpoint is set, and neither OTEL_SDK_DISABLED nor
+ * OTEL_TRACES_EXPORTER turns them off.
  * @param env without empty variables, and with the secrets that are given as files.
  * @throws {ConfigError} that names the first wrong variable, in one line.
  */
@@ -78,10 +78,10 @@ export function readTracesConfig(env: Record<string, string | undefined>): Trace
   };
 }
 
-/** The general endpoint is a base for all signals, the one for traces is used as it is. */
+/** The general endpoint is a base for all signals. The endpoint for traces is used unchanged. */
 const toTracesUrl = (base: string): string => `${base.replace(/\/+$/, '')}/v1/traces`;
 
-/** @throws {Error} that says what the headers must be, without any of them. */
+/** @throws {Error} that says what the headers must be, and contains none of them. */
 function parseHeaders(text: string): Record<string, string> {
   const pairs = text.split(',').filter((pair) => pair.trim() !== '');
   return Object.fromEntries(

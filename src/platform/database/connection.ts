@@ -26,8 +26,8 @@ class StatementError extends Error {
 }
 
 /**
- * Runs `work` with one of the pool's connections. Statements go to the driver directly, because TypeORM's query runner takes as
- * much processor time again for each of them.
+ * Runs `work` with one of the pool's connections. Statements go directly to the driver, because TypeORM's query runner would double
+ * their processor time.
  * @throws {StatementError} when the server is unreachable or refuses a statement.
  */
 export async function onConnection<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
@@ -63,7 +63,7 @@ async function connect(database: DataSource): Promise<PoolConnection> {
   }
 }
 
-/** Milliseconds that a caller waits for a connection. It is better told soon that MySQL is too slow. */
+/** Milliseconds that a caller waits for a connection. After that, it should learn that MySQL is too slow. */
 const POOL_TIMEOUT = 10_000;
 
 const NO_CONNECTION = Object.assign(new Error('all connections to MySQL have been busy for 10 s'), {
@@ -86,7 +86,7 @@ const take = (pool: MysqlPool): Promise<PoolConnection> =>
     });
   });
 
-/** When connections were opened, and when those that were open in a pool were abandoned: a count that grows. */
+/** A growing count that orders two kinds of moments: when connections were opened, and when a pool abandoned its connections. */
 let moments = 0;
 const openedAt = new WeakMap<PoolConnection, number>();
 const abandonedAt = new WeakMap<MysqlPool, number>();
@@ -97,7 +97,10 @@ export function noteOpened(connection: PoolConnection): void {
   openedAt.set(connection, moments);
 }
 
-/** New connections may lead to another server: the pool resolves the name again. Connections in use are closed when they come back. */
+/**
+ * Replaces all connections of a pool. New ones may lead to another server, because the pool resolves the name again. Connections in
+ * use are closed when they come back.
+ */
 export function abandonConnections(pool: MysqlPool): void {
   moments += 1;
   abandonedAt.set(pool, moments);
@@ -105,8 +108,8 @@ export function abandonConnections(pool: MysqlPool): void {
 }
 
 /**
- * Long bytes are sent unchanged, with a prepared statement. In the text of a statement they would be in hex, twice as long, and the
- * server would read them character by character. A short value is not worth the preparation.
+ * Whether to send a value with a prepared statement, which sends bytes unchanged. In the text of a statement they are in hex, twice
+ * as long, and the server reads them character by character. Preparing does not pay for short values.
  */
 const isLong = (value: unknown): boolean => value instanceof Uint8Array && value.length > 4_096;
 
@@ -132,7 +135,7 @@ async function run<T>(
     });
   } catch (error) {
     const failure = new StatementError(error as NodeJS.ErrnoException);
-    // The server may still be running the statement, and the next one on this connection would wait for it.
+    // The server may still be running the statement. The next statement on this connection would wait for it.
     if (failure.code === TIMED_OUT.code) connection.destroy();
     throw failure;
   } finally {
@@ -140,7 +143,7 @@ async function run<T>(
   }
 }
 
-/** How the connections of a pool are used at this moment. */
+/** The current use of a pool's connections. */
 interface PoolUse {
   busy: number;
   idle: number;
@@ -177,6 +180,6 @@ export function readPoolUse(database: DataSource): PoolUse | null {
   };
 }
 
-/** Calls back each time that a caller has to wait for a connection. */
+/** Calls back whenever a caller has to wait for a connection. */
 export const onPoolWait = (database: DataSource, callback: () => void): void =>
   poolOf(database)?.on('enqueue', callback);

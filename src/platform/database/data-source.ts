@@ -10,9 +10,9 @@ import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
 const SECOND = 1_000;
 
 /**
- * Run on each new connection, so that neither the server's defaults nor another application's SET GLOBAL change what our SQL means:
- * times are UTC, wrong values are errors, and reads see committed rows. Locks are held for milliseconds. A statement that waits for
- * a second waits for a stopped process, or for an ALTER TABLE, so it fails and is retried.
+ * Run on each new connection, so that neither the server's defaults nor another application's SET GLOBAL change the meaning of our
+ * SQL: times are UTC, wrong values are errors, and reads see committed rows. We hold locks only for milliseconds. A statement that
+ * waits for a second waits for a stopped process or an ALTER TABLE, so it fails and is retried.
  */
 const SESSION = `
   SET innodb_lock_wait_timeout = 1, time_zone = '+00:00',
@@ -20,17 +20,17 @@ const SESSION = `
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED';
 
 /**
- * The server gives up a little before we do, so that no statement goes on for nobody. MariaDB limits all statements, and MySQL those that
- * only read. Each ignores the other's comment.
+ * The server gives up a little before we do, so that no statement runs on after its caller has gone. MariaDB limits all statements,
+ * MySQL only those that read. Each ignores the other's comment.
  */
 const timeLimits = (milliseconds: number) => `
   SET lock_wait_timeout = 2 /*M!100100 , max_statement_time = ${(0.9 * milliseconds) / SECOND} */
     /*!50708 , max_execution_time = ${Math.round(0.9 * milliseconds)} */`;
 
 /**
- * mysql2 with a pool that sets up its connections, because TypeORM has no hook for a new connection.
+ * Creates a mysql2 driver whose pool sets up its connections. TypeORM has no hook for new connections.
  * @param statementTimeout milliseconds; null: none, for migrations.
- * @param hosts If there are several, the pool's connections lead to the one that may be written.
+ * @param hosts if there are several, the pool's connections lead to the host that may be written.
  */
 export const createDriver = (statementTimeout: number | null, hosts: readonly Host[]) => ({
   ...mysql,
@@ -54,7 +54,7 @@ export const createDriver = (statementTimeout: number | null, hosts: readonly Ho
   },
 });
 
-/** Says of a failed TLS handshake what to do about it. Other errors stay as they are. */
+/** Adds to the error of a failed TLS handshake what to do. Other errors stay unchanged. */
 function explainTlsError(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   if (error.code === 'HANDSHAKE_NO_SSL_SUPPORT')
@@ -64,7 +64,7 @@ function explainTlsError(error: unknown): unknown {
   return error;
 }
 
-/** Milliseconds. Keeps callers from waiting forever for a server that hangs. Our own statements take far less. */
+/** Milliseconds. Keeps callers from waiting forever for a hanging server. Our statements normally take far less. */
 const STATEMENT_TIMEOUT = 30 * SECOND;
 
 /** TypeORM's own loggers print slow statements with their values, whatever `logging` is set to. Errors are thrown anyway. */
@@ -77,7 +77,7 @@ const SILENT: Logger = {
   log() {},
 };
 
-/** TypeORM's DataSource, except that SQL statements go to the driver directly: see onConnection. */
+/** TypeORM's DataSource, but SQL statements go directly to the driver; see onConnection. */
 class DirectDataSource extends DataSource {
   override initialize(): Promise<this> {
     return super.initialize().catch((error: unknown) => {
@@ -86,7 +86,7 @@ class DirectDataSource extends DataSource {
   }
 
   override query<T>(statement: string, values?: unknown[], runner?: QueryRunner): Promise<T> {
-    // In a transaction that TypeORM runs, its runner holds the connection.
+    // In a transaction of TypeORM, its runner holds the connection.
     if (runner !== undefined) return super.query(statement, values, runner);
     return onConnection(this, (sql) => sql.query(statement, values));
   }
@@ -95,7 +95,7 @@ class DirectDataSource extends DataSource {
 /**
  * Creates the DataSource for MySQL or MariaDB. Nothing connects before `initialize()`.
  * @param statementTimeout milliseconds after which a statement fails as if the server were unreachable.
- * @param url DATABASE_URL; parameters say whether the connection is encrypted, see parseMysqlUrl.
+ * @param url DATABASE_URL. Its parameters decide whether the connection is encrypted; see parseMysqlUrl.
  */
 export function createDataSource(
   url: string,
@@ -119,7 +119,7 @@ export function createDataSource(
     connectTimeout: 5_000,
     enableQueryTimeout: true,
     maxQueryExecutionTime: statementTimeout,
-    // Without FOUND_ROWS, affectedRows counts the rows that were inserted or changed, not those that were found.
+    // Without FOUND_ROWS, affectedRows counts only rows that were inserted or changed, not all rows that matched.
     flags: ['-FOUND_ROWS'],
     entities: [Bank, Account, Webhook],
     migrations: [InitialSchema1763700000000],

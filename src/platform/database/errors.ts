@@ -1,10 +1,10 @@
 /**
- * What a failed statement means for the work that it belongs to:
+ * The consequence of a failed statement for the work that it belongs to:
  *
- * - `unreachable`: the server cannot be reached, takes no more connections, or may not write any more, as after a failover. The same
- *   statement may succeed on a new connection, perhaps to another server.
+ * - `unreachable`: the server cannot be reached, takes no more connections, or may no longer write, for example after a failover.
+ *   The same statement may succeed on a new connection, perhaps to another server.
  * - `lock`: another transaction held the locks. The same transaction may succeed at once.
- * - `full`: the server cannot store anything now. The same statement may succeed when somebody has made room.
+ * - `full`: the server has no room to store anything. The same statement may succeed when somebody has made room.
  * - `defect`: the statement itself is wrong. It fails again.
  */
 type FailureKind = 'unreachable' | 'lock' | 'full' | 'defect';
@@ -51,20 +51,20 @@ const MAY_NOT_WRITE = new Set([1047, 1180, 1290, 1792, 1836, 3100, 3101, 3796, 3
 const CONNECTION_CODES = new Set([
   'POOL_TIMEOUT',
   'PROTOCOL_CONNECTION_LOST',
-  // Of several hosts, none may be written, or another one may since.
+  // None of several hosts may be written, or another host has become the one to write.
   'NO_PRIMARY',
   'PRIMARY_CHANGED',
   'PROTOCOL_SEQUENCE_TIMEOUT',
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
-  // The connection queue of a Unix socket is full, because the server accepts no connections, for example when it was stopped.
+  // The connection queue of a Unix socket is full, because the server accepts no connections. It may be stopped, for example.
   'EAGAIN',
   'ETIMEDOUT',
   'EHOSTUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // The server cannot be reached in the way that ssl-mode requires.
+  // The server does not support the TLS that ssl-mode requires.
   'HANDSHAKE_NO_SSL_SUPPORT',
   'HANDSHAKE_SSL_ERROR',
 ]);
@@ -81,13 +81,13 @@ function failureKind(error: unknown): FailureKind | null {
   return errno === undefined || errno < 0 ? null : (KINDS.get(errno) ?? 'defect');
 }
 
-/** Whether MySQL cannot be reached, or may not write. The same statement may succeed later. */
+/** Whether MySQL cannot be reached or may not write. The same statement may succeed later. */
 export const isConnectionError = (error: unknown): boolean => failureKind(error) === 'unreachable';
 
 /** Whether a statement failed because of the locks of another transaction. The same work can succeed when it is repeated. */
 export const isRetryableLockError = (error: unknown): boolean => failureKind(error) === 'lock';
 
-/** Whether the same work can succeed later, without a change of what it does. */
+/** Whether the same work can succeed later without a change. */
 export const isTransient = (error: unknown): boolean => {
   const kind = failureKind(error);
   return kind !== null && kind !== 'defect';

@@ -15,7 +15,7 @@ const WITHOUT_TIMEOUT = { enableQueryTimeout: false, poolSize: 2 };
  * Runs the migrations that have not run yet, under MySQL's GET_LOCK. If several processes start at the same time, one migrates and
  * the others find nothing left to do. A migration that failed half-way can be run again.
  * @returns the names of the migrations that ran.
- * @throws when the lock is held for more than a minute, a migration fails, or processes of a version run that is too old for one.
+ * @throws when the lock is held for more than a minute, a migration fails, or processes of too old a version are running.
  */
 export async function migrate(database: DataSource): Promise<string[]> {
   const { hosts } = database.options.driver as ReturnType<typeof createDriver>;
@@ -27,7 +27,7 @@ export async function migrate(database: DataSource): Promise<string[]> {
   }).initialize();
   const runner = untimed.createQueryRunner();
   try {
-    // GET_LOCK belongs to a connection, so it is taken and released on the same one.
+    // GET_LOCK belongs to a connection, so the lock is taken and released on the same connection.
     const [lock] = await runner.manager.query<{ taken: string | null }[]>('SELECT GET_LOCK(?, ?) AS taken', [
       LOCK,
       LOCK_TIMEOUT_SECONDS,
@@ -52,7 +52,7 @@ export async function migrate(database: DataSource): Promise<string[]> {
   }
 }
 
-/** The names of the migrations that a newer version has run: this one does not know them. The schema must be up to date. */
+/** The names of migrations that this version does not know, because a newer version has run them. The schema must be up to date. */
 export async function findNewerMigrations(database: DataSource): Promise<string[]> {
   const known = new Set(database.migrations.map((it) => it.name ?? it.constructor.name));
   const ran = await database.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id');

@@ -1,11 +1,11 @@
 import type { Sql } from './transaction.ts';
 
-/** Keeps processes of a version from running that the schema has become too new for. */
+/** Keeps processes from running if the schema has become too new for their version. */
 
 /**
- * The oldest version that may use the schema of this one. A migration adds first what the new version needs; what only older versions use
- * is taken away by a later version, which raises this number. So processes of two releases that follow each other run side by side.
- * 1.0.0 is the first release: databases made before cannot be upgraded.
+ * The oldest version that may use this version's schema. A migration only adds what the new version needs. A later version removes
+ * what only older versions use, and raises this number. So processes of two consecutive releases can run side by side. 1.0.0 is the
+ * first release. Older databases cannot be upgraded.
  */
 const OLDEST_COMPATIBLE = '1.0.0';
 
@@ -43,9 +43,9 @@ export async function requireMinimumVersion(sql: Sql, version: string): Promise<
 }
 
 /**
- * Checks, before migrations that take something away, that nobody uses it any more.
- * @param sql the schema exists.
- * @throws {Error} when processes of a version run that would not work afterwards.
+ * Checks that no process of an older version is running, before migrations that remove something.
+ * @param sql a connection to a database whose schema exists.
+ * @throws {Error} when processes are running whose version would not work afterwards.
  */
 export async function requireNoOlderProcess(sql: Sql, oldest = OLDEST_COMPATIBLE): Promise<void> {
   if (!isOlder(await readMinimum(sql), oldest)) return;
@@ -53,10 +53,12 @@ export async function requireNoOlderProcess(sql: Sql, oldest = OLDEST_COMPATIBLE
   const old = running.filter(({ version }) => isOlder(version, oldest));
   if (old.length === 0) return;
   const names = old.map(({ version, host, pid }) => `${version} (process ${pid} on ${host})`).join(', ');
-  throw new Error(`After this migration, ${oldest} is the oldest version that works. Stop first: ${names}.`);
+  throw new Error(
+    `After this migration, ${oldest} is the oldest version that works. Stop these processes first: ${names}.`,
+  );
 }
 
-/** Records what the migrations that have run require. It never goes back. */
+/** Records the minimum version that the migrations require. It never goes back. */
 export async function raiseMinimumVersion(sql: Sql, oldest = OLDEST_COMPATIBLE): Promise<void> {
   if (isOlder(await readMinimum(sql), oldest)) await sql.query(RAISE, [oldest]);
 }

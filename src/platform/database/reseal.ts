@@ -8,7 +8,7 @@ import {
 } from './secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from './transaction.ts';
 
-/** Rows per transaction. Their locks are held for some milliseconds. */
+/** Rows per transaction. Their locks are held for a few milliseconds. */
 const STEP = 100;
 
 /** A column of sealed values, and the primary key of its table. */
@@ -20,7 +20,7 @@ interface SealedColumn {
   location(row: readonly string[]): SecretLocation;
 }
 
-/** `secret` before `previous_secret`: a rotation in between moves a value on, and it is still found. */
+/** `secret` comes before `previous_secret`, so that a value that a rotation moves in between is still found. */
 const COLUMNS: readonly SealedColumn[] = [
   { table: 'customers', column: 'api_secret', key: ['id'], location: ([id = '']) => SEALED.apiSecret(id) },
   { table: 'webhooks', column: 'secret', key: ['id'], location: ([id = '']) => SEALED.webhookSecret(id) },
@@ -48,13 +48,13 @@ const COLUMNS: readonly SealedColumn[] = [
 const COUNT = ({ table, column }: SealedColumn) =>
   `SELECT COUNT(*) AS count FROM ${table} WHERE ${column} NOT LIKE ?`;
 
-/** Index: the primary key. Every row after the last one is looked at, because nothing else needs an index of the keys. */
+/** Index: the primary key. Reads every row after the last one, because no other statement needs an index by key. */
 const READ = ({ table, column, key }: SealedColumn) => `
   SELECT ${key.join(', ')}, ${column} AS sealed FROM ${table}
   WHERE ${key.length === 1 ? `${key[0]} > ?` : `(${key[0]} > ? OR (${key[0]} = ? AND ${key[1]} > ?))`} AND ${column} NOT LIKE ?
   ORDER BY ${key.join(', ')} LIMIT ${STEP}`;
 
-/** Compares with the value that was read, so that one that was written since then stays. Index: the primary key. */
+/** Compares with the value that was read, so that a newer value stays. Index: the primary key. */
 const WRITE = ({ table, column, key }: SealedColumn) =>
   `UPDATE ${table} SET ${column} = ? WHERE ${key.map((name) => `${name} = ?`).join(' AND ')} AND ${column} = ?`;
 
@@ -63,7 +63,7 @@ interface Value {
   sealed: string;
 }
 
-/** Where a value is that no known key opens: `webhooks.secret 17`. */
+/** The location of a value that no known key opens: `webhooks.secret 17`. */
 type Unreadable = string;
 
 export interface Resealed {
@@ -73,7 +73,7 @@ export interface Resealed {
   unreadable: Unreadable[];
 }
 
-/** How many values are sealed with another key than SECRET_KEY. */
+/** Counts the values that are sealed with another key than SECRET_KEY. */
 export async function countForeign(sql: Sql, { keyId }: SecretBox): Promise<number> {
   let sum = 0;
   for (const column of COLUMNS) {
@@ -84,8 +84,8 @@ export async function countForeign(sql: Sql, { keyId }: SecretBox): Promise<numb
 }
 
 /**
- * Seals with SECRET_KEY whatever is sealed with another key. The service may run meanwhile, and a repeated call goes on where an
- * earlier one ended. When nothing is left, processes may start without SECRET_KEY_PREVIOUS.
+ * Reseals with SECRET_KEY all values that are sealed with another key. The service may run meanwhile. A repeated call continues
+ * where an earlier one ended. When nothing is left, processes may start without SECRET_KEY_PREVIOUS.
  * @param onStep called with the number of values of each step.
  */
 export async function resealAll(

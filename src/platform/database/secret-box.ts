@@ -12,7 +12,7 @@ export interface SecretLocation {
 
 /** The places of sealed values. A new one has to be added to reseal.ts too. */
 export const SEALED = {
-  /** `previous_secret` as well: a rotation moves the secret there as it is. */
+  /** Also the location of `previous_secret`, because a rotation moves the sealed secret there unchanged. */
   webhookSecret: (webhookId: string): SecretLocation => ({ column: 'webhooks.secret', row: webhookId }),
   webhookHeaders: (webhookId: string): SecretLocation => ({ column: 'webhooks.headers', row: webhookId }),
   sourceCredentials: (sourceId: string): SecretLocation => ({ column: 'sources.credentials', row: sourceId }),
@@ -25,17 +25,17 @@ export const SEALED = {
 };
 
 /**
- * Encrypts (seals) secrets before they are stored: AES-256-GCM (NIST SP 800-38D), with a new 96-bit nonce each time, and the location
- * as additional data. A sealed value begins with the id of its key and a point.
+ * Encrypts (seals) secrets before they are stored: AES-256-GCM (NIST SP 800-38D), with a new 96-bit nonce each time, and the
+ * location as additional data. A sealed value begins with the id of its key and a dot.
  */
 export interface SecretBox {
-  /** The id of SECRET_KEY: 16 hexadecimal digits, from which the key cannot be found. */
+  /** The id of SECRET_KEY: 16 hexadecimal digits that do not reveal the key. */
   keyId: string;
   /** Seals with SECRET_KEY. */
   seal(plaintext: string, location: SecretLocation): string;
   /**
-   * Opens what was sealed with SECRET_KEY or one of SECRET_KEY_PREVIOUS.
-   * @throws {SecretBoxError} when it was sealed with another key or for another location, or was changed.
+   * Opens a value that was sealed with SECRET_KEY or a key in SECRET_KEY_PREVIOUS.
+   * @throws {SecretBoxError} when the value was sealed with another key or for another location, or was changed.
    */
   open(sealed: string, location: SecretLocation): string;
 }
@@ -49,7 +49,7 @@ const TAG_BYTES = 16;
 
 /**
  * @param secretKey 32 bytes in base64, as SECRET_KEY holds it.
- * @param previousKeys the keys in SECRET_KEY_PREVIOUS. They open, and never seal.
+ * @param previousKeys the keys in SECRET_KEY_PREVIOUS. They only open values.
  */
 export function createSecretBox(secretKey: string, previousKeys: readonly string[] = []): SecretBox {
   const own = readKey(secretKey);
@@ -87,7 +87,7 @@ export function createSecretBox(secretKey: string, previousKeys: readonly string
   };
 }
 
-/** Columns have no spaces, so that no two places have the same bytes. */
+/** No two locations have the same bytes, because columns have no spaces. */
 const toBytes = ({ column, row }: SecretLocation): Buffer => Buffer.from(`${column} ${row}`);
 
 function readKey(secretKey: string): { id: string; bytes: Buffer } {
@@ -99,16 +99,18 @@ function readKey(secretKey: string): { id: string; bytes: Buffer } {
 /** Index: the primary key. */
 const ADD = 'INSERT IGNORE INTO installation (key_id, sealed) VALUES (?, ?)';
 
-/** The lock waits for a process that is adding its key, so that of two keys that do not know each other one is refused. */
+/**
+ * The lock waits for a process that is adding its key. So if two processes start with keys that do not know each other, one is
+ * refused.
+ */
 const READ = 'SELECT key_id, sealed FROM installation LOCK IN SHARE MODE';
 
 const FORGET = 'DELETE FROM installation WHERE key_id <> ?';
 
 /**
- * Checks that this process can open what is sealed with each key that is in use, and adds its own SECRET_KEY to these. A process
- * that does not know one of them could not sign, and would seal with a key that the others do not have.
- * @throws {SecretBoxError} when there is a key that is neither its SECRET_KEY nor one of its SECRET_KEY_PREVIOUS. Nothing is
- * changed then.
+ * Checks that this process knows every key in use, and adds its own SECRET_KEY to them. Without one of the keys, the process could
+ * not sign, and would seal with a key that the other processes do not have.
+ * @throws {SecretBoxError} when a key in use is neither its SECRET_KEY nor in its SECRET_KEY_PREVIOUS. Then nothing is changed.
  */
 export async function checkSecretKey(database: DataSource, secrets: SecretBox): Promise<void> {
   await inTransaction(database, async (sql) => {
@@ -118,7 +120,7 @@ export async function checkSecretKey(database: DataSource, secrets: SecretBox): 
   });
 }
 
-/** Makes SECRET_KEY the only key in use. Call it when nothing is sealed with another one any more. */
+/** Makes SECRET_KEY the only key in use. Call it when no value is sealed with another key any more. */
 export async function forgetPreviousKeys(sql: Sql, { keyId }: SecretBox): Promise<void> {
   await sql.query(FORGET, [keyId]);
 }

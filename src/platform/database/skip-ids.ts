@@ -4,15 +4,18 @@ import { onConnection } from './connection.ts';
 import { isRetryableLockError } from './errors.ts';
 
 /**
- * Keeps ids from being given out twice after rows were lost: in a failover to a replica that lacked the newest transactions, or in a
- * restore from a backup. New movements would otherwise get ids, and with them `webhook-id`s and positions in listings, that receivers and
- * clients have seen before, and would ignore.
+ * Keeps ids from being given out twice after rows were lost, in a failover to a replica that lacked the newest transactions or in a
+ * restore from a backup. Otherwise, new movements would get ids that receivers and clients have seen before, as `webhook-id`s and
+ * positions in listings, and would ignore.
  */
 
-/** More than a replica can lag behind, and more than is stored between two backups. Ids stay below 2^53 after nine million times. */
+/**
+ * More ids than a replica can lag behind, and more than are given out between two backups. Even after nine million skips, ids stay
+ * below 2^53.
+ */
 const SKIPPED = 1_000_000_000;
 
-/** MySQL would show counters that are up to a day old. MariaDB has no such cache, and ignores the comment. */
+/** Without this, MySQL would show counters that are up to a day old. MariaDB has no such cache, and ignores the comment. */
 const READ_CURRENT = 'SET lock_wait_timeout = 2 /*!50799 , information_schema_stats_expiry = 0 */';
 
 /** All tables that give out ids. */
@@ -31,8 +34,8 @@ interface NextId {
 }
 
 /**
- * Skips a billion ids in every table. Replicas do the same. It may be repeated, and the service may be running.
- * @throws what MySQL throws, when a table stays locked for a minute.
+ * Skips a billion ids in every table. Replicas do the same. May be repeated, and may run while the service is running.
+ * @throws MySQL's error when a table stays locked for a minute.
  */
 export function skipIds(database: DataSource): Promise<NextId[]> {
   return onConnection(database, async (sql) => {

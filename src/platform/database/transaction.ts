@@ -13,7 +13,7 @@ export interface WriteResult {
 
 /**
  * Runs `work` in one READ COMMITTED transaction, and repeats it up to six times after a retryable lock error. `work` may run
- * several times, so it must change nothing but the database.
+ * several times, so it must not change anything outside the database.
  */
 export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
   return pRetry(() => tryTransaction(database, work), {

@@ -12,7 +12,7 @@ const LOCK_SECONDS = 300;
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
 const POLICY_MARK = '# Made by Ledgerbell';
 
-/** The two apt-get commands, program first. They run in English, because a held lock is recognised by its message. */
+/** The two apt-get commands, program first. They run in English, because a held lock is recognised by its message text. */
 export function aptCommands(packages: readonly string[]): string[][] {
   const apt = [
     'env',

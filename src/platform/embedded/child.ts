@@ -13,14 +13,14 @@ import { discardSocket, removeSocket } from './socket.ts';
 const SECOND = 1_000;
 const START_LIMIT = 60 * SECOND;
 const STOP_LIMIT = 20 * SECOND;
-/** For a server that is still starting. MariaDB may ignore a SIGTERM then, and nothing has been stored yet. */
+/** Limit for stopping a server that is still starting. MariaDB may ignore a SIGTERM then. Nothing has been stored yet. */
 const ABORT_LIMIT = 3 * SECOND;
 const ORPHAN_LIMIT = 30 * SECOND;
 const LONGEST_PAUSE = 30 * SECOND;
 
 /** How to start a server, and how to check that it answers. */
 export interface ServerProcess {
-  /** Its record is DATA_DIR/<name>.json, its log DATA_DIR/<name>.log. */
+  /** The server's record is DATA_DIR/<name>.json. Its log is DATA_DIR/<name>.log. */
   name: 'mysql' | 'redis';
   /** Its name in messages. */
   title: string;
@@ -34,8 +34,8 @@ export interface ServerProcess {
 export interface RunningServer {
   url: string;
   /**
-   * Sends SIGTERM, and SIGKILL after 20 s, and removes the server's record. May be called again. If this process ends before
-   * this is done, the server is killed.
+   * Sends SIGTERM, and SIGKILL after 20 s. Then removes the server's record. May be called again. If this process ends first, the
+   * server is killed.
    */
   stop(): Promise<void>;
 }
@@ -43,10 +43,11 @@ export interface RunningServer {
 const ChildRecord = v.object({ ...ProcessIdentity.entries, socket: v.string() });
 
 /**
- * Starts the server and keeps it running. When it dies, that is announced, and it is started again after half a second. If
- * that fails, the pauses grow to about 30 s.
+ * Starts the server and keeps it running. If the server dies, announces this and starts it again after half a second. If that
+ * fails, the pauses grow to about 30 s.
  * @param signal aborts the start: SIGTERM, and SIGKILL after 3 s.
- * @throws {Error} with the end of its log, when it ends or does not answer within 60 s. It has ended by then.
+ * @throws {Error} with the end of the server's log, when the server ends or does not answer within 60 s. The server has ended by
+ * then.
  */
 export async function runServer(
   dataDir: string,
@@ -99,7 +100,7 @@ export async function runServer(
     throw error;
   }
   const kept = keepRunning();
-  // It rejects when stop() cuts a pause short. stop() waits for it and handles the rejection.
+  // `kept` rejects when stop() cuts a pause short. stop() waits for it and handles the rejection.
   kept.catch(() => {});
   return { url: server.url, stop };
 }
@@ -114,8 +115,8 @@ export async function endOrphan(dataDir: string, name: ServerProcess['name']): P
 }
 
 /**
- * The shell waits for a line before it executes the server, and ends without it. So no server runs without a record, even if
- * this process is killed before it has written one. LC_ALL keeps the servers from using the language of the user.
+ * The shell starts the server only after reading a line. If this process is killed before it has written the server's record, stdin
+ * closes and nothing starts, so no server runs without a record. LC_ALL keeps the servers from using the user's language.
  */
 const GATE = 'read -r go && LC_ALL=C && export LC_ALL && exec "$@" </dev/null';
 
@@ -124,7 +125,7 @@ function launch(dataDir: string, server: ServerProcess) {
   removeSocket(server.socket);
   const output = openSync(log, 'a', 0o600);
   const logStart = statSync(log).size;
-  // A process group of its own: Ctrl-C in a terminal must reach only the service, which ends its servers last.
+  // The server gets its own process group, because Ctrl-C in a terminal must reach only the service, which ends its servers last.
   const child = spawn('/bin/sh', ['-c', GATE, 'sh', ...server.command], {
     detached: true,
     cwd: dataDir,
@@ -148,7 +149,7 @@ function launch(dataDir: string, server: ServerProcess) {
       );
     }
   } catch (error) {
-    // On a full disk, every try would otherwise leave a shell behind that waits for its line.
+    // Ends the waiting shell. Otherwise, every try on a full disk would leave one behind.
     child.stdin?.end();
     throw error;
   }

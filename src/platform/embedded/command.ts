@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process';
 
 interface CommandResult {
   ok: boolean;
-  /** Standard output alone. */
+  /** Only the standard output. */
   stdout: string;
-  /** Both streams, or the reason for the failure if they are empty; for messages. */
+  /** For messages: both streams, or the reason for the failure if they are empty. */
   output: string;
 }
 
 /**
- * Runs a program to its end, without a shell and without input. It never rejects: a program that is missing, fails or runs
- * longer than `timeout` milliseconds gives `ok: false`.
+ * Runs a program to its end, without a shell and without input. Never rejects. A program that is missing, fails or runs longer than
+ * `timeout` milliseconds gives `ok: false`.
  * @param path PATH for the program, which then gets no other environment variables. Default: the environment of this process.
- * @param signal Kills the program and everything it has started. The result is `ok: false`, once they have ended.
+ * @param signal kills the program and everything it has started. The result is `ok: false`, once they have ended.
  */
 export function runCommand(
   program: string,
@@ -30,7 +30,7 @@ export function runCommand(
       ...(path === undefined ? {} : { env: { PATH: path } }),
       ...(timeout === 0 ? {} : { timeout }),
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own, so that it can be killed as a whole.
+      // The program gets its own process group, so that everything it starts can be killed with it.
       detached: signal !== undefined,
     });
     const { pid } = child;
@@ -55,7 +55,7 @@ export function runCommand(
     child.on('error', (error) => {
       failure = error.message;
     });
-    // Also emitted after 'error', and only when everything it has started has closed the streams.
+    // Also emitted after 'error'. Emitted only when all processes that the program has started have closed the streams.
     child.on('close', (code, signalName) => {
       release();
       failure ||= code === 0 ? '' : `${program} ended with ${signalName ?? `exit code ${code}`}`;
@@ -72,8 +72,8 @@ export function lastLines(text: string, count = 15): string {
 const groups = new Set<number>();
 
 /**
- * Kills a child's process group when this process exits without having stopped the child, for example after an uncaught error
- * or when a shutdown takes too long. It cannot do so if this process is itself killed.
+ * Kills a child's process group when this process exits without having stopped the child, for example after an uncaught error or
+ * when a shutdown takes too long. Has no effect if this process is itself killed.
  * @returns a function that cancels this, for a child that has ended.
  */
 export function killWithProcess(group: number): () => void {
@@ -94,6 +94,6 @@ export function killGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The group has ended already.
   }
 }

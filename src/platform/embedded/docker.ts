@@ -26,7 +26,7 @@ export async function dockerAnswers(path?: string): Promise<boolean> {
 /**
  * Runs one service of the project's docker-compose.yml for this DATA_DIR only, on a free port of 127.0.0.1. Docker keeps it
  * running. Its data is in a volume and survives `stop`.
- * @param signal aborts waiting for its answer.
+ * @param signal aborts the wait for the service's answer.
  * @throws {Error} with the last lines of docker compose's output. The container has been removed by then.
  */
 export async function runInDocker(
@@ -78,8 +78,8 @@ export function composeProject(dataDir: string, password: string): string {
 }
 
 /**
- * Writes the passwords of MySQL and Redis where docker-compose.yml reads its secrets. Only the folder is private: the users in the containers
- * have other ids than ours, and read the files.
+ * Writes the passwords of MySQL and Redis where docker-compose.yml reads its secrets. Only the folder is private. The files are
+ * not, because the users in the containers have other ids than ours and must read them.
  * @returns the folder.
  */
 export function writeSecrets(dataDir: string, passwords: Record<Service, string>): string {
@@ -95,11 +95,14 @@ export function writeSecrets(dataDir: string, passwords: Record<Service, string>
   return directory;
 }
 
-/** Arguments for `env`: variables of docker-compose.yml in place of the user's, and the command. MySQL and Redis publish their ports. */
+/**
+ * Arguments for `env`: the command, with variables of docker-compose.yml that replace the user's. MySQL and Redis publish their
+ * ports.
+ */
 export const composeCommand = (secrets: string, project: string, args: readonly string[]): string[] => [
   `SECRETS_DIR=${secrets}`,
   'SERVERS_INTERNAL=false',
-  // Containers would mount these folders, and a relative path of the user's would be an unknown volume.
+  // Empty, because containers would mount these folders, and a relative path of the user would be an unknown volume.
   'PROFILES_DIR=',
   'SOURCES_DIR=',
   ...['docker', 'compose', '--file', composeFile(), '--project-name', project, ...args],

@@ -12,8 +12,8 @@ import type { MysqlBinaries } from './provision.ts';
  * Prepares the embedded MySQL or MariaDB. Creates its data directory (DATA_DIR/mysql) if there is none, and writes its
  * configuration.
  * @param socket Absolute path of the Unix socket, the only way to connect.
- * @param signal aborts creating the data directory, and leaves nothing of it behind.
- * @returns what to run.
+ * @param signal aborts the creation of the data directory, and leaves nothing of it behind.
+ * @returns the server process to run.
  * @throws {Error} with the last lines of the installer when the data directory cannot be created.
  */
 export async function prepareMysql(
@@ -70,7 +70,10 @@ export async function pingMysql(url: string): Promise<void> {
   }
 }
 
-/** Megabytes of the machine, or of its container. Without a limit, constrainedMemory() gives 0 or more than any machine has. */
+/**
+ * The memory of the machine, or of its container, in megabytes. Without a limit, constrainedMemory() gives 0 or more than any
+ * machine has.
+ */
 function memory(): number {
   const limit = process.constrainedMemory();
   return Math.min(totalmem(), limit > 0 ? limit : Number.POSITIVE_INFINITY) / 1_048_576;
@@ -78,7 +81,9 @@ function memory(): number {
 
 const UNFINISHED = 'mysql.unfinished-';
 
-/** Creates the data directory under a temporary name and renames it when complete, so that a kill leaves no incomplete one. */
+/**
+ * Creates the data directory under a temporary name and renames it when complete, so that a kill leaves no incomplete directory.
+ */
 async function initialise(
   dataDir: string,
   dataDirectory: string,
@@ -144,7 +149,7 @@ function takesDirectIo(directory: string): boolean {
 interface MysqlSettings {
   flavor: 'mariadb' | 'mysql';
   dataDirectory: string;
-  /** Not shared: in a directory such as /tmp, each server that starts deletes the temporary tables of all others. */
+  /** Not shared, because a starting server deletes the temporary tables of all other servers in a directory such as /tmp. */
   temporaryDirectory: string;
   socket: string;
   /** SQL run at each start before the first connection is accepted. */
@@ -153,13 +158,13 @@ interface MysqlSettings {
   asRoot: boolean;
   /** Whether the filesystem of `dataDirectory` supports O_DIRECT. */
   directIo: boolean;
-  /** Megabytes of data and indexes that it keeps in memory. */
+  /** Megabytes of data and indexes that the server keeps in memory. */
   bufferPool: number;
 }
 
 /**
- * A quarter of the memory, from 128 MB to 8,192 MB. If the indexes do not fit, each movement with an id unlike the one before
- * it causes one page to be read from disk and another to be written. The server allocates the memory only as it fills it.
+ * A quarter of the memory, from 128 MB to 8,192 MB. If the indexes do not fit, each movement whose id differs much from the
+ * previous one causes one page to be read from disk and another to be written. The server allocates the memory only as it fills it.
  * @param memory megabytes of memory that are available.
  */
 export const bufferPoolFor = (memory: number): number =>
@@ -203,8 +208,8 @@ const FLAVOR_OPTIONS: Record<MysqlSettings['flavor'], Record<string, string | nu
 };
 
 /**
- * The accounts of the embedded server: one user for this service with all privileges (tests create databases of their own),
- * and none without a password. The SQL can be run repeatedly. It has one statement per line, as init-file requires.
+ * The accounts of the embedded server: one user for this service with all privileges (tests create their own databases), and no
+ * user without a password. The SQL can be run repeatedly. It has one statement per line, as init-file requires.
  * @param password Letters and digits only.
  */
 function renderMysqlAccounts(flavor: MysqlSettings['flavor'], password: string): string {
@@ -222,7 +227,7 @@ function renderMysqlAccounts(flavor: MysqlSettings['flavor'], password: string):
   ].join('\n');
 }
 
-/** In an option file, a value may be in quotes. A backslash inside them is an escape. */
+/** Quotes a value for an option file. A backslash inside the quotes is an escape. */
 function quoted(value: string | number): string {
   return typeof value === 'number' ? String(value) : `"${value.replaceAll('\\', '\\\\')}"`;
 }

@@ -18,7 +18,7 @@ export class DataDirInUseError extends Error {
 }
 
 /**
- * Makes this process the only owner of the record file `path`. It replaces the record of a process that has ended. If several
+ * Makes this process the only owner of the record file `path`. Replaces the record of a process that has ended. If several
  * processes try at the same time, exactly one succeeds.
  * @throws {DataDirInUseError} naming the directory and the owner's pid.
  */
@@ -32,8 +32,8 @@ export function claim(path: string): void {
         `DATA_DIR ${dirname(path)} is in use by process ${owner.pid}. Stop that one first, or give this one a DATA_DIR of its own.`,
       );
     }
-    // Deleting a stale record could delete the record of a process that was faster. So the right to replace it is claimed
-    // first, in the same way. A process that dies while it holds that right is replaced in turn.
+    // Deleting a stale record could delete the record of a faster process. So the right to replace it is claimed first, in the same
+    // way. A process that dies with that right is replaced in turn.
     const right = `${path}.takeover`;
     claim(right);
     try {

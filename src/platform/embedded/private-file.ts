@@ -37,7 +37,7 @@ export function readIfThere(path: string): string | null {
   }
 }
 
-/** Writes or replaces a file with mode 0600. The change is atomic, also when this process is killed. */
+/** Writes or replaces a file with mode 0600. The change is atomic, even if this process is killed. */
 export function writePrivate(path: string, content: string): void {
   renameSync(writeTemporary(path, content), path);
 }

@@ -11,7 +11,7 @@ export const ProcessIdentity = v.object({
 });
 export type ProcessIdentity = v.InferOutput<typeof ProcessIdentity>;
 
-/** The process that has this pid now; null when there is none, or when it has ended and is a zombie. */
+/** The process that has this pid now; null if there is none, or if it is a zombie. */
 export function identify(pid: number): ProcessIdentity | null {
   const startTime = existsSync('/proc/self/stat') ? startTimeFromProc(pid) : startTimeFromPs(pid);
   return startTime === null ? null : { pid, startTime };

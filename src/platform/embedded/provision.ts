@@ -2,7 +2,7 @@ import { installPackages, PACKAGES } from './apt.ts';
 import { runCommand } from './command.ts';
 import { dockerAnswers } from './docker.ts';
 
-/** Where each wanted server comes from; absent for a server that is not wanted. */
+/** The origin of each wanted server; absent for a server that is not wanted. */
 export interface Provision {
   mysql?: MysqlBinaries | 'docker';
   redis?: string | 'docker';
@@ -18,9 +18,9 @@ interface ProvisionOptions {
 }
 
 /**
- * Finds the wanted servers on this machine. For missing ones it uses Docker if its engine answers, else it installs their
- * packages, if that is allowed and this is root on Debian or Ubuntu.
- * @throws {Error} when none of these is possible. It says what is missing and what to type.
+ * Finds the wanted servers on this machine. For missing servers it uses Docker if the engine answers. Otherwise it installs their
+ * packages if that is allowed and this process is root on Debian or Ubuntu.
+ * @throws {Error} when none of these is possible. The message says what is missing and what to type.
  */
 export async function provide(options: ProvisionOptions): Promise<Provision> {
   const found = await findOnMachine(options);

@@ -8,7 +8,7 @@ import { writePrivate } from './private-file.ts';
 /**
  * Prepares the embedded Redis, whose data is in DATA_DIR/redis.
  * @param socket Absolute path of the Unix socket, the only way to connect.
- * @returns what to run.
+ * @returns the server process to run.
  */
 export function prepareRedis(
   dataDir: string,
@@ -29,7 +29,10 @@ export function prepareRedis(
   };
 }
 
-/** No port, no eviction, and an fsync every second: MySQL is the source of truth, and jobs that Redis loses are queued again. */
+/**
+ * No port, no eviction, and an fsync only every second, because MySQL is the source of truth, and jobs that Redis loses are queued
+ * again.
+ */
 function renderRedisConfig(settings: { directory: string; socket: string; password: string }): string {
   return [
     'port 0',

@@ -21,7 +21,10 @@ export async function findRunning(dataDir: string): Promise<ServerUrls | null> {
   };
 }
 
-/** Whether DATA_DIR has an embedded database, or a process is making one there. Otherwise one that is started there is new and empty. */
+/**
+ * Whether DATA_DIR has an embedded database, or a process is making one there. If not, a server started there has a new, empty
+ * database.
+ */
 export function hasDatabase(dataDir: string): boolean {
   const folder = resolve(dataDir);
   // In Docker the data is in a volume, and only its password is here.

@@ -13,7 +13,7 @@ import { ownerRecord, type ServerUrls } from './running-servers.ts';
 import { chooseSocket } from './socket.ts';
 
 export interface EmbeddedServers extends ServerUrls {
-  /** Ends the servers (SIGTERM, SIGKILL after 20 s) and releases DATA_DIR. May be called again. */
+  /** Ends the servers (SIGTERM, and SIGKILL after 20 s) and releases DATA_DIR. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -26,17 +26,17 @@ interface EmbeddedOptions {
   install: 'auto' | 'never';
   /** Called with one-line messages for a person. */
   announce: (line: string) => void;
-  /** Aborts the start: servers that have been started are stopped, and the start rejects with the reason of this signal. */
+  /** Aborts the start. Servers that have been started are stopped, and the start rejects with the reason of this signal. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Starts the wanted servers for this process only, and keeps them running. Resolves when they answer. They listen on Unix
- * sockets and keep their data in DATA_DIR; in Docker they listen on free ports of 127.0.0.1 and keep it in volumes. Their
- * passwords are in DATA_DIR. Servers that a killed owner of DATA_DIR left running are ended first.
+ * Starts the wanted servers for this process only, and keeps them running. Resolves when they answer. They listen on Unix sockets
+ * and keep their data in DATA_DIR. In Docker, they listen on free ports of 127.0.0.1 and keep their data in volumes. Their
+ * passwords are in DATA_DIR. First ends servers that a killed owner of DATA_DIR left running.
  * @throws {DataDirInUseError} when another running process owns this DATA_DIR.
- * @throws {Error} when a server is missing and cannot be provided (it says what to type), or does not start (with the end of
- * its log). Nothing is left running then.
+ * @throws {Error} when a server is missing and cannot be provided, or does not start. The message says what to type, or contains
+ * the end of the server's log. Nothing is left running then.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServers> {
   if (!options.mysql && !options.redis) {
@@ -112,7 +112,7 @@ function startEach(
   ];
 }
 
-/** Hexadecimal, so that it needs no escaping in URLs, SQL and configuration files. */
+/** The password is hexadecimal, so that it needs no escaping in URLs, SQL and configuration files. */
 function keptPassword(dataDir: string, server: 'mysql' | 'redis'): string {
   return readOrCreateSecret(join(dataDir, `${server}.password`), () => randomBytes(24).toString('hex'));
 }
@@ -135,8 +135,8 @@ function rethrowFirst(results: readonly PromiseSettledResult<unknown>[]): void {
 }
 
 /**
- * Deletes everything in a DATA_DIR. Servers that a killed owner left running are ended first. Volumes of Docker stay, and are not
- * used again.
+ * Deletes everything in a DATA_DIR. First ends servers that a killed owner left running. Volumes of Docker stay, but are not used
+ * again.
  * @throws {DataDirInUseError} when a running process owns this DATA_DIR. Nothing is deleted then.
  */
 export async function clearDataDir(dataDir: string): Promise<void> {

@@ -14,7 +14,7 @@ export function chooseSocket(dataDir: string, name: string): string {
     : join(mkdtempSync(join(tmpdir(), TEMPORARY)), `${name}.sock`);
 }
 
-/** Removes a socket that no server listens on any more, so that the next server can use its path. */
+/** Removes a socket on which no server listens any more, so that the next server can use its path. */
 export function removeSocket(socket: string): void {
   rmSync(socket, { force: true });
   // MySQL 8 writes its pid here.

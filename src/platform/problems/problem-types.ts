@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** A kind of error, in words for the people who write clients. */
+/** The texts of a kind of error, for people who write clients. */
 interface ProblemText {
   status: ContentfulStatusCode;
   /** The same for every occurrence (RFC 9457, section 3.1.3). */
@@ -16,7 +16,7 @@ interface ProblemText {
 const NOT_UNCHANGED = 'No. The same request fails again.';
 const AFTER_RETRY_AFTER = 'Yes, after the seconds in Retry-After.';
 
-/** Errors of a request that is wrong in itself, or that its sender may not make. */
+/** Errors of a request that is wrong, or that its sender may not make. */
 const REQUEST_PROBLEMS = {
   malformed: {
     status: 400,
@@ -50,7 +50,7 @@ const REQUEST_PROBLEMS = {
     status: 401,
     title: 'Unknown API key',
     cause: 'The API key does not exist. It may be mistyped, or it was deleted.',
-    remedy: 'Check the key. If it was deleted, use another one: GET /v1/apikeys lists those that exist.',
+    remedy: 'Check the key. If it was deleted, use another one: GET /v1/apikeys lists the existing keys.',
     retry: 'No. Many unknown keys from one address are answered with 429.',
   },
   unauthenticated: {
@@ -195,9 +195,9 @@ const STATE_PROBLEMS = {
   'import-not-failed': {
     status: 409,
     title: 'Import not failed',
-    cause: 'Only a failed import can be retried, and the status of this one is another.',
+    cause: 'Only a failed import can be retried, but this import has another status.',
     remedy: 'Follow the import. A queued or running one needs no retry, and a done one is stored.',
-    retry: 'Yes, when the import is failed.',
+    retry: 'Yes, when the import has failed.',
   },
   'import-not-retryable': {
     status: 409,
@@ -209,7 +209,7 @@ const STATE_PROBLEMS = {
   'conflict-decided': {
     status: 409,
     title: 'Conflict already decided',
-    cause: 'The conflict was decided before, in the other way.',
+    cause: 'The conflict has already been decided the other way.',
     remedy:
       'Nothing, if that was right. A movement that should not have been stored is corrected by another one.',
     retry: NOT_UNCHANGED,
@@ -267,7 +267,7 @@ const STATE_PROBLEMS = {
     status: 409,
     title: 'Account being deleted',
     cause: 'The account of the movement is being deleted, so nothing of it is sent any more.',
-    remedy: 'Nothing. The movement and its deliveries will be gone soon.',
+    remedy: 'You need not do anything. The movement and its deliveries will soon be removed.',
     retry: NOT_UNCHANGED,
   },
   'rate-limited': {
@@ -341,8 +341,8 @@ const STATE_PROBLEMS = {
 } as const satisfies Record<string, ProblemText>;
 
 /**
- * Every kind of error that the API answers with. Errors that a program would handle differently have different types, also when
- * they share a status. `type` in an answer is `/problems/<name>`, a page that shows these texts. docs/errors.md lists them too.
+ * Every kind of error that the API answers with. Errors that a program would handle differently have different types, even if they
+ * share a status. `type` in an answer is `/problems/<name>`, a page that shows these texts. docs/errors.md lists them too.
  */
 export const PROBLEMS = { ...REQUEST_PROBLEMS, ...STATE_PROBLEMS };
 

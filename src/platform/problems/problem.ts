@@ -28,7 +28,7 @@ export function invalid(errors: readonly [ValidationIssue, ...ValidationIssue[]]
   return new Problem('invalid', `${path} ${message}${more}.`.trimStart(), { errors });
 }
 
-/** 404. It is the same whether the object does not exist or belongs to another customer. */
+/** 404. The same answer whether the object does not exist or belongs to another customer. */
 export const notFound = (what: string) =>
   new Problem('not-found', `This ${what} does not exist, or this API key cannot see it.`);
 

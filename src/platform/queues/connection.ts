@@ -1,7 +1,7 @@
 import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl } from '../config/server-urls.ts';
 
-/** A connection to one Redis, or those to the nodes of a Redis Cluster. */
+/** A connection to a single Redis, or the connections to the nodes of a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
 
 /**
@@ -30,7 +30,7 @@ export function redisOptions(url: string): RedisOptions {
   };
 }
 
-/** A former master answers READONLY to writes. Whoever waits for a job when a master becomes a replica gets UNBLOCKED. */
+/** A former master answers READONLY to writes. A client that waits for a job while a master becomes a replica gets UNBLOCKED. */
 function reconnectOnError({ message }: Error): false | 1 | 2 {
   if (message.startsWith('READONLY')) return RECONNECT_AND_RESEND;
   return message.startsWith('UNBLOCKED') ? RECONNECT : false;
@@ -72,18 +72,19 @@ const CLUSTER_OPTIONS: ClusterOptions = {
   clusterRetryStrategy: retryStrategy,
   // Sharded subscriptions follow their slot.
   shardedSubscribers: true,
-  // A certificate has a host name, and nodes may announce theirs.
+  // Host names are kept, because nodes may announce them and certificates contain them.
   dnsLookup: (address, callback) => callback(null, address),
   slotsRefreshTimeout: 2_000,
-  // While a slot has no master, a command is sent again for 2 s.
+  // While a slot has no master, a command is repeated for 2 s.
   maxRedirections: 20,
   retryDelayOnClusterDown: 100,
   retryDelayOnFailover: 100,
 };
 
 /**
- * ioredis' Cluster, whose connect() always resolves or rejects. In ioredis (5.11) it does neither when a node answers but the cluster is not
- * ready, as after an outage of all nodes: ioredis connects again, and the worker of BullMQ (6.7) that has called connect() would wait for ever.
+ * A Cluster of ioredis whose connect() always resolves or rejects. In ioredis (5.11), it does neither if a node answers but the
+ * cluster is not ready, for example after an outage of all nodes. ioredis then connects again, but the BullMQ (6.7) worker that
+ * called connect() would wait forever.
  */
 class ReconnectingCluster extends Cluster {
   readonly #nodes: ClusterNode[];
@@ -113,7 +114,7 @@ class ReconnectingCluster extends Cluster {
   }
 }
 
-/** ioredis reconnects by itself, and each command reports an outage to its caller. */
+/** Ignores error events, because ioredis reconnects by itself and each command reports an outage to its caller. */
 function quiet<T extends RedisClient>(redis: T): T {
   redis.on('error', () => {});
   return redis;

@@ -24,7 +24,7 @@ export const QUEUES = {
 /** Ended jobs are kept for the dashboard only. Their results are in MySQL. */
 const JOB_OPTIONS: JobsOptions = { removeOnComplete: { count: 100 }, removeOnFail: { count: 1_000 } };
 
-/** Another worker takes over the job of a crashed one after about 15 s: the lock lasts 10 s, and is checked every 5 s. */
+/** Another worker takes over the job of a crashed worker after about 15 s, because the lock lasts 10 s and is checked every 5 s. */
 export const WORKER_OPTIONS = {
   lockDuration: 10 * SECOND,
   stalledInterval: 5 * SECOND,
@@ -36,18 +36,18 @@ export const WORKER_OPTIONS = {
 } satisfies Partial<WorkerOptions>;
 
 /**
- * Jobs that one process runs at the same time. A delivery job mostly waits for its endpoint, and waiting is cheap. Endpoints
- * that hang until their timeout, and runs that wait for new movements, must leave slots for the others. A run of a source mostly waits
- * too, but its thread takes 25 MB or more.
+ * Jobs that one process runs at the same time. A delivery job mostly waits for its endpoint, which costs little. Jobs with hanging
+ * endpoints, and runs that wait for new movements, must leave slots for the others. A run of a source mostly waits too, but its
+ * thread takes 25 MB or more.
  */
 export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 1_000 } as const;
 
 export interface Queues {
   imports: Queue<ImportJob>;
-  /** A webhook has its jobs in one of them: see queueOf. */
+  /** All jobs of a webhook are in the same queue; see queueOf. */
   deliveries: readonly [DeliveryQueue, ...DeliveryQueue[]];
   sources: Queue<SourceJob>;
-  /** All of them. */
+  /** All queues. */
   all: readonly Queue[];
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface Queues {
 type DeliveryQueue = Queue<DeliveryJob>;
 
 /**
- * The names of the delivery queues. With more than one, they lie on several nodes of a Redis Cluster.
+ * The names of the delivery queues. Several queues are spread over the nodes of a Redis Cluster.
  * @param count at least 1.
  */
 export const deliveryQueueNames = (count: number): string[] =>
@@ -66,12 +66,12 @@ export const deliveryQueueNames = (count: number): string[] =>
 /** The prefix of a queue's keys. Its hash tag keeps them in one slot of a Redis Cluster, as BullMQ's scripts need. */
 export const prefixOf = (prefix: string, queue: string): string => `{${prefix}:${queue}}`;
 
-/** The queue that has the jobs of a webhook. */
+/** The queue that contains the jobs of a webhook. */
 const queueOf = <T>(queues: readonly [T, ...T[]], webhookId: string): T =>
   queues[Number(BigInt(webhookId) % BigInt(queues.length))] ?? queues[0];
 
 /**
- * @param options.prefix so that several installations can share one Redis.
+ * @param options.prefix lets several installations share one Redis.
  * @param options.deliveryQueues how many queues share the deliveries.
  */
 export function openQueues(
@@ -83,7 +83,7 @@ export function openQueues(
       connection,
       prefix: prefixOf(prefix, name),
       defaultJobOptions: JOB_OPTIONS,
-      // Otherwise a queue asks Redis for its version once, and if that command times out, all its later commands fail.
+      // Otherwise, a queue asks Redis once for its version. If that command times out, all later commands of the queue fail.
       skipVersionCheck: true,
     });
     queue.on('error', () => {});
@@ -129,7 +129,7 @@ export function groupByQueue(
  * Adds a job for each webhook. A webhook has at most one waiting or delayed job, so adding is idempotent. A delayed job is
  * rescheduled. If a job is active, the new one starts after it.
  * @param delay milliseconds until the jobs run.
- * @throws when Redis is unreachable. The reconciler then finds what is due.
+ * @throws when Redis is unreachable. The reconciler then finds the due deliveries.
  */
 export async function addDeliveryJobs(
   queues: Queues,
@@ -152,7 +152,7 @@ export async function addDeliveryJobs(
   }
 }
 
-/** The waiting, delayed or active job of a webhook, and the name of its queue; null: it has none. */
+/** The waiting, delayed or active job of a webhook, and the name of its queue; null if it has no job. */
 export async function findDeliveryJob(
   { deliveries }: Queues,
   webhookId: string,

@@ -27,7 +27,7 @@ export function startWorker<Job>(
     try {
       await process(...job);
     } catch (error) {
-      // BullMQ stores both in Redis, which must not contain account data.
+      // BullMQ stores the message and the stack in Redis, which must not contain account data.
       if (error instanceof Error) {
         error.message = withoutValues(error.message);
         error.stack = withoutValues(error.stack ?? '');

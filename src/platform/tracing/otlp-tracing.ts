@@ -15,11 +15,11 @@ import type { Log } from '../log.ts';
 import { VERSION } from '../version.ts';
 import type { Span, SpanStart, Tracing } from './tracing.ts';
 
-/** Traces by OpenTelemetry's SDK. It reads the sampler, the resource and the limits of the exporter from OTEL_* itself. */
+/** Traces by OpenTelemetry's SDK. The SDK itself reads the sampler, the resource and the limits of the exporter from OTEL_*. */
 
 /**
- * How long a shutdown waits for the last spans. Requests in progress may have taken 5 s before, and a process ends itself after 10 s.
- * Milliseconds.
+ * Milliseconds that a shutdown waits for the last spans. Requests in progress may already have taken 5 s, and a process ends itself
+ * after 10 s.
  */
 const FLUSH_LIMIT = 3_000;
 
@@ -62,7 +62,7 @@ export function createOtlpTracing(
   };
 }
 
-/** Only `traceparent` is continued. `tracestate` and baggage are for the systems of whoever set them. */
+/** Continues only `traceparent`. `tracestate` and baggage are for the systems that set them. */
 function contextOf(traceparent: string | null | undefined) {
   const context = traceparent == null ? null : parseTraceParent(traceparent);
   return context === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...context, isRemote: true });
@@ -87,15 +87,15 @@ function toSpan(span: SpanOfSdk): Span {
   };
 }
 
-/** Without the error itself, which holds the collector's answer. */
+/** The error's message or code. The error itself is not logged, because it contains the collector's answer. */
 function reasonOf(error: Error | undefined): string {
   if (error === undefined) return 'unknown';
   return error.message || ('code' in error ? String(error.code) : error.name);
 }
 
-/** Logs that the collector cannot be reached once, and not for every batch of spans. */
+/** Logs only once that the collector cannot be reached, not for every batch of spans. */
 function reportFailures(exporter: SpanExporter, { url, log }: { url: string; log: Log }): SpanExporter {
-  // The path and the query may hold a token.
+  // The path and the query may contain a token.
   const collector = new URL(url).origin;
   let isFailing = false;
   return {

@@ -1,6 +1,6 @@
 /**
- * Through this interface, the parts of a process tell about their work as spans of traces. They are given this interface, and know nothing of
- * OpenTelemetry, which is loaded only when traces are on. The names are explained in docs/traces.md.
+ * The parts of a process report their work as spans through this interface. They do not depend on OpenTelemetry, which is loaded
+ * only when traces are on. docs/traces.md explains the names.
  */
 export interface Tracing {
   begin(start: SpanStart): Span;
@@ -14,7 +14,7 @@ export type SpanAttributes = Record<string, string | number | boolean>;
 export interface SpanStart {
   name: string;
   kind: 'server' | 'client' | 'consumer' | 'internal';
-  /** The `traceparent` of the span that this one belongs to. If there is none, or it is malformed, the span begins a trace. */
+  /** The `traceparent` of the parent span. If it is missing or malformed, the span begins a trace. */
   parent: string | null | undefined;
   attributes: SpanAttributes;
 }
@@ -29,13 +29,13 @@ export interface Span {
 }
 
 export interface SpanError {
-  /** One of few, such as a status code or the name of an exception. */
+  /** One of a few values, such as a status code or the name of an exception. */
   type: string;
   /** For people to read. */
   message?: string | undefined;
 }
 
-/** The error without its message, which may hold values of a statement. */
+/** The error without its message, which may contain values of a statement. */
 export const toSpanError = (error: unknown): SpanError => ({
   type: error instanceof Error ? error.name : 'Error',
 });

@@ -18,7 +18,7 @@ export interface Account {
 const OPENING = '010';
 const CLOSING = '015';
 
-/** Reads an account record (03): who it is, and its sums, of which only the ledger balances are kept. */
+/** Reads an account record (03): the account, and its sums. Keeps only the ledger balances of the sums. */
 export function readAccount(record: BaiRecord, group: Group): Account {
   const fields = readFields(record);
   const warnings: StatementEvent[] = [];
@@ -98,7 +98,7 @@ const STATUSES: Record<string, Group['status']> = {
 };
 const DEFAULT_CURRENCY = 'USD';
 
-/** The headers of an account that stands outside of a group. */
+/** The header for an account outside of a group. */
 export const NO_GROUP: Group = {
   status: 'update',
   date: null,
@@ -136,7 +136,7 @@ export function readGroup(record: BaiRecord): Group {
 }
 
 interface Level {
-  /** Null: an amount could not be read, so there is nothing to compare. */
+  /** Null: an amount could not be read, so the sum is not compared. */
   sum: bigint | null;
   /** Accounts of a group, or groups of a file. */
   children: number;
@@ -150,7 +150,10 @@ const add = (level: Level, amount: bigint | null) => {
   level.sum = level.sum === null || amount === null ? null : level.sum + amount;
 };
 
-/** Adds up what the trailers (49, 98, 99) state (BAI2 specification, records 49 to 99): amounts as they stand, and physical records. */
+/**
+ * Adds up the values that the trailers (49, 98, 99) state: amounts as they stand, and physical records (BAI2 specification, records
+ * 49 to 99).
+ */
 export function createControlTotals() {
   const levels: Record<LevelName, Level> = { account: create(), group: create(), file: create() };
 
@@ -173,7 +176,7 @@ export function createControlTotals() {
       const parent = name === 'account' ? levels.group : name === 'group' ? levels.file : null;
       if (parent !== null) {
         parent.children += 1;
-        // The trailer's own sum, so that one difference is not reported again on each level.
+        // Adds the trailer's own sum, so that a difference is not reported again on each level.
         add(parent, stated ?? level.sum);
       }
       const differences: string[] = [];

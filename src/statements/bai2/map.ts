@@ -10,9 +10,10 @@ export interface Detail {
 }
 
 /**
- * Maps a transaction detail (16) to an entry, or to an issue that says why there is none. Information (type code 890) is neither.
+ * Maps a transaction detail (16) to an entry, or to an issue that says why there is none. Information (type code 890) gives
+ * neither.
  * @param date the as-of date of its group
- * @param currency that of its account, which the decimals depend on
+ * @param currency the currency of its account, which decides the number of decimals
  */
 export function toEntry(record: BaiRecord, date: string | null, currency: string): Detail {
   const fields = readFields(record);
@@ -80,7 +81,7 @@ export function readDate(text: string): string | null {
   );
 }
 
-/** The customer's reference is a check number or what the customer calls the payment. */
+/** The customer's reference is a check number or the customer's name for the payment. */
 const describe = (text: string, customerReference: string): string =>
   customerReference === '' || text.includes(customerReference) ? text : `${text} ${customerReference}`.trim();
 
@@ -132,8 +133,8 @@ function meaningOf(typeCode: string): TypeCodeMeaning {
 }
 
 /**
- * Decimals of the currencies that do not have two (ISO 4217, list one). The BAI2 specification of 2005 has a list of its own, in which
- * the euro has none in some countries. Banks follow ISO 4217.
+ * Decimals of the currencies that do not have two (ISO 4217, list one). The BAI2 specification of 2005 has its own list, in which
+ * the euro has no decimals in some countries. Banks follow ISO 4217.
  */
 const DECIMALS = new Map<string, number>([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'

@@ -3,8 +3,8 @@ import { createRecordReader } from './records.ts';
 import { createStatementReader } from './statements.ts';
 
 /**
- * Parses BAI2.
- * Source: BAI, Cash Management Balance Reporting Specifications, Version 2 (2005), and what banks make of it (docs/formats/bai2.md).
+ * Parses BAI2. Source: BAI, Cash Management Balance Reporting Specifications, Version 2 (2005), and the deviations of banks
+ * (docs/formats/bai2.md).
  */
 export async function* parseBai2(text: AsyncIterable<string>): AsyncGenerator<StatementEvent[]> {
   const records = createRecordReader();

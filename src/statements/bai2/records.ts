@@ -8,28 +8,28 @@ export interface BaiRecord {
   line: number;
   /** The text after the code, of the record and of each continuation, without the closing slash. */
   parts: string[];
-  /** How many records it counts for in control totals. */
+  /** The number of records that it counts as in control totals. */
   count: number;
-  /** From this part on, the last field may be incomplete: a line that is no record, or the end of the file, comes after it. */
+  /** The part whose last field may be incomplete, because a line that is not a record, or the end of the file, follows it. */
   brokenAt: number | null;
-  /** The file ends inside it. */
+  /** The file ends inside this record. */
   isUnfinished: boolean;
-  /** It is longer than 64 Ki characters, and its end is missing. */
+  /** The record is longer than 64 Ki characters, and its end is missing. */
   isCut: boolean;
-  /** A line without a record code was added to its text. */
+  /** A line without a record code was added to the text of this record. */
   hasStrayText: boolean;
 }
 
 const MAX_LENGTH = 64 * 1024;
 /** A code with a wrong, a missing or an additional character. */
 const DAMAGED_CODE = /^\s*(?:\S?\d\S?|\d\S{2}|\S{2}\d)?,/;
-/** Never goes back over blanks, whose number is the sender's choice. */
+/** Never backtracks over blanks, because the sender decides how many there are. */
 const CODE = /^\s*(01|02|03|16|49|88|98|99)\s*(,?)/;
 const NO_FIELDS_FOLLOW = /^\/?\s*$/;
 
 /**
- * Where another record begins on the same line: after a slash, or after a blank where a slash was left out. The text of a transaction
- * may contain slashes and numbers ("PAID 12/16,000"), so what follows must have the fields of its record.
+ * Finds where another record begins on the same line: after a slash, or after a blank where a slash is missing. The text of a
+ * transaction may contain slashes and numbers ("PAID 12/16,000"), so the following text must have the fields of its record.
  */
 const NEXT_RECORD = new RegExp(
   `(?:/\\s{0,200}|\\s)(?=${[
@@ -56,7 +56,7 @@ function splitRecords(line: string): string[] {
   }
 }
 
-/** Reads records from text that comes in any split. At most one record is held. */
+/** Reads records from text that comes in any split. Holds at most one record in memory. */
 export function createRecordReader() {
   const lines = createLineReader(splitRecords);
   let record: BaiRecord | null = null;
@@ -90,7 +90,7 @@ export function createRecordReader() {
     length = 0;
     addPart(text);
   };
-  /** A bank broke the text of a transaction into lines, or the line is damaged. */
+  /** Adds a line that is not a record. Either a bank broke the text of a transaction into lines, or the line is damaged. */
   const addStray = (line: Line, text: string) => {
     if (record !== null && !isClosed) record.brokenAt ??= record.parts.length - 1;
     if (record?.code !== '16' || isClosed || DAMAGED_CODE.test(text)) return begin('', line, text);
@@ -135,13 +135,13 @@ export function createRecordReader() {
   };
 }
 
-/** A record of BAI2 usually has 80 characters, and banks that write a whole text into one have some hundred. */
+/** A record of BAI2 usually has 80 characters. Records of banks that write a whole text into one have some hundred. */
 const MAX_LINE = 64 * 1024;
 
 export interface Line {
   line: number;
   text: string;
-  /** The line ends with a line end, and not with the file. */
+  /** The line ends with a line end, not with the end of the file. */
   isEnded: boolean;
   /** The text between 64 Ki characters and the line end is missing. */
   isCut: boolean;
@@ -149,8 +149,8 @@ export interface Line {
 
 /**
  * Splits text that comes in any split into lines, which end with CRLF, LF or CR. Blank lines are left out.
- * @param splitLong what a line of more than 64 Ki characters can be split into. All but the last piece count as lines, so that a file
- *   may be one line.
+ * @param splitLong splits a line of more than 64 Ki characters into pieces. All pieces but the last count as lines, so a whole file
+ * may be one line.
  */
 export function createLineReader(splitLong: (text: string) => string[]) {
   let rest = '';
@@ -178,7 +178,7 @@ export function createLineReader(splitLong: (text: string) => string[]) {
     read(part: string): Line[] {
       if (part === '') return [];
       lines.length = 0;
-      // The LF of a CRLF that was cut in two.
+      // Drops the LF of a CRLF that was cut in two.
       const text = endsWithReturn && part.startsWith('\n') ? part.slice(1) : part;
       endsWithReturn = part.endsWith('\r');
       const pieces = splitLines(text);
@@ -201,13 +201,13 @@ export function createLineReader(splitLong: (text: string) => string[]) {
   };
 }
 
-/** Reads the fields of a record in turn. A continuation goes on with the next field, or with the text that has begun. */
+/** Reads the fields of a record in turn. A continuation begins with the next field, or continues the text. */
 interface FieldReader {
-  /** The next field, without blanks around it. Null: there is none, or it may be incomplete since the record is broken off there. */
+  /** The next field, without blanks around it. Null: there is none, or it may be incomplete because the record breaks off there. */
   next(): string | null;
-  /** The next field if a continuation begins with it, and it is not read yet. */
+  /** The next field, if a continuation begins with it. Does not read past it. */
   peekContinuation(): string | null;
-  /** All that is left, as one text. Continuations are joined with a blank. */
+  /** The rest of the record as one text. Continuations are joined with a blank. */
   rest(): string;
 }
 
@@ -258,8 +258,8 @@ const NO_FIELDS = new Set(['', 'Z', '0', '1', '2']);
 
 /**
  * Reads a funds type and the fields that belong to it: three amounts (S), a date and a time (V), or a number of pairs (D).
- * @returns the value date of V as it stands there; null: it has none. False if it is no funds type, so that the fields after it may be
- *   others.
+ * @returns the value date of V as it stands in the file; null: there is none. False if this is not a funds type. Then the meaning
+ * of the following fields is not certain.
  */
 export function readFunds(fields: FieldReader): string | null | false {
   const type = fields.next()?.toUpperCase() ?? '';

@@ -51,7 +51,10 @@ export function createStatementReader() {
     totals.begin('group');
     for (const message of group.warnings) warn(record.line, message);
     if (group.status === 'correction')
-      warn(record.line, 'The group is a correction (status 3). What it no longer has stays stored.');
+      warn(
+        record.line,
+        'The group is a correction (status 3). Movements that it no longer contains stay stored.',
+      );
   };
   const beginAccount = (record: BaiRecord) => {
     endAccount(record.line, null);
@@ -111,7 +114,7 @@ export function createStatementReader() {
       issue(
         record.line,
         'record',
-        `The line ${found} is no record. It must begin with 01, 02, 03, 16, 49, 88, 98 or 99 and a comma.`,
+        `The line ${found} is not a record. It must begin with 01, 02, 03, 16, 49, 88, 98 or 99 and a comma.`,
       );
     }
   };

@@ -38,7 +38,7 @@ export function readCurrency(fields: Fields): string | null {
   return currency;
 }
 
-/** A camt.053 reports booked entries only, so an entry without a status is booked there. */
+/** A camt.053 reports only booked entries, so an entry without a status is booked there. */
 export function readStatus(
   { status: text }: Fields,
   kind: 'final' | 'interim',
@@ -83,7 +83,7 @@ export function readReference({ reference }: Fields): string | null {
   return reference === undefined || NO_REFERENCE.test(reference) ? null : reference;
 }
 
-/** Parses an amount of a message in hundredths. It has no sign: CdtDbtInd tells the direction. */
+/** Parses an amount of a message in hundredths. It has no sign, because CdtDbtInd gives the direction. */
 export const readAmount = (text: string): MinorUnits | null => parseAmount(text, '.');
 
 /** Parses CdtDbtInd. */
@@ -94,13 +94,13 @@ export function readDirection(text: string | undefined): 'Debit' | 'Credit' | nu
 
 /**
  * Parses an xs:date or xs:dateTime.
- * @returns the date as it stands there, whatever the time and its zone; null if it is no date, or not in the calendar.
+ * @returns the date as it stands in the file, regardless of the time and its zone; null if it is not a date of the calendar.
  */
 export const readDate = rememberLast((text): string | null => {
   const date = /^(\d{4}-\d{2}-\d{2})(?:T[\d:.]+)?(?:Z|[+-]\d{2}:?\d{2})?$/.exec(text)?.[1];
   if (date === undefined) return null;
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number);
-  // Date.UTC takes 31 November for 1 December.
+  // Date.UTC turns 31 November into 1 December.
   const parsed = new Date(Date.UTC(year, month - 1, day));
   return parsed.getUTCMonth() === month - 1 && parsed.getUTCDate() === day ? date : null;
 });
@@ -116,10 +116,10 @@ export function show(text: string): string {
 /** The elements whose fields belong together. */
 export type Scope = 'message' | 'statement' | 'balance' | 'entry' | 'detail';
 
-/** A place in the tree of elements: what its text means, and what may stand below it. */
+/** A place in the tree of elements: the meaning of its text, and the elements that may stand below it. */
 export interface PathNode {
   readonly children: Map<string, PathNode>;
-  /** Whether elements that are not listed stand at the same place. Otherwise they are ignored. */
+  /** Whether unlisted elements below this place count as this place too. Otherwise they are ignored. */
   readonly isEndless: boolean;
   readonly scope: Scope | null;
   field: Field | null;
@@ -130,7 +130,7 @@ export interface PathNode {
 /** Elements that are not read. */
 export const IGNORED = createPlace();
 
-/** Above the message element. It may stand at any depth, for example in an envelope. */
+/** The place above the message element, which may stand at any depth, for example in an envelope. */
 export const OUTSIDE = createPlace({ isEndless: true });
 
 const MESSAGES = ['BkToCstmrAcctRpt', 'BkToCstmrStmt', 'BkToCstmrDbtCdtNtfctn'];
@@ -187,7 +187,7 @@ export interface Share {
   dc: 'Debit' | 'Credit';
 }
 
-/** The elements with a detail's amount: Amt since version 03, AmtDtls/TxAmt in all. */
+/** The elements with a detail's amount: Amt since version 03, AmtDtls/TxAmt in all versions. */
 const AMOUNTS = [
   ['amount', 'currency'],
   ['transactionAmount', 'transactionCurrency'],
@@ -195,8 +195,8 @@ const AMOUNTS = [
 
 /**
  * Divides the amount of a batch among its details.
- * @returns a share per detail; null unless there are several details, each with an amount in the currency of the entry, and they add
- * up to the amount of the entry.
+ * @returns a share per detail. Null, unless there are several details, each with an amount in the currency of the entry, and their
+ * amounts add up to the amount of the entry.
  */
 export function divide(entry: Share, currency: string | null, details: readonly Detail[]): Share[] | null {
   if (details.length < 2) return null;

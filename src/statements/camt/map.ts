@@ -33,8 +33,8 @@ interface StatementContext {
 }
 
 /**
- * Maps an Ntry element: to one entry, or to one per TxDtls if their amounts add up to the amount of the entry. An entry that cannot
- * be read yields an issue.
+ * Maps an Ntry element to one entry, or to one entry per TxDtls if their amounts add up to the amount of the Ntry. An entry that
+ * cannot be read yields an issue.
  */
 export function mapEntry(raw: RawEntry, statement: StatementContext): StatementEvent[] {
   const warnings: StatementEvent[] = [];
@@ -79,7 +79,7 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
     };
     const shares = divide(total, currency, raw.details);
     if (shares === null) {
-      // An amount that several details have in common is not that of the whole entry.
+      // An amount that several details have in common is not the amount of the whole entry.
       const [only, ...others] = raw.details.map((detail) => detail.fields);
       const ofDetail = only === undefined || others.length > 0 ? undefined : readOriginal(only, currency);
       const original = ofDetail ?? readOriginal(fields, currency);
@@ -97,7 +97,7 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
   }
 }
 
-/** Reads what only an extended body has. What the detail says counts before what its entry says. */
+/** Reads the fields that only an extended body has. The values of the detail come before those of its entry. */
 function readEntryDetails(
   detail: Fields,
   entry: Fields,
@@ -135,7 +135,7 @@ function readOriginal(fields: Fields, currency: string | null): Original | undef
   };
 }
 
-/** Whose statement it is, as far as the file says. */
+/** The account holder of a statement, as far as the file says. */
 export interface Holder {
   iban: string | null;
   number: string | null;
@@ -148,10 +148,11 @@ type Party = Counterparty & { account: string | null };
 
 /**
  * Finds the counterparty among debtor and creditor. A party whose account is the statement's account is the account holder, and the
- * other one is the counterparty. Otherwise the debtor is the counterparty of a credit, and the creditor that of a debit.
+ * other one is the counterparty. Otherwise, the debtor is the counterparty of a credit, and the creditor is the counterparty of a
+ * debit.
  *
- * In a reversal or return, many banks name the parties of the original payment, whose money moved the other way round. There, what
- * the file says of the parties counts first: who is named at all, who has the holder's name, and who has an account.
+ * In a reversal or return, many banks name the parties of the original payment, whose money moved the other way round. Therefore
+ * these decide first: which party is named at all, which has the holder's name, and which has an account.
  */
 function findCounterparty(
   detail: Fields,
@@ -172,7 +173,7 @@ function findCounterparty(
   return { name, opponentId, opponentIban };
 }
 
-/** The fields of a side. Their names are put together once, not for each entry. */
+/** The fields of a side. Their names are built once, not for each entry. */
 const fieldsOf = <Side extends 'debtor' | 'creditor'>(side: Side) =>
   ({
     name: `${side}Name`,
@@ -219,8 +220,8 @@ const fold = (name: string): string => name.replace(/\s+/g, ' ').toUpperCase();
 const MAX_DESCRIPTION = 4_000;
 
 /**
- * Describes an entry: remittance information, the creditor's reference, and what the bank adds to the detail and to the entry. A
- * text that is contained in the ones before is left out. A batch that nothing else describes has the ids of its payment
+ * Describes an entry by its remittance information, the creditor's reference, and the bank's additional texts for the detail and
+ * the entry. Leaves out a text that the earlier texts contain. A batch without any of these is described by the ids of its payment
  * instructions.
  */
 export function describe(detail: Fields, entry: Fields): string | null {
@@ -236,13 +237,13 @@ export function describe(detail: Fields, entry: Fields): string | null {
   return description === '' ? null : cut(description);
 }
 
-/** Never between the two halves of a character. */
+/** Cuts a text, but never between the two halves of a character. */
 const cut = (text: string): string =>
   text.length <= MAX_DESCRIPTION ? text : text.slice(0, MAX_DESCRIPTION).replace(/[\uD800-\uDBFF]$/, '');
 
 /**
  * Reads the bank's code for the kind of transaction: domain, family and sub-family, such as PMNT-RCDT-ESCT, or else the bank's own
- * code. Each counts as the detail has it, or else as the entry has it.
+ * code. Each value is taken from the detail, or else from the entry.
  */
 function readCode(detail: Fields, entry: Fields): string | null {
   const { domain, family, subFamily } = detail.domain === undefined ? entry : detail;

@@ -4,9 +4,9 @@ import { type Holder, mapEntry, type RawEntry } from './map.ts';
 import type { ScopeHandler } from './parse.ts';
 import type { Fields, Stop } from './xml.ts';
 
-/** How much the details of one entry may take, in characters: those of about 60,000 payments. */
+/** The most characters that the details of one entry may take. Enough for about 60,000 payments. */
 const MAX_DETAILS = 32 * 1024 * 1024;
-/** The memory of a detail beside its texts. */
+/** The memory of a detail besides its texts. */
 const DETAIL_OVERHEAD = 200;
 /** Warnings that are kept until the event of their statement is emitted. */
 const MAX_WARNINGS = 100;
@@ -17,7 +17,7 @@ interface OpenStatement {
   readonly fields: Fields;
   readonly balances: Balances;
   readonly warnings: StatementEvent[];
-  /** Whose it is, as its event says. Null until the event is emitted. */
+  /** The account holder, as in the event of the statement. Null until that event is emitted. */
   holder: Holder | null;
 }
 
@@ -148,7 +148,7 @@ function addDetail(entry: OpenEntry, { fields, line }: { fields: Fields; line: n
   const text = JSON.stringify(fields);
   entry.detailsSize += text.length + DETAIL_OVERHEAD;
   if (entry.detailsSize > MAX_DETAILS) entry.details = [];
-  // A copy, because texts that are cut out of a part of the file would keep all of it in memory.
+  // Makes a copy, because texts that are cut out of a part of the file would keep the whole part in memory.
   else entry.details.push({ line, fields: JSON.parse(text) });
 }
 
@@ -163,7 +163,7 @@ function emitEntry(statement: OpenStatement, entry: OpenEntry, emit: (event: Sta
 
 /**
  * Emits the event of a statement, unless it has been emitted.
- * @param entryCurrency the currency of the first entry, which counts if neither the account nor its balances say theirs.
+ * @param entryCurrency the currency of the first entry, which is used if neither the account nor its balances have one.
  */
 function emitStatement(
   statement: OpenStatement,
@@ -197,7 +197,7 @@ function readAccount(
   };
 }
 
-/** The booked balances at both ends of a statement, and what is wrong with them. */
+/** The booked balances at both ends of a statement. */
 export interface Balances {
   /** @returns a warning, if the balance cannot be used. */
   add(fields: Fields): string | null;
@@ -208,9 +208,9 @@ export interface Balances {
 }
 
 /**
- * Collects the booked balances of a statement: OPBD, the opening balance, or PRCD, the closing balance before it, and CLBD, the
- * closing balance. Interim balances (ITBD) and available ones (OPAV, CLAV …) are not read. A statement of several days may have
- * some of them for each day: the earliest opening and the latest closing balance count.
+ * Collects the booked balances of a statement: the opening balance (OPBD), or the previous closing balance (PRCD), and the closing
+ * balance (CLBD). Does not read interim balances (ITBD) and available balances (OPAV, CLAV …). A statement of several days may have
+ * balances for each day. The earliest opening and the latest closing balance count.
  * @param accountCurrency a balance in another currency is not used.
  */
 function createBalances(accountCurrency: () => string | null): Balances {

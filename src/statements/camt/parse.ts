@@ -3,7 +3,7 @@ import { IGNORED, OUTSIDE, type PathNode, type Scope } from './entry.ts';
 import { createStatements } from './message-statements.ts';
 import { createXmlReader, type ElementHandler, FIRST_ONLY, type Field, type Fields } from './xml.ts';
 
-/** A text or a field that is longer keeps what it has. A description has 4,000 characters. */
+/** A text or a field that is longer than this gets no more text added. A description has 4,000 characters. */
 const MAX_FIELD = 4_096;
 
 export interface ScopeHandler {
@@ -14,7 +14,7 @@ export interface ScopeHandler {
 
 interface OpenElement {
   place: PathNode;
-  /** Of the innermost scope. */
+  /** The fields of the innermost scope. */
   fields: Fields;
   text: string;
 }
@@ -22,7 +22,7 @@ interface OpenElement {
 /** Follows the elements of a document to their places, and collects the fields of each scope. */
 function createDocument(handler: ScopeHandler): ElementHandler {
   let at: OpenElement = { place: OUTSIDE, fields: {}, text: '' };
-  // By depth. Elements at the same depth take turns with one object, since a message has millions of them.
+  // By depth. Elements at the same depth reuse one object, because a message has millions of elements.
   const elements = [at];
   let depth = 0;
   return {
@@ -38,7 +38,7 @@ function createDocument(handler: ScopeHandler): ElementHandler {
       if (place.currency !== null) put(at.fields, place.currency, attributes.Ccy ?? '');
     },
     text(text) {
-      // Elements within a text cut it into pieces, of which there may be any number.
+      // Elements within a text cut it into any number of pieces.
       if (at.place.field !== null && at.text.length <= MAX_FIELD) at.text += text;
     },
     close(line) {
@@ -55,7 +55,7 @@ function put(fields: Fields, field: Field, text: string): void {
   const before = fields[field];
   if (text === '') return;
   if (before === undefined) fields[field] = text;
-  // An amount or a date that occurs twice becomes unreadable in this way, and is reported.
+  // This makes an amount or a date that occurs twice unreadable, so that it is reported.
   else if (!FIRST_ONLY.has(field) && before.length <= MAX_FIELD) fields[field] = `${before} ${text}`;
 }
 
@@ -64,7 +64,7 @@ const AT_A_TIME = 64 * 1024;
 
 /**
  * Parses camt.052, camt.053 and camt.054 messages of any version. Elements are found by their local names, whatever their
- * namespace. A file that is not read to its end yields an issue with the reason; the entries before are kept.
+ * namespace. A file that cannot be read to its end yields an issue with the reason. The entries before that place are kept.
  */
 export const parseCamt: StatementParser = async function* (text) {
   let events: StatementEvent[] = [];

@@ -1,6 +1,6 @@
 import { createXmlParser, localName } from '../xml-parser.ts';
 
-/** Which elements of a message are read, by the paths of their local names. All versions are read alike. */
+/** The elements of a message that are read, by the paths of their local names. The same paths are used for all versions. */
 
 type Side = 'debtor' | 'creditor';
 
@@ -52,7 +52,7 @@ export type Fields = Partial<Record<Field, string>>;
 /** The paths of the fields. `@Ccy` is the attribute. */
 type Paths = Readonly<Record<string, Field>>;
 
-/** A party may have several identifications; the first one is read. */
+/** Fields of which only the first text is read. A party may have several identifications. */
 export const FIRST_ONLY: ReadonlySet<Field> = new Set<Field>([
   'debtorId',
   'creditorId',
@@ -176,9 +176,11 @@ function person(at: string, name: Field, id: Field): Paths {
   };
 }
 
-/** CAMT nests about 15 elements. */
+/** The deepest nesting that is read. CAMT nests about 15 elements. */
 const MAX_DEPTH = 64;
-/** The longest text of a CAMT message has 500 characters. saxes holds everything between two tags in memory. */
+/**
+ * Most characters between two tags. The longest text of a CAMT message has 500. saxes holds everything between two tags in memory.
+ */
 const MAX_BETWEEN_TAGS = 64 * 1024;
 
 /** The parts of a document that are reported: its elements by their local names, without namespace prefixes. */
@@ -198,7 +200,7 @@ interface XmlReader {
   write(text: string): void;
   /** No more text follows. */
   end(): void;
-  /** Once it is not null, nothing more is read. */
+  /** If this is not null, nothing more is read. */
   readonly stop: Stop | null;
   /** The local name of the outermost element. */
   readonly root: string | null;

@@ -40,7 +40,7 @@ export function readTables(start: string): ReadTable[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a table has none.
 const NO_TABLE = /^\s*(?:[{[<]|%PDF)|[\u0000-\u0008\u000e-\u001f]/;
 
-/** Whether the start of a file looks like a table of any bank: two rows with as many columns. */
+/** Whether the start of a file looks like a bank's table: two rows have the same number of columns. */
 export const looksLikeTable = (start: string): boolean =>
   !NO_TABLE.test(start) && findHeading(readTables(start)) !== null;
 
@@ -55,7 +55,7 @@ export const createCsvParser = (profile: Profile): StatementParser =>
     let before: (Row | undefined)[] = [];
     for await (const part of text) {
       const rows = records.read(lines.split(isFirst ? withoutMark(part) : part));
-      // Not with slice or a spread, which make all of the parsing slower by a tenth.
+      // Without slice or a spread, which would make the parsing slower by a tenth.
       if (rows.length > 0) before = [rows.at(-1), rows.at(-2) ?? before[0]];
       const events = table.read(rows);
       isFirst &&= part === '';
@@ -70,13 +70,15 @@ export const createCsvParser = (profile: Profile): StatementParser =>
 
 const NUMBER = /^[-+]?[\d.,' ]*\d[.,]?$/;
 
-/** Digits behind the decimal sign. The other sign is one of thousands: "-1.234" has none where "-1.234,56" has two. */
+/**
+ * Counts the digits after the decimal sign. The other sign separates thousands: "-1.234" has no decimals, and "-1.234,56" has two.
+ */
 const decimalsOf = (cell: string, decimalSign: string): number => {
   const at = cell.lastIndexOf(decimalSign);
   return at === -1 ? 0 : cell.length - at - 1;
 };
 
-/** Refuses a line without an end whose last number has fewer decimals than that of the row before: "-50,2" was "-50,25". */
+/** Refuses a line without a line end whose last number has fewer decimals than in the previous row: "-50,2" was "-50,25". */
 function checkCut(row: Row, before: Row | undefined, decimalSign: string): Row {
   if (!('cells' in row) || before === undefined || !('cells' in before)) return row;
   const [last, same] = [row, before].map(({ cells }) => textOf(cells[row.cells.length - 1]));
@@ -86,12 +88,12 @@ function checkCut(row: Row, before: Row | undefined, decimalSign: string): Row {
   return { line: row.line, issue };
 }
 
-/** Of a reference with digits, so many characters are as many in each row not by chance. */
+/** If references with digits have this many characters or more, an equal length in each row is not by chance. */
 const SHORTEST_REFERENCE = 4;
 
 /**
- * Warns of a line without an end whose last cell may be cut off: it is empty, where the row before has a number, or shorter than the
- * references of the rows before, which have one length.
+ * Warns of a line without a line end whose last cell may be cut off. The cell is empty where the previous row has a number, or it
+ * is shorter than the references of the two previous rows, which have the same length.
  */
 function warnOfCut(row: Row | undefined, before: readonly (Row | undefined)[]): StatementEvent[] {
   if (row === undefined || !('cells' in row)) return [];
@@ -104,7 +106,7 @@ function warnOfCut(row: Row | undefined, before: readonly (Row | undefined)[]): 
     ? last === ''
     : isReference(same) && isReference(one) && last.length < same.length;
   if (!isCut) return [];
-  const message = `the file ends within this row or before its last cell: in the row before, that is "${same.slice(0, 40)}". Send the whole file`;
+  const message = `the file ends within this row or before its last cell: in the row before, that cell is "${same.slice(0, 40)}". Send the whole file`;
   return [{ type: 'warning', line: row.line, message }];
 }
 
@@ -128,6 +130,6 @@ export function detectProfile(start: string, profiles: readonly Profile[]): Prof
   return chooseProfile(matches);
 }
 
-/** Whether the start of a file has the heading of one profile, and of one only. */
+/** Whether the start of a file has the heading of exactly one profile. */
 export const looksLikeCsv = (start: string, profiles: readonly Profile[]): boolean =>
   detectProfile(start, profiles) !== null;

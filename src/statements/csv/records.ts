@@ -6,7 +6,7 @@ export interface Dialect {
   quote: string | null;
 }
 
-/** A quoted field may contain line breaks. A record of more lines is taken for a quotation mark that is not closed. */
+/** A quoted field may contain line breaks. If a record has more lines than this, its quotation mark is taken as not closed. */
 const MAX_LINES = 20;
 
 interface RecordReader {
@@ -15,8 +15,8 @@ interface RecordReader {
 }
 
 /**
- * Creates a reader of the records in the lines of a CSV file. A record that is broken costs one line: reading goes on with the next
- * one. Blank lines are skipped.
+ * Creates a reader of the records in the lines of a CSV file. A broken record costs only one line, because reading continues with
+ * the next line. Blank lines are skipped.
  */
 export function createRecordReader({ delimiter, quote }: Dialect): RecordReader {
   /** The lines of a record whose quotation marks are not all closed yet. */
@@ -32,7 +32,7 @@ export function createRecordReader({ delimiter, quote }: Dialect): RecordReader 
     openQuotes = 0;
   };
 
-  /** Takes the first open line as a record of its own, and reads the others again. */
+  /** Takes the first open line as a record of its own, and reads the other lines again. */
   const giveUp = () => {
     const [first = '', ...others] = open;
     line -= others.length;
@@ -102,7 +102,8 @@ function count(text: string, quote: string): number {
 
 /**
  * Splits a record into its fields (RFC 4180). Spaces around a quoted field are ignored.
- * @param isStrict whether a quotation mark may stand only around a field, and twice within one. Otherwise others stand for themselves.
+ * @param isStrict whether a quotation mark may only stand around a field, or doubled within one. Otherwise, other quotation marks
+ * are part of the text.
  * @returns null if a quotation mark is not closed or, with `isStrict`, is where it may not be.
  */
 function splitFields(
@@ -131,7 +132,10 @@ function splitFields(
   }
 }
 
-/** The position of the quotation mark that closes a field; -1 if there is none, or, with `isStrict`, another one comes before. */
+/**
+ * The position of the quotation mark that closes a field. -1 if there is none or, with `isStrict`, if another quotation mark comes
+ * first.
+ */
 function findClose(
   text: string,
   from: number,
@@ -168,7 +172,7 @@ interface LineSplitter {
 /** Some banks end their lines with CR CR LF. */
 const LINE_END = /\r\r\n|\r\n|\r|\n/;
 
-/** Splits text at CR LF, LF or CR, whatever the parts in which it arrives. */
+/** Splits text that arrives in any parts at CR LF, LF or CR. */
 export function createLineSplitter(): LineSplitter {
   let carried = '';
   let isTooLong = false;

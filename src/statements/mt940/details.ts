@@ -65,7 +65,7 @@ function splitSubFields(text: string, separator: string): SubFields {
       open = code;
       fields[code] = text.slice(start + 2, end);
     } else if (open !== -1) {
-      // Each sub-field comes once. This is the separator within text, such as "Really?20 EUR".
+      // Each sub-field comes only once, so this is a separator within text, such as "Really?20 EUR".
       fields[open] += separator + text.slice(start, end);
     }
   }
@@ -81,7 +81,7 @@ function codeAt(text: string, at: number): number {
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : -1;
 }
 
-/** A line that lacks one character lost the blank at its end. */
+/** Joins lines. A line that is one character too short has lost the blank at its end. */
 function joinLines(lines: readonly string[], separator: string): string {
   let text = '';
   for (let index = 0; index < lines.length; index += 1) {
@@ -97,10 +97,10 @@ function joinLines(lines: readonly string[], separator: string): string {
 export const LINE_WIDTH = 65;
 const SUB_FIELD_WIDTH = 27;
 
-/** The references of a payment, as its text has them. */
+/** The references in the text of a payment. */
 type TextReferences = Pick<EntryDetails, 'endToEndId' | 'mandateReference' | 'creditorReference'>;
 
-/** The content of the text beside an entry. */
+/** The content of an entry's text. */
 export interface Details {
   description: string | null;
   name: string | null;
@@ -112,12 +112,12 @@ export interface Details {
 
 const NO_DETAILS: Details = { description: null, name: null, opponentId: null, opponentIban: null };
 
-/** Without blanks at its ends, with one blank where there were several; null if nothing is left. */
+/** Removes blanks at the ends, and keeps one blank where there were several; null if nothing is left. */
 export const tidy = (text: string): string | null => squeeze(text) || null;
 
 /**
- * Joins what was wrapped at a width. A full part was cut in the middle, perhaps of a word. Between shorter ones there was a blank, which
- * many banks drop at the end of a line.
+ * Joins text that was wrapped at a width. A full part was cut anywhere, perhaps within a word. After a shorter part there was a
+ * blank, which many banks drop at the end of a line.
  */
 export function joinWrapped(parts: readonly string[], width: number): string {
   const last = parts.length - 1;
@@ -183,7 +183,7 @@ const SEPA_TAG =
 interface SepaTags {
   /** SVWZ+ */
   remittance: string | null;
-  /** ABWA+ or ABWE+: on whose behalf it was sent, or for whom it was received. */
+  /** ABWA+ or ABWE+: the person on whose behalf the payment was sent, or for whom it was received. */
   name: string | null;
   /** IBAN+ */
   iban: string | null;
@@ -193,7 +193,7 @@ interface SepaTags {
 
 const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null, references: {} };
 
-/** Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information. Text without them has none. */
+/** Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information. */
 function readSepaTags(text: string): SepaTags {
   if (!text.includes('+')) return NO_TAGS;
   const values = new Map<string, string>();
@@ -217,7 +217,7 @@ function readSepaTags(text: string): SepaTags {
   };
 }
 
-/** Identifiers have no blanks. One stands where a sub-field or line ended. */
+/** Identifiers have no blanks. A blank only shows where a sub-field or line ended. */
 const readIdentifier = (text: string | undefined) => readPaymentReference(text?.replaceAll(' ', ''));
 
 function readReferences(
@@ -234,7 +234,7 @@ function readReferences(
 }
 
 /**
- * Reads :NS: beside an entry, by which German software writes lines that begin with a number: 01 to 14 remittance information, 15 and 16
+ * Reads :NS: of an entry. German software writes lines into it that begin with a number: 01 to 14 remittance information, 15 and 16
  * name, 17 booking text, 34 account.
  */
 function readNumberedLines(lines: readonly string[]): Details {
@@ -258,12 +258,12 @@ function isWithin(line: string, from: number, to: number): boolean {
   return number !== undefined && Number(number) >= from && Number(number) <= to;
 }
 
-/** ASN, RegioBank and SNS: the account and the name on the first line, then an empty line. */
+/** ASN, RegioBank and SNS write the account and the name on the first line, then an empty line. */
 const ACCOUNT_AND_NAME = /^([A-Z]{2}\d{2}[A-Z0-9]{11,30}|\d{7,10})(?: (.*))?$/;
-/** Knab: a line of its own. */
+/** Knab writes a line of its own. */
 const LABELS = /^REK: ([A-Z0-9]{15,34})\/NAAM: (.*)$/;
 
-/** Reads text without a structure. The counterparty is found where a bank is known to write it. */
+/** Reads text without a structure. Finds the counterparty only where a bank is known to write it. */
 function readFreeText(lines: readonly string[]): Details {
   const [first = '', second, ...rest] = lines;
   const heading = second?.trim() === '' ? ACCOUNT_AND_NAME.exec(first.trim()) : null;
@@ -299,7 +299,7 @@ export function readDetails(fields: readonly Field[]): Details {
   return numbered.length === 0 ? NO_DETAILS : readNumberedLines(numbered);
 }
 
-/** The mark of the structure stands among the first characters, perhaps after some blanks. */
+/** The mark of the structure is within this many characters, perhaps after some blanks. */
 const LONG = 60;
 
 /** Nearly all entries have one field. */

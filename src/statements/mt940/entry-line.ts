@@ -3,11 +3,11 @@ import { quote } from '../text.ts';
 import { ALLOWED_AMOUNT, type ReadDate, readAmount, readDate, readEntryDate } from './values.ts';
 
 /**
- * Value date, entry date, direction, third letter of the currency, amount, type, references. The type always follows the amount, so that
- * an amount that was cut off is noticed.
+ * Value date, entry date, direction, third letter of the currency, amount, type, references. The type must follow the amount, so
+ * that a cut-off amount is noticed.
  */
 const ENTRY = /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])[A-Z]? *([\d.,]+) *([A-Z][A-Za-z0-9 ]{3})/;
-/** References have 16 characters. Some banks pad them with blanks and write the counterparty's name behind them. */
+/** References have 16 characters. Some banks pad them with blanks and append the counterparty's name. */
 const REFERENCE_LENGTH = 16;
 /** Values that say where the reference is, or that there is none. */
 const NO_REFERENCE = /^(?:NONREF|NOTPROVIDED|[EKPM]REF|MARF)?\+?$/i;
@@ -17,9 +17,9 @@ export interface EntryLine extends Pick<Entry, 'status' | 'date' | 'dc' | 'amoun
   /** The account owner's reference. */
   ownReference: string | null;
   bankReference: string | null;
-  /** The counterparty's, if it stands behind the references. */
+  /** The counterparty's name, if it stands after the references. */
   name: string | null;
-  /** YYYY-MM-DD; null: no date of the calendar. */
+  /** YYYY-MM-DD; null: not a date of the calendar. */
   valueDate: string | null;
   /** RC or RD. */
   isReversal: boolean;
@@ -31,13 +31,13 @@ export interface EntryLine extends Pick<Entry, 'status' | 'date' | 'dc' | 'amoun
 type EntryLineResult = { entryLine: EntryLine } | { issue: { path: string; message: string } };
 
 /**
- * Reads :61:. RC, the reversal of a credit, takes money away; RD, the reversal of a debit, brings it back. EC and ED are expected and
- * not booked.
+ * Reads :61:. RC, the reversal of a credit, takes money away; RD, the reversal of a debit, brings it back. EC and ED are expected
+ * entries, which are not booked.
  */
 export function readEntryLine(lines: readonly string[]): EntryLineResult {
   const [first = '', second = ''] = lines;
   const onOneLine = ENTRY.exec(first);
-  // Some files have a line end within it.
+  // Some files have a line end within the entry's fixed part.
   const text = onOneLine ? first : first + second;
   const match = onOneLine ?? ENTRY.exec(text);
   if (match === null) {
@@ -72,7 +72,7 @@ export function readEntryLine(lines: readonly string[]): EntryLineResult {
   };
 }
 
-/** The booking date is the entry date. Without one, blank or 0000, it is the value date. */
+/** The booking date is the entry date, or the value date if the entry date is missing, blank or 0000. */
 function readBookingDate(entryDate: string, valueDate: string): ReadDate | null {
   return entryDate === '' || entryDate === '0000' ? readDate(valueDate) : readEntryDate(entryDate, valueDate);
 }

@@ -1,36 +1,36 @@
 import { splitLines } from '../text.ts';
 
-/** The fields of MT940 and MT942, and NS, by which German software writes what has no place in SWIFT's fields. */
+/** The fields of MT940 and MT942, and NS, which German software uses for data without a SWIFT field. */
 const TAGS = new Set(
   '20 21 25 25P 28 28C 28D 13 13C 13D 34F 60F 60M 61 62F 62M 64 65 86 90C 90D NS'.split(' '),
 );
-/** The same without its first colon, after a line that ends between the two. */
+/** A tag without its first colon, which stands at the end of the previous line. */
 const TAG_WITHOUT_COLON = /^(61|62[FM]|86):/;
 /** "{1:F01…}{2:O940…}{4:", also with its braces in another code page, where they are letters. */
 const ENVELOPE = /^[^\w\s:]{0,3}1:[A-Z]\d\d[A-Z0-9]{8}|^[^\w\s:]{1,3}4:(?::|$)/;
-/** "-", "-}", "-}{5:…}" or ING's "-XXX", also in another code page. A line of text that begins with a hyphen is none of them. */
+/** "-", "-}", "-}{5:…}" or ING's "-XXX", also in another code page. A line of text that begins with a hyphen is not matched. */
 const MESSAGE_END = /^-(?:[^ -|~].?)?(?:[^\w\s][15S]:.*|XXX)?\s*$/;
 /** A time that was wrapped before its minutes, such as ":20:15 Uhr", looks like the tags 13, 20, 21, 25 and 28. */
 const WRAPPED_TIME = /^:[0-5]\d:[0-5]\d(?!\d)/;
 const FULL_LINE = 60;
 const MAX_ENVELOPE = 4096;
-/** Of a field with more characters, the rest is dropped. Less than a line may have, so that a line that was cut is noticed. */
+/** Most characters of a field. The rest is dropped. This is less than a line may have, so that a cut line is noticed. */
 const MAX_FIELD = 60 * 1024;
 
 export interface Field {
   /** Such as "61"; "envelope" for a line of SWIFT's envelope, "end" for the line that ends a message. */
   tag: string;
-  /** The line of the file at which it begins, from 1. */
+  /** The line of the file at which the field begins, from 1. */
   line: number;
   /** Without the tag. */
   lines: string[];
-  /** True if it was too long and lost its rest. */
+  /** True if the field was too long and lost its rest. */
   cut: boolean;
-  /** The file ends within its last line, or behind it without a line end. */
+  /** The file ends within the field's last line, or after that line without a line end. */
   isUnended?: boolean;
 }
 
-/** Puts the lines of a file together to fields. A line that begins with no known tag belongs to the field before. */
+/** Puts the lines of a file together to fields. A line that does not begin with a known tag belongs to the previous field. */
 export function createFieldReader() {
   const lineReader = createLineReader();
   let line = 0;
@@ -55,7 +55,7 @@ export function createFieldReader() {
     size = 0;
     append(field, begun.text);
     if (begun.tag !== 'envelope') return;
-    // The first field may follow on the same line.
+    // The first field may follow the envelope on the same line.
     const block = text.indexOf('4::');
     if (block !== -1) readLine(text.slice(block + 2), fields);
   };
@@ -104,13 +104,13 @@ function continuesTime(text: string, before: Field): boolean {
   return before.tag === '86' && last.length >= FULL_LINE && /\d\d$/.test(last) && WRAPPED_TIME.test(text);
 }
 
-/** A line of MT940 has 65 characters, but some banks write a whole :86: on one line. The limit keeps a line without an end from filling the memory. */
+/**
+ * A line of MT940 has 65 characters, but some banks write a whole :86: on one line. The limit keeps an endless line from filling
+ * the memory.
+ */
 const MAX_LINE = 64 * 1024;
 
-/**
- * Splits text that comes in parts into lines, which end with CRLF, LF or CR. Of a line that is longer than 64 Ki characters, what
- * is beyond is dropped.
- */
+/** Splits text that comes in parts into lines, which end with CRLF, LF or CR. Drops the rest of a line after 64 Ki characters. */
 export function createLineReader() {
   let rest = '';
   let endsWithReturn = false;
@@ -118,11 +118,11 @@ export function createLineReader() {
     /** @returns the lines that this part completes */
     read(part: string): string[] {
       if (part === '') return [];
-      // The LF of a CRLF that was cut in two.
+      // Drops the LF of a CRLF that was cut in two.
       const text = endsWithReturn && part.startsWith('\n') ? part.slice(1) : part;
       endsWithReturn = part.endsWith('\r');
       const lines = splitLines(text);
-      // Not before the split: it would copy the whole part.
+      // Joined after the split, because joining before would copy the whole part.
       lines[0] = rest + lines[0];
       rest = (lines.pop() ?? '').slice(0, MAX_LINE);
       return lines;

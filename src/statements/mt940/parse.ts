@@ -3,8 +3,8 @@ import { createFieldReader } from './fields.ts';
 import { createStatementReader } from './statements.ts';
 
 /**
- * Parses MT940 and MT942, in any mixture, with and without SWIFT's envelope.
- * Source: SWIFT Standards MT, category 9, and what banks make of it (docs/formats/mt940.md).
+ * Parses MT940 and MT942, in any mixture, with and without SWIFT's envelope. Source: SWIFT Standards MT, category 9, and the
+ * deviations of banks (docs/formats/mt940.md).
  */
 export async function* parseMt940(text: AsyncIterable<string>): AsyncGenerator<StatementEvent[]> {
   const fields = createFieldReader();

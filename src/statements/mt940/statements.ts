@@ -14,14 +14,14 @@ import { type EntryLine, readEntryLine } from './entry-line.ts';
 import type { Field } from './fields.ts';
 import { NO_ACCOUNT, readAccount, readBalance, readIban } from './values.ts';
 
-/** SWIFT allows 35 characters in :25:. What is longer and stands among entries is text with a wrong tag. */
+/** SWIFT allows 35 characters in :25:. A longer one among entries is text with a wrong tag. */
 const MAX_ACCOUNT = 40;
-/** Fields :86: of one entry. Rabobank writes a field for each line. */
+/** Most fields :86: of one entry. Rabobank writes a field for each line. */
 const MAX_FIELDS = 64;
 
 type Kind = 'final' | 'interim';
 
-/** From :20: to "-": names the account. */
+/** A message, from :20: to "-". It names the account. */
 interface Message {
   account: AccountReference | null;
   kind: Kind;
@@ -30,7 +30,7 @@ interface Message {
   hasEnded: boolean;
 }
 
-/** From the opening to the closing balance. */
+/** A statement, from the opening to the closing balance. */
 interface Statement {
   line: number;
   opening: Balance | null;
@@ -43,7 +43,7 @@ interface Statement {
   isClosed: boolean;
 }
 
-/** An entry whose text may follow. Without `entryLine` it could not be read, and the text is skipped. */
+/** An entry whose text may follow. Without `entryLine`, the entry could not be read, and its text is skipped. */
 interface OpenEntry {
   line: number;
   entryLine: EntryLine | null;
@@ -52,9 +52,9 @@ interface OpenEntry {
 }
 
 /**
- * Turns fields into events. A statement begins when its first entry or its closing balance comes, since only then its header is
- * complete. Within a message, a second opening balance begins a new statement of the same account. After the end of a message the
- * account is unknown until the next one names it.
+ * Turns fields into events. A statement begins when its first entry or its closing balance comes, because only then is its header
+ * complete. Within a message, a second opening balance begins a new statement of the same account. After the end of a message, the
+ * account is unknown until the next message names it.
  */
 export function createStatementReader() {
   let message = newMessage('final');
@@ -241,7 +241,7 @@ const newMessage = (kind: Kind): Message => ({
   hasEnded: false,
 });
 
-/** Reads :28C:, such as "00012/001": the number of the statement, and of its page. */
+/** Reads :28C:, such as "00012/001": the number of the statement and of its page. */
 function readNumber(text: string): StatementIdentity {
   const [, number = null, sequence = null] = /^\s*(\w{1,35})(?:\/(\w{1,35}))?/.exec(text) ?? [];
   return { ...NO_IDENTITY, number, sequence };

@@ -13,8 +13,9 @@ export interface ReadDate {
 }
 
 /**
- * Reads YYMMDD. SWIFT reads the years 80 to 99 as 1980 to 1999, the others as 2000 to 2079. Some banks count 30 days in every month and
- * write 30 February, others write 31 November: a day up to 31 that the month does not have is read as its last day.
+ * Reads YYMMDD. SWIFT reads the years 80 to 99 as 1980 to 1999, and the others as 2000 to 2079. Some banks count 30 days in every
+ * month and write 30 February. Others write 31 November. So a day up to 31 that the month does not have is read as the month's last
+ * day.
  * @returns null if it is no date
  */
 export const readDate = rememberLast((text): ReadDate | null => {
@@ -24,10 +25,10 @@ export const readDate = rememberLast((text): ReadDate | null => {
 });
 
 /**
- * Reads an entry date, MMDD, which has no year: of the value date's year, the one before and the one after, that which brings it nearest
- * to the value date.
+ * Reads an entry date, MMDD, which has no year. Tries the value date's year, the previous and the next year, and takes the date
+ * that is nearest to the value date.
  * @param valueDate YYMMDD
- * @returns null if one of the two is no date
+ * @returns null if one of the two is not a date
  */
 export function readEntryDate(text: string, valueDate: string): ReadDate | null {
   const value = readDate(valueDate);
@@ -52,13 +53,13 @@ function dateOf(year: number, monthAndDay: string): ReadDate | null {
   return { date: `${year}-${monthAndDay.slice(0, 2)}-${dayText}`, exact: day <= last };
 }
 
-/** The messages for amounts that cannot be read. */
+/** The end of messages about amounts that cannot be read. */
 export const ALLOWED_AMOUNT = 'an amount such as 1234,56 or 1234, is allowed';
 
 /**
- * Reads an amount of SWIFT: digits, a comma, up to two fraction digits. Some banks leave the comma out ("500") or write a point before
- * two fraction digits ("1211771.46"). Nothing else is read, since "1.234" may be one or a thousand.
- * @returns hundredths; null if it is no such amount
+ * Reads an amount of SWIFT: digits, a comma, up to two fraction digits. Some banks leave the comma out ("500") or write a point
+ * before two fraction digits ("1211771.46"). Other forms are refused, because "1.234" may mean one or a thousand.
+ * @returns hundredths; null if it is not such an amount
  */
 export function readAmount(text: string): MinorUnits | null {
   if (!text.includes('.')) return parseAmount(text, ',');
@@ -104,7 +105,10 @@ export function readBalance(text: string, name: string): ReadBalance {
 /** Characters of the shortest text that looks like an IBAN. */
 const SHORTEST = 15;
 
-/** Without spaces, in upper case; null if it does not look like an IBAN. Check digits are not checked: banks send wrong ones too. */
+/**
+ * Without spaces, in upper case; null if the text does not look like an IBAN. Does not check the check digits, because banks also
+ * send IBANs with wrong ones.
+ */
 export function readIban(text: string): string | null {
   if (text.length < SHORTEST) return null;
   if (looksLikeIban(text)) return text;
@@ -117,7 +121,7 @@ export const NO_ACCOUNT: AccountReference = { iban: null, number: null, currency
 const CURRENCY_SUFFIX = /\d([A-Z]{3})$/;
 
 /**
- * Reads :25: or :25P:. It holds an IBAN or a number, often with the bank's code or BIC before it and the currency behind it
+ * Reads :25: or :25P:. It contains an IBAN or a number, often with the bank's code or BIC before it and the currency after it
  * ("12345678/0011223344EUR", "ABCDTRIS/12345/TRY"). In :25P:, the BIC is on a line of its own.
  */
 export function readAccount(lines: readonly string[]): AccountReference {
@@ -138,7 +142,7 @@ export function readAccount(lines: readonly string[]): AccountReference {
   };
 }
 
-/** An IBAN may end with three letters of its own. Its check digits tell. */
+/** Splits off a currency. An IBAN may itself end with three letters, which its check digits show. */
 function splitCurrency(text: string): { number: string; currency: string | null } {
   const currency = CURRENCY_SUFFIX.exec(text)?.[1];
   if (currency === undefined || isIban(text.replace(/\s/g, ''))) return { number: text, currency: null };

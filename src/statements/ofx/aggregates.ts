@@ -1,27 +1,30 @@
 import type { Token } from './tokens.ts';
 
-/** An element that holds others. Its values are by name, those of aggregates inside it by path, such as `PAYEE.NAME`. */
+/**
+ * An element that contains other elements. Its values are found by name. The values of aggregates inside it are found by path, such
+ * as `PAYEE.NAME`.
+ */
 export interface Aggregate {
   name: string;
   /** The line of its opening tag. */
   line: number;
   values: Map<string, string>;
-  /** Names of the values that it has more than once, and that differ, or that have a tag inside. The first one is kept. */
+  /** Names of values that occur more than once and differ, or that have a tag inside. The first value is kept. */
   ambiguous: Set<string>;
-  /** Names of the values that were longer than 8 Ki characters. The beginning is kept. */
+  /** Names of values that were longer than 8 Ki characters. Their beginning is kept. */
   shortened: Set<string>;
 }
 
 export type AggregateEvent =
   | { type: 'begin'; aggregate: Aggregate; inside: readonly Aggregate[] }
-  /** `complete` is false if the file ends inside it. */
+  /** `complete` is false if the file ends inside the aggregate. */
   | { type: 'end'; line: number; aggregate: Aggregate; inside: readonly Aggregate[]; complete: boolean }
   /** A closing tag without an opening one. */
   | { type: 'unopened'; name: string; line: number };
 
 /**
- * How deep the aggregates lie that matter here. One ends, at the latest, where another of its own or a lower depth begins: some banks
- * leave out closing tags, which OFX 1 allows for values only.
+ * The depths of the aggregates that are read. An aggregate ends, at the latest, where another of the same or a lower depth begins.
+ * Some banks leave out its closing tag, although OFX 1 allows this only for values.
  */
 const DEPTHS = new Map(
   [
@@ -35,12 +38,12 @@ const DEPTHS = new Map(
   ].flatMap((names, depth) => names.map((name) => [name, depth] as const)),
 );
 
-/** Those whose values belong to the aggregate around them. */
+/** Aggregates whose values belong to the aggregate around them. */
 const PARTS = new Set(
   'BANKACCTFROM CCACCTFROM LEDGERBAL STATUS FI PAYEE BANKACCTTO CCACCTTO CURRENCY ORIGCURRENCY'.split(' '),
 );
 
-/** The values that are read. Others are not kept, whatever a file has. */
+/** The values that are read. All others are dropped. */
 const VALUES = new Set(
   (
     'ACCTID BALAMT BANKID CHECKNUM CODE CORRECTACTION CORRECTFITID CURDEF CURRATE CURSYM DTASOF DTAVAIL DTEND DTPOSTED DTSTART DTTRAN EXTDNAME FITID MEMO MESSAGE ' +
@@ -84,7 +87,7 @@ export function createAggregateReader() {
     open.push(aggregate);
   };
   const readTag = (type: 'open' | 'close' | 'empty', name: string, line: number) => {
-    // The value has ended at a tag inside of it, so it may be incomplete.
+    // The value ended at a tag inside it, so it may be incomplete.
     if (type === 'close' && VALUES.has(name) && value?.name !== name) open.at(-1)?.ambiguous.add(name);
     endValue();
     const depth = DEPTHS.get(name);
@@ -111,7 +114,7 @@ export function createAggregateReader() {
       }
       return events;
     },
-    /** Ends what is still open. Its last value may be cut, so it is not kept. */
+    /** Ends the open aggregates. The last value may be cut off, so it is not kept. */
     end(line: number): AggregateEvent[] {
       events = [];
       value = null;
@@ -131,7 +134,7 @@ function keep(aggregate: Aggregate, name: string, text: string): void {
   else if (before !== clean) aggregate.ambiguous.add(name);
 }
 
-/** A value over several lines is one: line ends count as a space. */
+/** Joins a value of several lines. Line ends count as a space. */
 function joinLines(text: string): string {
   const trimmed = text.trim();
   if (!/[\r\n]/.test(trimmed)) return trimmed;

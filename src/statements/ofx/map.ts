@@ -23,7 +23,7 @@ const readValue = (aggregate: Aggregate, ...names: string[]): string | null => {
 
 /**
  * The account of a STMTRS or CCSTMTRS.
- * @param organisation the bank's name in the sign-on response. It stands for the BANKID, which a credit card does not have.
+ * @param organisation the bank's name in the sign-on response. It replaces the BANKID, which a credit card does not have.
  */
 export function toAccount(statement: Aggregate, organisation: string | null): AccountReference {
   const number = readValue(statement, 'BANKACCTFROM.ACCTID', 'CCACCTFROM.ACCTID');
@@ -36,7 +36,7 @@ export function toAccount(statement: Aggregate, organisation: string | null): Ac
   };
 }
 
-/** The ledger balance of a STMTRS or CCSTMTRS, or what is wrong with it. Null if there is none. */
+/** The ledger balance of a STMTRS or CCSTMTRS, or a sentence about what is wrong with it. Null if there is none. */
 export function toClosing(statement: Aggregate): Balance | string | null {
   const text = statement.values.get('LEDGERBAL.BALAMT');
   if (text === undefined) return null;
@@ -81,7 +81,7 @@ export function toEntry(transaction: Aggregate, inPendingList: boolean): Entry |
         ? `The transaction has no ${dateName}.`
         : `${dateName} is ${quote(found)}. It must be a date such as 20260301.`,
     );
-  // OFX 2.2, 11.4.4.1: the bank corrects a transaction that it sent before. Stored movements never change.
+  // The bank corrects a transaction that it sent before (OFX 2.2, 11.4.4.1). Stored movements never change.
   const corrected = readValue(transaction, 'CORRECTFITID');
   if (corrected !== null) {
     const action =
@@ -113,7 +113,10 @@ export function toEntry(transaction: Aggregate, inPendingList: boolean): Entry |
   };
 }
 
-/** ORIGCURRENCY names the currency before the bank converted the amount, CURRENCY the one in which it is given (OFX 2.2, 5.2). */
+/**
+ * ORIGCURRENCY names the currency before the bank converted the amount. CURRENCY names the currency in which the amount is given
+ * (OFX 2.2, 5.2).
+ */
 function readEntryDetails({ values }: Aggregate): EntryDetails | undefined {
   const available = values.get('DTAVAIL');
   const original = values.get('ORIGCURRENCY.CURSYM');
@@ -136,7 +139,7 @@ function readAmount(transaction: Aggregate): { size: bigint; isNegative: boolean
   return { size: amount < 0n ? -amount : amount, isNegative: text.includes('-') || amount < 0n };
 }
 
-/** The memo, or the name if there is none, and the check number unless the bank repeats it there. */
+/** The memo, or the name if there is no memo, and the check number unless that text contains it. */
 function describe(transaction: Aggregate): string | null {
   const text = readValue(transaction, 'MEMO', 'EXTDNAME', 'NAME', 'PAYEE.NAME');
   const check = readValue(transaction, 'CHECKNUM');
@@ -144,12 +147,12 @@ function describe(transaction: Aggregate): string | null {
   return text === null ? check : `${text} ${check}`;
 }
 
-/** Up to 17 digits: year to milliseconds. A time or a zone may follow. Neither moves the date. */
+/** Up to 17 digits, from the year to the milliseconds. A time or a zone may follow. Neither changes the date. */
 const DATE =
   /^(\d{4})(-?)(\d{2})\2(\d{2})(?:[T ]?(?:\d{2}:?){0,3}(?:[.:,]\d{1,6})?\s*(?:\[[^\]]*\]?|Z|[+-]\d{2}:?\d{2})?)$/;
 
 /**
- * Reads the date of `20260301120000.000[-5:EST]` as it stands: 2026-03-01.
+ * Reads the date as it stands: `20260301120000.000[-5:EST]` is 2026-03-01.
  * @returns YYYY-MM-DD; null if it is no date
  */
 export function parseDate(text: string): string | null {
@@ -162,9 +165,10 @@ export function parseDate(text: string): string | null {
 const SIGNED = /^([+\-\u2212]?)\s*([\d.,\s]+?)\s*([+-]?)$/;
 
 /**
- * Reads a signed amount. The decimal sign is "." or "," (OFX 2.2, 3.2.9.2). OFX allows no thousands separators, but some banks write
- * them: "1,234.56" and "1 234,56" are read, since they can mean one thing only. "1,234" is refused, since it can mean two.
- * @returns hundredths; null if the text is no such amount, or has more than two decimals that are not 0
+ * Reads a signed amount. The decimal sign is "." or "," (OFX 2.2, 3.2.9.2). OFX allows no thousands separators, but some banks
+ * write them. "1,234.56" and "1 234,56" are read, because they have only one meaning. "1,234" is refused, because it could have
+ * two.
+ * @returns hundredths; null if the text is not such an amount, or has more than two decimals that are not 0
  */
 export function parseSignedAmount(text: string): MinorUnits | null {
   const [, before = '', number = '', after = ''] = SIGNED.exec(text.slice(0, 100)) ?? [];

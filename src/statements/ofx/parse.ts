@@ -15,10 +15,11 @@ export function looksLikeOfx(start: string): boolean {
 }
 
 /**
- * Reads the encoding in the header of OFX 1: `ENCODING:USASCII` with `CHARSET:1252` is windows-1252 (OFX 1.6, 2.2). Many banks declare
- * 1252 and write UTF-8. So take it only if the bytes are not valid UTF-8.
+ * Reads the encoding in the header of OFX 1: `ENCODING:USASCII` with `CHARSET:1252` is windows-1252 (OFX 1.6, 2.2). Many banks
+ * declare 1252 and write UTF-8. So use it only if the bytes are not valid UTF-8.
  * @param start the first bytes of the file, as ISO-8859-1
- * @returns a label of the WHATWG Encoding standard; null if the header names none that is known. OFX 2 has it in the XML declaration.
+ * @returns a label of the WHATWG Encoding standard; null if the header names no known encoding. OFX 2 names it in the XML
+ * declaration.
  */
 export function encodingOf(start: string): string | null {
   if (!HEADER.test(start)) return null;
@@ -44,8 +45,8 @@ function headerField(start: string, name: string): string {
 }
 
 /**
- * Parses OFX 1 (SGML), OFX 2 (XML) and QFX: the statements of bank accounts and credit cards.
- * Source: Open Financial Exchange 1.6 and 2.2, chapters 3 and 11, and what banks make of it (docs/formats/ofx.md).
+ * Parses OFX 1 (SGML), OFX 2 (XML) and QFX: the statements of bank accounts and credit cards. Source: Open Financial Exchange 1.6
+ * and 2.2, chapters 3 and 11, and the deviations of banks (docs/formats/ofx.md).
  */
 export async function* parseOfx(text: AsyncIterable<string>): AsyncGenerator<StatementEvent[]> {
   const tokenizer = createTokenizer();

@@ -10,7 +10,7 @@ const isTransaction = (name: string): boolean => name === 'STMTTRN' || name === 
 export function createStatementReader() {
   let organisation: string | null = null;
   let statement: Aggregate | null = null;
-  /** The list of its transactions, which says what time it is about. */
+  /** The list of the statement's transactions, which also has the statement's days. */
   let list: Aggregate | null = null;
   let isBegun = false;
   let statements = 0;
@@ -19,7 +19,7 @@ export function createStatementReader() {
   let events: StatementEvent[] = [];
 
   const warn = (line: number, message: string) => events.push({ type: 'warning', line, message });
-  /** Put off until the first transaction, since the account comes after the tag. */
+  /** Begins the statement. Called at the first transaction, because the account comes after the statement's tag. */
   const beginStatement = () => {
     if (statement === null || isBegun) return;
     isBegun = true;
@@ -46,7 +46,7 @@ export function createStatementReader() {
   };
 
   const endTransaction = (transaction: Aggregate, inside: readonly Aggregate[], isComplete: boolean) => {
-    // Movements of cash in an investment statement are not those of a bank account.
+    // Cash movements in an investment statement do not belong to a bank account.
     if (inside.some(({ name }) => name === 'INVSTMTRS')) return;
     const { line } = transaction;
     if (!isComplete) {
@@ -74,7 +74,9 @@ export function createStatementReader() {
     events.push('type' in entry ? entry : { type: 'entry', entry });
   };
 
-  /** The sign-on, and each statement, has a status. Codes other than 0 that are no mere information are errors (OFX 2.2, 3.1.5). */
+  /**
+   * Checks the status of the sign-on or of a statement. Codes other than 0 are errors, except mere information (OFX 2.2, 3.1.5).
+   */
   const checkStatus = ({ line, values }: Aggregate, response: string) => {
     const code = values.get('CODE') ?? '';
     const severity = values.get('SEVERITY')?.toUpperCase().slice(0, 10) ?? 'none';

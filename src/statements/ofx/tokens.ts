@@ -5,12 +5,12 @@ export type Token =
   | { type: 'open' | 'close' | 'empty'; name: string; line: number }
   | { type: 'text'; text: string };
 
-/** A longer tag is text. It keeps a "<" without a ">" from filling the memory. */
+/** A longer tag is text. The limit keeps a "<" without a ">" from filling the memory. */
 const MAX_TAG = 1024;
-/** An attribute is skipped. `<OFX xmlns="…">` has one. */
+/** Attributes are skipped, as in `<OFX xmlns="…">`. */
 const TAG = /<(\/?)(?:[A-Za-z]\w{0,19}:)?([A-Za-z][\w.-]{0,63})(?:\s[^<>]*?)?(\/?)>/y;
 
-/** Markup that begins with `start` and is not a tag. Up to `end` it is skipped, or it is text without entities. */
+/** Markup that begins with `start` and is not a tag. Up to `end`, it is skipped or is text without entities. */
 interface Section {
   start: string;
   end: string;
@@ -28,8 +28,8 @@ const LESS_THAN = 0x3c;
 const LF = 0x0a;
 
 /**
- * Splits SGML or XML into tags and text, from text that comes in any split. It holds at most a tag in memory. It knows no DTD: entities
- * that a file declares are not replaced. A "<" that begins no tag is text, as banks do not always escape it.
+ * Splits SGML or XML into tags and text, from text that comes in any split. Holds at most one tag in memory. Does not read DTDs, so
+ * entities that a file declares are not replaced. A "<" that does not begin a tag is text, because banks do not always escape it.
  */
 export function createTokenizer() {
   const lines = createLineCounter();
@@ -49,10 +49,10 @@ export function createTokenizer() {
     if (text !== '') tokens.push({ type: 'text', text });
   };
 
-  /** Each of these reads on, and returns false if the text that has come is used up, or does not suffice. */
+  /** Each of these functions reads on, and returns false if more text is needed. */
   const readSection = ({ end, isText }: Section): boolean => {
     const found = buffer.indexOf(end, at);
-    // The possible beginning of the end is kept.
+    // Keeps text that may be the beginning of `end`.
     const kept = isAtEnd ? 0 : end.length - 1;
     const text = take(found === -1 ? Math.max(at, buffer.length - kept) : found);
     if (isText) addText(text);
@@ -127,7 +127,7 @@ function createLineCounter() {
   return {
     count(text: string) {
       if (text === '') return;
-      // The CR of a CRLF that was cut in two has been counted.
+      // The CR of a CRLF that was cut in two has been counted already.
       if (endsWithReturn && text.startsWith('\n')) line -= 1;
       endsWithReturn = text.endsWith('\r');
       for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) line += 1;
@@ -138,14 +138,14 @@ function createLineCounter() {
   };
 }
 
-/** Where text ends that can be decoded: before an "&" near the end whose ";" is still to come. */
+/** The end of the text that can be decoded. It is before an "&" near the end whose ";" has not come yet. */
 function beforeEntity(buffer: string, start: number): number {
   const from = Math.max(start, buffer.length - LONGEST_ENTITY);
   const ampersand = buffer.lastIndexOf('&');
   return ampersand >= from && !buffer.includes(';', ampersand) ? ampersand : buffer.length;
 }
 
-/** True if the "<" may begin a tag whose ">" is still to come. */
+/** True if the "<" may begin a tag whose ">" has not come yet. */
 const mayBecomeTag = (buffer: string, at: number): boolean =>
   /^<\/?[\w.:-]*(?:\s[^<>]*)?$/.test(buffer.slice(at));
 

@@ -29,7 +29,7 @@ export function readCurrency(cell: Cell | undefined): string | null | undefined 
 }
 
 /**
- * Creates a reader of what a profile's `account` names.
+ * Creates a reader of the account that a profile's `account` describes.
  * @param above the rows above the table.
  * @param heading null if the table has none.
  * @returns the account to which a row belongs.
@@ -69,7 +69,7 @@ export const hasAccountColumn = ({ account: { number } }: Profile): boolean =>
 
 /**
  * Creates a reader of the rows with the opening and the closing balance.
- * @returns the balance; null if the row has no such label; undefined if it has one and no amount.
+ * @returns the balance; null if the row has no such label; undefined if it has the label but no amount.
  */
 export function createBalanceReader(profile: Profile) {
   const readAmount = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
@@ -154,7 +154,7 @@ export function createMovementReader(
       const allowed = [...(columns.indicator?.debit ?? []), ...(columns.indicator?.credit ?? [])];
       return { path: 'indicator', message: `${quote(indicator)} is not one of ${allowed.join(', ')}` };
     }
-    // A bank that writes both a sign and an indicator means the same by them.
+    // If a bank writes both a sign and an indicator, they mean the same.
     return amount < 0n
       ? {
           path: 'amount',

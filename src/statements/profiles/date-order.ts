@@ -2,14 +2,14 @@ import { UnreadableFileError } from '../unreadable.ts';
 import { type Cell, textOf } from './row.ts';
 import { createDateReader, type DateFormat } from './values.ts';
 
-/** Rows that are held until one of them decides. Most files have a 13th day within a month. */
+/** Most rows that are held until one of them decides. Most files reach the 13th day of a month earlier. */
 const MOST_ROWS = 100_000;
 
-/** Decides once for a file whether its dates begin with the day or the month, where a profile allows both. */
+/** If a profile allows both, decides once for a file whether its dates begin with the day or the month. */
 interface DateOrder {
   /**
-   * Looks at the date of a row.
-   * @returns the formats of the file, once they are decided; null: they are not yet.
+   * Checks the date of a row.
+   * @returns the formats of the file; null if they are not decided yet.
    * @throws {UnreadableFileError} when too many rows can be read in both ways.
    */
   note(line: number, cell: Cell | undefined): DateFormat[] | null;

@@ -16,9 +16,9 @@ import { createAmountReader, createDateReader } from './values.ts';
 export type Reading =
   | { kind: 'entry'; entry: Entry; warning: string | null }
   | { kind: 'fault'; fault: Fault }
-  /** More of the description of the row before. */
+  /** The continuation of the previous row's description. */
   | { kind: 'continuation'; description: string }
-  /** A row that is no movement as the profile says: pending, declined, or a part of another row. */
+  /** A row that is not a movement according to the profile: pending, declined, or a part of another row. */
   | { kind: 'ignored' };
 
 /**
@@ -151,7 +151,7 @@ const orNull = (text: string): string | null => (text === '' ? null : text);
 const listOf = (columns: Column | Column[] | undefined): Column[] =>
   columns === undefined ? [] : Array.isArray(columns) ? columns : [columns];
 
-/** Puts events in order: each statement begins before what belongs to it, and a new account begins a new statement. */
+/** Puts events in order. The beginning of a statement comes before its entries, and a new account begins a new statement. */
 export function createStatementWriter() {
   let events: StatementEvent[] = [];
   /** Issues and warnings of rows before the first statement. */
@@ -173,7 +173,10 @@ export function createStatementWriter() {
   };
 
   return {
-    /** Begins a statement unless it is that of the same account. A row that names no account belongs to the one before. */
+    /**
+     * Begins a statement, unless the open statement has the same account. A row that names no account belongs to the open
+     * statement.
+     */
     begin(line: number, next: AccountReference, opening: Balance | null) {
       const isSame =
         account !== null &&
@@ -204,13 +207,13 @@ export function createStatementWriter() {
     warn(line: number, message: string) {
       add({ type: 'warning', line, message });
     },
-    /** Ends the last statement. A table without rows is a statement too, of the account above it. */
+    /** Ends the last statement. A table without rows is a statement too. It has the account above the table. */
     end(line: number, closing: Balance | null, empty: AccountReference, opening: Balance | null) {
       if (account === null) this.begin(line, empty, opening);
       releaseEntry();
       events.push({ type: 'end', line, closing });
     },
-    /** The certain part. */
+    /** Returns the events that cannot change any more. */
     flush(): StatementEvent[] {
       const flushed = events;
       events = [];

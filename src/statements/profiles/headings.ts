@@ -13,17 +13,20 @@ export interface ReadTable {
 /** A bank's table has at least a date, an amount and a text. */
 const LEAST_COLUMNS = 3;
 
-/** One heading in common, such as Date, is chance. */
+/** A single common heading, such as Date, may be chance. */
 const LEAST_FOUND = 2;
 
-/** Profiles that are named, and headings that are named of each. */
+/** Most profiles that a message names, and most headings that it names of each. */
 const NAMED = 3;
 
-/** Characters of the headings that were found, and of all. The error of an import has 500, and may say which file of a zip it is about. */
+/**
+ * Most characters of the found headings, and of the whole message. The error of an import has 500, and may also name the file in a
+ * zip.
+ */
 const MAX_FOUND = 200;
 const MAX_LENGTH = 380;
 
-/** How near a profile comes to fit: the row that has most of its headings, and those that the row lacks. */
+/** How nearly a profile fits: the row that has most of its headings, and the headings that this row lacks. */
 interface Near {
   profile: Profile;
   cells: readonly Cell[];
@@ -32,7 +35,8 @@ interface Near {
 }
 
 /**
- * Says why no profile, or no single one, fits a file, and what to do: the headings that were found, and the profiles that come nearest.
+ * Explains why no profile, or more than one, fits a file, and what to do. Names the headings that were found, and the nearest
+ * profiles.
  * @param tables the file, read with each delimiter.
  * @returns sentences, without the last full stop.
  */
@@ -55,7 +59,7 @@ export function explainHeadings(tables: readonly ReadTable[], profiles: readonly
 
 const cut = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)} …` : text);
 
-/** The first row that has as many cells as the next one; null: it is no table. Of several tables, the widest counts. */
+/** The first row that has as many cells as the next one; null if there is no table. Of several tables, the widest counts. */
 export function findHeading(tables: readonly ReadTable[]): readonly Cell[] | null {
   const headings = tables.flatMap((table) => {
     const rows = cellsOf(table);
@@ -74,7 +78,7 @@ const cellsOf = ({ rows }: ReadTable): (readonly Cell[])[] =>
 const hasDelimiterOf = (profile: Profile, { delimiter }: ReadTable): boolean =>
   delimiter === null || delimiter === profile.delimiter;
 
-/** The profiles of whose headings the file has some: those that lack least first. */
+/** The profiles of which the file has some headings. Profiles that lack the fewest headings come first. */
 function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[]): Near[] {
   const rows = tables.flatMap((table) =>
     cellsOf(table).map((cells) => ({
@@ -121,15 +125,15 @@ function listFound(heading: readonly Cell[]): string {
   return listed;
 }
 
-/** How far from the start a heading is looked for. Banks write at most some twenty rows about the account above their table. */
+/** The number of rows in which a heading is searched. Banks write at most some twenty rows about the account above their table. */
 export const MAX_ROWS_ABOVE = 100;
 
 /** Words of ASCII with one space between them. */
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 
 /**
- * A heading for comparing. Letters outside of ASCII count as one and the same, so that a file is also recognised before it is
- * known in which code page it was written.
+ * A heading in a form for comparing. All letters outside of ASCII count as equal, so that a file is recognised before its code page
+ * is known.
  */
 export function foldHeading(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase();
@@ -141,7 +145,7 @@ export function foldHeading(text: string): string {
     .trim();
 }
 
-/** The texts of a row, folded. A row of a file is compared with the headings of all profiles. */
+/** The folded texts of a row, for comparing it with the headings of all profiles. */
 export const foldRow = (cells: readonly Cell[]): ReadonlySet<string> =>
   new Set(cells.map((cell) => foldHeading(textOf(cell))));
 
@@ -164,13 +168,19 @@ export function findColumn(column: string | number | undefined, heading: readonl
 export const fits = (rows: readonly ReadonlySet<string>[], { heading }: Profile): boolean =>
   heading !== undefined && rows.some((row) => isHeading(row, heading));
 
-/** Finds the profile whose heading is among these rows. @returns null if none fits, or several do and none is more specific. */
+/**
+ * Finds the profile whose heading is among these rows. @returns null if no profile fits, or several fit and none is the most
+ * specific.
+ */
 export function matchProfile(rows: readonly Row[], profiles: readonly Profile[]): Profile | null {
   const folded = foldRows(rows);
   return chooseProfile(profiles.filter((profile) => fits(folded, profile)));
 }
 
-/** Finds, of several profiles that fit, the most specific one: its heading contains the headings of all others. Null: none does. */
+/**
+ * Finds the most specific of several profiles that fit: the profile whose heading contains the headings of all others. Null if
+ * there is none.
+ */
 export function chooseProfile(profiles: readonly Profile[]): Profile | null {
   const contains = (wide: Profile, narrow: Profile) =>
     isHeading(foldRow(wide.heading ?? []), narrow.heading ?? []) &&

@@ -25,7 +25,7 @@ const Columns = v.union(
 
 const Texts = v.pipe(v.array(text, 'must be a list of texts'), v.nonEmpty('must have at least one text'));
 
-/** Where to find something that is the same for all rows: beside a label above the table, in a column, or in the profile itself. */
+/** The place of a value that is the same for all rows: beside a label above the table, in a column, or in the profile itself. */
 const CellReference = v.union(
   [
     v.strictObject({ label: v.union([text, Texts]) }),
@@ -52,7 +52,7 @@ const ColumnMap = v.strictObject({
   amount: v.optional(Column),
   debit: v.optional(Column),
   credit: v.optional(Column),
-  /** Subtracted from the amount: what the bank took in the same row. */
+  /** The bank's fee in the same row, which is subtracted from the amount. */
   fee: v.optional(Column),
   indicator: v.optional(v.strictObject({ column: Column, debit: Texts, credit: Texts })),
   /** A row with this column and without an amount is a part of the row before, which has the whole amount. */
@@ -110,7 +110,10 @@ export const ProfileFile = v.strictObject({
 
 export type ProfileFile = v.InferOutput<typeof ProfileFile>;
 
-/** The columns, signs and formats of one bank's export. `name` is that of its file, `path` where the file is in PROFILES_DIR. */
+/**
+ * The columns, signs and formats of one bank's export. `name` is the name of its file, and `path` is the path of a file in
+ * PROFILES_DIR.
+ */
 export type Profile = ProfileFile & { name: string; path?: string };
 
 export type Column = v.InferOutput<typeof Column>;

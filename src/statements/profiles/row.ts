@@ -1,19 +1,22 @@
 import { squeeze } from '../text.ts';
 
-/** A number as an XLSX file stores it: with a point, perhaps with an exponent. A date is such a number too. */
+/** A number as an XLSX file stores it: with a point, and perhaps with an exponent. Dates are stored as such numbers too. */
 interface NumberCell {
   number: string;
   /** The year from which the workbook counts days. */
   epoch: 1900 | 1904;
 }
 
-/** CSV files have texts only. An empty cell is ''. */
+/** CSV files have only texts. An empty cell is ''. */
 export type Cell = string | NumberCell;
 
 /** One row of a table that is not blank. `line` counts lines of a CSV file, or rows of a sheet, from 1. */
 export type Row = { line: number; cells: readonly Cell[] } | { line: number; issue: string };
 
-/** The cell of a column; undefined for -1, a column that the table does not have. `row[-1]` is a slow look-up of a property. */
+/**
+ * The cell of a column; undefined for -1, which means that the table does not have the column. `row[-1]` would be a slow property
+ * lookup.
+ */
 export const cellAt = (row: readonly Cell[], column: number): Cell | undefined =>
   column < 0 ? undefined : row[column];
 
@@ -23,7 +26,7 @@ export function textOf(cell: Cell | undefined): string {
   return typeof cell === 'string' ? squeeze(cell) : plainNumber(cell.number);
 }
 
-/** The text that was found, for a message. It is cut, because a cell can hold a whole file. */
+/** The text that was found, for a message. It is cut, because a cell may contain a whole file. */
 export function quote(cell: Cell | undefined): string {
   const text = textOf(cell);
   return `"${text.length > 40 ? `${text.slice(0, 40)}…` : text}"`;

@@ -8,9 +8,9 @@ import { type Cell, type Row, textOf } from './row.ts';
 import { createDateReader } from './values.ts';
 
 export interface TableReader {
-  /** Takes rows in the order of the file, and returns what they say as far as it is certain. */
+  /** Takes rows in the order of the file, and returns the events that cannot change any more. */
   read(rows: readonly Row[]): StatementEvent[];
-  /** @param breakOff why the file cannot be read any further. */
+  /** @param breakOff the reason why the rest of the file cannot be read. */
   end(breakOff?: string): StatementEvent[];
 }
 
@@ -76,7 +76,7 @@ export function createTableReader(
       writer.issue(row.line, { path: 'row', message: row.issue });
       return;
     }
-    // A row with a date is a movement, whatever its texts begin with.
+    // A row with a date is a movement, even if one of its texts looks like a label.
     if (hasBalanceRows && readDate(row.cells[dateAt]) === null && noteBalances(row.cells)) return;
     const reading = readEntry(row.line, row.cells);
     if (reading.kind === 'ignored') return;
@@ -134,7 +134,7 @@ export function createTableReader(
         return writer.flushAll();
       }
       if (breakOff !== undefined) {
-        // More than the trailer may have been cut off.
+        // If the file breaks off, the last rows are probably not the trailer, so they are read.
         for (const row of last) admit(row, table);
         if (dates !== null) release(dates.end(), table);
         writer.warn(line, `the file breaks off after line ${line}: ${breakOff}`);

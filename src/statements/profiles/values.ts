@@ -18,8 +18,8 @@ const SIGNED =
 const EXCEL_DIGITS = 15;
 
 /**
- * Creates a reader of amounts: "1.234,56", "-5,00", "5,00-", "(5,00)", "1 234,56". A separator of thousands is the sign that is not
- * the decimal one, a space or an apostrophe, and must stand before each three digits.
+ * Creates a reader of amounts: "1.234,56", "-5,00", "5,00-", "(5,00)", "1 234,56". Thousands may be separated by a space, an
+ * apostrophe, or the sign that is not the decimal sign. A separator must stand before each three digits.
  * @returns hundredths, negative with a minus or in parentheses; null if the cell is no such amount.
  */
 export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat) {
@@ -30,7 +30,7 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     .map((text) => text.toLowerCase())
     .sort((one, other) => other.length - one.length);
 
-  /** How nearly all amounts are written, without a regular expression: digits and cents. @returns null for anything else. */
+  /** Reads the form of nearly all amounts, digits and cents, without a regular expression. @returns null for other forms. */
   const readDigits = (cell: string): MinorUnits | null => {
     const isNegative = cell.startsWith('-');
     const hundredths = parseShortAmount(isNegative ? cell.slice(1) : cell, decimalSign);
@@ -38,7 +38,7 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     return BigInt(isNegative ? -hundredths : hundredths);
   };
 
-  /** The same with thousands. Three decimals may be thousands after the other sign: "5,000" is not 5,00. */
+  /** Reads amounts with thousands. Three decimals may be thousands after the other sign, so "5,000" is not read as 5,00. */
   const other = decimalSign === '.' ? ',' : '.';
   const plain = new RegExp(`^(-?)(\\d+|\\d{1,3}(?:[${other}]\\d{3})+)(?:${decimal}(\\d{1,2}))?$`);
   const readPlain = ([, sign, whole = '', fraction = '']: RegExpExecArray): MinorUnits | null => {
@@ -60,7 +60,7 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     );
     if (number === null) return null;
     const [, whole = '', , fraction = ''] = number;
-    // Three digits may be thousands after the other decimal sign: "5,000" is not 5,00.
+    // Three digits may be thousands after the other decimal sign, so "5,000" is not read as 5,00.
     if (fraction.length === 3) return null;
     const amount = parseAmount(`${whole.replaceAll(/\D/g, '')}${decimalSign}${fraction}`, decimalSign);
     if (amount === null || whole + fraction === '') return null;
@@ -75,8 +75,8 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
 }
 
 /**
- * An amount in XLSX is a binary float, of which Excel shows 15 digits: 1067.9799999999999 is 1067.98. An amount of which more than 15
- * digits count is refused.
+ * An amount in XLSX is a binary float, of which Excel shows 15 digits: 1067.9799999999999 is 1067.98. An amount with more than 15
+ * significant digits is refused.
  */
 function readNumber(number: string): MinorUnits | null {
   const rounded = Number(number).toPrecision(EXCEL_DIGITS);
@@ -122,7 +122,7 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const FIRST_YEAR = 1900;
 const LAST_YEAR = 2099;
 
-/** A time after the date, with or without a zone. It is cut off: the bank's day counts, and is not shifted. */
+/** A time after the date, with or without a zone. It is ignored, because the bank's day counts and must not shift. */
 const TIME =
   /^[.,]?(?:[\sT-]+\d{1,2}[:.]\d{2}(?:[:.]\d{2}(?:[.,]\d+)?)?\s*(?:[AP]M|UTC|Z|[+-]\d{2}:?\d{2})?)?$/i;
 
@@ -130,7 +130,7 @@ const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
  * Creates a reader of dates.
- * @returns YYYY-MM-DD; null if the cell is no date of these formats, or none from 1900 to 2099.
+ * @returns YYYY-MM-DD; null if the cell is not a date of these formats from 1900 to 2099.
  */
 export function createDateReader(formats: readonly DateFormat[]): (cell: Cell | undefined) => string | null {
   const readers = formats.map(createTextReader);
@@ -179,7 +179,7 @@ function toDate(year: number, month: number, day: number): string | null {
 
 /**
  * A date in XLSX is the number of days since 1899-12-30, or since 1904-01-01 (ECMA-376, part 1, section 18.17.4.1).
- * @returns null if the number is no date from 1950 to 2099, such as 20260131.
+ * @returns null if the number, such as 20260131, is not a date from 1950 to 2099.
  */
 function readDayNumber(days: number, epoch: 1900 | 1904): string | null {
   const start = epoch === 1900 ? Date.UTC(1899, 11, 30) : Date.UTC(1904, 0, 1);

@@ -13,7 +13,8 @@ export const MAX_XLSX_BYTES = 50 * MIB;
 
 /**
  * Creates the parser of XLSX files. It reads the first sheet.
- * @param profiles the one profile to use, or those of which one must fit: the sheet is only known once it is unpacked.
+ * @param profiles the profile to use, or several profiles of which one must fit, because the sheet is not known before it is
+ * unpacked.
  */
 export const createXlsxParser = (profiles: readonly Profile[]) =>
   async function* parseXlsx(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<StatementEvent[]> {
@@ -71,14 +72,14 @@ async function readFile(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 const unreadable = (message: string): StatementEvent => ({ type: 'issue', line: 1, path: 'file', message });
 
-/** @throws what is not about the file, such as a connection that broke while it was read. */
+/** @throws errors that are not about the file, such as a connection that broke during reading. */
 function messageOf(error: unknown): string {
   if (error instanceof XlsxError) return error.message;
   throw error;
 }
 
 /**
- * Whether bytes begin an XLSX file: a zip whose first part is one of those that such files have.
+ * Whether bytes begin an XLSX file: a zip whose first part has a name that such files have.
  * @param start the first 64 bytes or more.
  */
 export function looksLikeXlsx(start: Uint8Array): boolean {

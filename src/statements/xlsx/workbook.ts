@@ -3,7 +3,7 @@ import type { Cell, Row } from '../profiles/row.ts';
 import { createXmlParser, localName } from '../xml-parser.ts';
 import { XlsxError, type Zip } from './zip.ts';
 
-/** Characters of all shared texts together. They are the one thing that must be in memory while a sheet is read. */
+/** Most characters of all shared texts together. Only they must be in memory while a sheet is read. */
 const MAX_SHARED_LENGTH = 48 * 1024 * 1024;
 
 interface Workbook {
@@ -14,7 +14,7 @@ interface Workbook {
   sharedTexts: readonly string[];
 }
 
-/** Reads what is needed for the first sheet (ECMA-376, part 1, sections 18.2 and 18.4). @throws {XlsxError} */
+/** Reads the parts that the first sheet needs (ECMA-376, part 1, sections 18.2 and 18.4). @throws {XlsxError} */
 export async function readWorkbook(zip: Zip): Promise<Workbook> {
   const { names, readPart } = zip;
   if (!names.has('xl/workbook.xml')) throw new XlsxError('the file is a zip, and not an XLSX file');
@@ -83,8 +83,8 @@ const MAX_COLUMNS = 256;
 const MAX_ROW_LENGTH = 1024 * 1024;
 
 /**
- * Yields the rows of a sheet (ECMA-376, part 1, section 18.3.1). `line` is the number of the row. Styles are not read, since some
- * banks write broken ones: whether a number is a date is known from the profile.
+ * Yields the rows of a sheet (ECMA-376, part 1, section 18.3.1). `line` is the number of the row. Does not read styles, because
+ * some banks write broken ones. The profile says whether a number is a date.
  * @throws {XlsxError}
  */
 export async function* readSheet(
@@ -143,7 +143,7 @@ export async function* readSheet(
       rows = [];
     }
   } catch (error) {
-    // The rows before the place at which the sheet is broken.
+    // Yields the rows before the place at which the sheet is broken.
     yield rows;
     throw error;
   }
@@ -171,8 +171,8 @@ interface Handlers {
 }
 
 /**
- * Reads XML part by part, and calls the handlers. Yields after each part, so that what the handlers collected can be taken away.
- * @throws {XlsxError} when it is not well-formed, has a document type, or a text or tag is longer than 256 KiB.
+ * Reads XML part by part, and calls the handlers. Yields after each part, so that the caller can take the collected data.
+ * @throws {XlsxError} when the XML is not well-formed, has a document type, or has a text or tag longer than 256 KiB.
  */
 async function* readXml(bytes: AsyncIterable<Uint8Array>, handlers: Handlers): AsyncGenerator<void> {
   const decoder = new TextDecoder();

@@ -2,7 +2,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
 
-/** Reads the parts of an XLSX file, which is a zip, by its central directory: a sheet can stand before the texts that it refers to. */
+/**
+ * Reads the parts of an XLSX file, which is a zip. Uses its central directory, because a sheet may come before the texts that it
+ * refers to.
+ */
 
 const MIB = 1024 * 1024;
 
@@ -10,7 +13,7 @@ const MIB = 1024 * 1024;
 const MAX_PART_BYTES = 1024 * MIB;
 /** A sheet unpacks to twenty or a hundred times its size. A part that unpacks to more than this is refused. */
 const MAX_RATIO = 200;
-/** Up to this size, the ratio is not looked at. */
+/** Up to this size, the ratio is not checked. */
 const RATIO_FROM_BYTES = 16 * MIB;
 const MAX_PARTS = 1_000;
 const SLICE_BYTES = 64 * 1024;
@@ -26,15 +29,15 @@ const DEFLATED = 8;
 
 export interface Zip {
   names: ReadonlySet<string>;
-  /** Reads a part, unpacked. @throws {XlsxError} when there is no such part, or it is broken or too large. */
+  /** Reads and unpacks a part. @throws {XlsxError} when there is no such part, or it is broken or too large. */
   readPart(name: string): AsyncGenerator<Uint8Array>;
-  /** Reads a part to its end, so that a broken or too large one is known before any of it is used. @throws {XlsxError} */
+  /** Reads a part to its end, so that a broken or too large part is noticed before any of it is used. @throws {XlsxError} */
   checkPart(name: string): Promise<void>;
 }
 
 /**
  * Opens a zip that is wholly in memory (APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16).
- * @throws {XlsxError} when it is broken, encrypted or cut off.
+ * @throws {XlsxError} when the zip is broken, encrypted or cut off.
  */
 export function openZip(file: Buffer): Zip {
   const parts = readDirectory(file);
@@ -134,7 +137,7 @@ async function* inflate(packed: Buffer): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** An XLSX file that cannot be read, or not any further. The message is for its sender, and has no capital and no full stop. */
+/** An XLSX file that cannot be read to its end. The message is for its sender. It has no capital and no full stop. */
 export class XlsxError extends Error {
   override name = 'XlsxError';
 }

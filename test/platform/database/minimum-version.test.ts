@@ -42,7 +42,7 @@ describe('the oldest version that may use the schema', () => {
     );
     await requireNoOlderProcess(database, '3.5.0');
     await expect(requireNoOlderProcess(database, '4.0.0')).rejects.toThrow(
-      'Stop first: 3.5.0 (process 4711 on worker-1).',
+      'Stop these processes first: 3.5.0 (process 4711 on worker-1).',
     );
     await database.query('UPDATE processes SET seen_at = NOW(6) - INTERVAL 1 MINUTE');
     await requireNoOlderProcess(database, '4.0.0');

@@ -171,7 +171,7 @@ export type Transaction = {
      */
     extended?: {
         /**
-         * ISO 4217. If the bank does not say, that of the account.
+         * ISO 4217. The currency of the account, if the bank does not say.
          */
         currency: string;
         /**
@@ -179,7 +179,7 @@ export type Transaction = {
          */
         value_date: string | null;
         /**
-         * What the payer has called the payment. null: the bank does not say.
+         * The payer's reference for the payment. null: the bank does not say.
          */
         end_to_end_id: string | null;
         /**
@@ -382,7 +382,7 @@ export type Conflict = {
         unique_id: string;
     };
     /**
-     * The movement that was stored from the received row; null: there is none.
+     * The movement that was stored from the received row; null: the row was not stored.
      */
     transaction_id: number | null;
     import_id: number;
@@ -403,7 +403,7 @@ export type Import = {
      */
     format: string;
     /**
-     * The format of the first statement in a statement file, once it is read; null: there is none yet, or the import is JSON or NDJSON.
+     * The format of the first statement in a statement file. null: no statement was read yet, or the import is JSON or NDJSON.
      */
     detected_format: string | null;
     received: number | null;
@@ -414,11 +414,11 @@ export type Import = {
      */
     changed: number;
     /**
-     * Of the duplicates, those without an id. They equal a stored movement, and nothing proves that they are the same.
+     * Of the duplicates, those without an id. They equal a stored movement, but nothing proves that they are the same.
      */
     assumed_duplicates: number;
     /**
-     * Of the inserted rows, those of which nothing proves that they are not a stored movement.
+     * Inserted rows that may be a stored movement, because nothing proves the opposite.
      */
     assumed_new: number;
     /**
@@ -463,7 +463,7 @@ export type DryRun = {
          */
         changed: number;
         /**
-         * Duplicates without an id, which equal a stored movement: nothing proves that they are the same.
+         * Duplicates without an id. They equal a stored movement, but nothing proves that they are the same.
          */
         assumed_duplicates: number;
         /**
@@ -471,7 +471,7 @@ export type DryRun = {
          */
         conflicts: number;
         /**
-         * Of those that would be stored: nothing proves that they are not known.
+         * Rows that would be stored although they may be known, because nothing proves the opposite.
          */
         assumed_new: number;
         rejected: number;
@@ -492,7 +492,7 @@ export type DryRun = {
          */
         reason: 'same' | 'changed' | 'assumed' | 'conflict' | null;
         /**
-         * The stored movement that it was taken for; null: there is none, it is earlier in the file, or the API key lacks the scope read.
+         * The stored movement that the row was taken for. null: the row is new or was taken for an earlier row of the file, or the API key lacks the scope read.
          */
         stored: {
             id: number;
@@ -552,7 +552,7 @@ export type DryRun = {
         file: string | null;
         format: string;
         /**
-         * null: an import would create the account, or there is none, and problem says why.
+         * null: an import would create the account, or there is no account and problem says why.
          */
         account_id: number | null;
         /**
@@ -569,7 +569,7 @@ export type DryRun = {
         debits: string | null;
         closing: string | null;
         /**
-         * closing minus what opening, credits and debits give. null: a balance is missing.
+         * closing minus the balance that opening, credits and debits give. null: a balance is missing.
          */
         difference: string | null;
     }>;
@@ -4267,7 +4267,7 @@ export type CreateApiKeyResponses = {
         apikey: {
             id: number;
             /**
-             * Shown in this answer only. null: the answer to a repeated Idempotency-Key.
+             * Shown only in this answer. null: this is the answer to a repeated Idempotency-Key.
              */
             apikey: string | null;
         };
@@ -4607,7 +4607,7 @@ export type RotateApiSecretResponses = {
      */
     200: {
         /**
-         * Shown in this answer only. null: the answer to a repeated Idempotency-Key.
+         * Shown only in this answer. null: this is the answer to a repeated Idempotency-Key.
          */
         api_secret: string | null;
     };
@@ -6616,7 +6616,7 @@ export type ReceiveMovementWebhookPayload = {
      */
     extended?: {
         /**
-         * ISO 4217. If the bank does not say, that of the account.
+         * ISO 4217. The currency of the account, if the bank does not say.
          */
         currency: string;
         /**
@@ -6624,7 +6624,7 @@ export type ReceiveMovementWebhookPayload = {
          */
         value_date: string | null;
         /**
-         * What the payer has called the payment. null: the bank does not say.
+         * The payer's reference for the payment. null: the bank does not say.
          */
         end_to_end_id: string | null;
         /**

@@ -1,13 +1,14 @@
 /**
  * The state of one of several hosts, as the host reports it:
  *
- * - `writable`: takes writes. `cluster`: which cluster it is a member of; null: none. `isShared`: other members take writes too.
+ * - `writable`: takes writes. `cluster`: the cluster that the host belongs to; null: none. `isShared`: other members take writes
+ *   too.
  * - `donor`: a node of Galera that takes writes while it copies its data to another node.
  * - `closed`: may not be written now.
- * - `silent`: cannot be reached. `isLate`: it may only be slow, or this process is.
- * - `unfit`: is set up so that Ledgerbell cannot use it. A person has to change that.
+ * - `silent`: cannot be reached. `isLate`: the host, or this process, may only be slow.
+ * - `unfit`: is set up in a way that Ledgerbell cannot use. A person has to change that.
  *
- * `reason` is read after the host's name.
+ * `reason` is a text that follows the host's name.
  */
 export type HostState =
   | { kind: 'writable'; cluster: string | null; isShared: boolean }
@@ -23,7 +24,7 @@ interface NamedValue {
   Value: string;
 }
 
-/** SHOW knows all names on every server; the others are left out. */
+/** SHOW accepts all these names on every server. It leaves out settings that the server does not have. */
 const SETTINGS = `
   SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', 'wsrep_on', 'group_replication_group_name',
     'group_replication_single_primary_mode')`;
@@ -32,7 +33,7 @@ const GALERA = `
   SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_local_state', 'wsrep_local_state_comment',
     'wsrep_cluster_state_uuid')`;
 
-/** On a server that is in no group, it is one row, OFFLINE. */
+/** A server that is in no group has one row, OFFLINE. */
 const MEMBERS = `
   SELECT member_state AS state, member_role AS role, member_id = @@server_uuid AS is_own
   FROM performance_schema.replication_group_members`;
@@ -45,7 +46,7 @@ export interface Member {
 
 const ER_TABLEACCESS_DENIED = 1142;
 
-/** Asks a host what it is. @throws when it cannot be reached. */
+/** Asks a host for its state. @throws when it cannot be reached. */
 export async function readHostState(ask: Ask): Promise<HostState> {
   const settings = byName(await ask<NamedValue>(SETTINGS));
   if (isOn(settings.wsrep_on)) return galeraState(byName(await ask<NamedValue>(GALERA)), settings);
@@ -77,8 +78,8 @@ const isReadOnly = ({ read_only, super_read_only }: Settings): boolean =>
   isOn(read_only) || isOn(super_read_only);
 
 /**
- * A node writes if it is part of the primary component and in sync (https://galeracluster.com/library/documentation/monitoring-cluster.html).
- * In wsrep_local_state, 2 is a donor and 4 is synced.
+ * A node may be written if it is in sync and part of the primary component
+ * (https://galeracluster.com/library/documentation/monitoring-cluster.html). In wsrep_local_state, 2 is a donor and 4 is synced.
  */
 export function galeraState(status: Settings, settings: Settings): HostState {
   const { wsrep_local_state: state, wsrep_local_state_comment: comment } = status;
@@ -92,8 +93,9 @@ export function galeraState(status: Settings, settings: Settings): HostState {
 }
 
 /**
- * A primary that has lost the majority still counts itself as the primary, and takes writes, whose commits then wait. Another primary may
- * be at work. So may it be after a freeze, which the group did not wait for: until the former primary notices, both say the same.
+ * A primary that has lost the majority still calls itself the primary and takes writes, but their commits wait. Another primary may
+ * be active. The same is possible after a primary was frozen, because the group does not wait for it. Until the former primary
+ * notices, both call themselves the primary.
  */
 export function groupState(members: readonly Member[], settings: Settings, group: string): HostState {
   if (!isOn(settings.group_replication_single_primary_mode))

@@ -5,24 +5,27 @@ import { type Ask, type HostState, readHostState } from './host-state.ts';
 
 /** Finds which of several hosts may be written, and notices when another one takes its place. */
 
-/** Milliseconds from one look at the hosts to the next: while one may be written, and while none may. */
+/** Milliseconds between two checks of the hosts: while one may be written, and while none may. */
 const [EVERY, EVERY_WITHOUT] = [500, 200];
 /** Milliseconds after which a host counts as silent. */
 const ANSWER_LIMIT = 700;
 /** Milliseconds that a caller waits while no host may be written. */
 const PATIENCE = 2_000;
-/** Milliseconds of one attempt to wait until a new primary has applied what the one before has committed. */
+/** Milliseconds of one attempt to wait until a new primary has applied the transactions that the previous one committed. */
 const CATCH_UP_LIMIT = 5_000;
 
 export interface Primary {
   /** The host that may be written, or null while there is none. */
   current(): Host | null;
-  /** Waits up to 2 s for it. @throws {NoPrimaryError} when there is none; {UnfitHostsError} before the first was found. */
+  /**
+   * Waits up to 2 s for the host. @throws {NoPrimaryError} when there is none; {UnfitHostsError}, only before the first host was
+   * found.
+   */
   find(): Promise<Host>;
   stop(): void;
 }
 
-/** No host may be written at this moment. It may pass. */
+/** No host may be written at this moment. This may be temporary. */
 class NoPrimaryError extends Error {
   override name = 'NoPrimaryError';
   /** See CONNECTION_CODES in errors.ts. */
@@ -35,9 +38,9 @@ export class UnfitHostsError extends Error {
 }
 
 /**
- * Follows the host that may be written. Looks at all hosts twice a second, with a connection to each of them.
+ * Follows the host that may be written. Checks all hosts twice a second, over one connection to each.
  * @param options for connections to each host.
- * @param onChange called with the new host, or null, before `find` returns it, and with what the other hosts say.
+ * @param onChange called with the new host, or null, before `find` returns it. Also gets the states of the other hosts as a text.
  */
 export function followPrimary(
   hosts: readonly Host[],
@@ -47,19 +50,19 @@ export function followPrimary(
   const stopping = new AbortController();
   const monitors = hosts.map((host) => createMonitor({ ...options, ...host }, stopping.signal));
   let current: number | null = null;
-  /** The look that is under way. */
+  /** The check in progress. */
   let look: Promise<void> | null = null;
-  /** Why there is none; null before the first look. */
+  /** The reason why there is no primary; null before the first check. */
   let failure: Error | null = null;
   let watched = false;
-  /** The primary was late at the last look. */
+  /** The primary was late at the last check. */
   let isDoubted = false;
 
   async function lookAtAll(): Promise<void> {
     const states = await Promise.all(monitors.map((monitor) => monitor.read()));
     if (stopping.signal.aborted) return;
     const own = current === null ? undefined : states[current];
-    // Changing cuts all connections, so one late answer is not enough.
+    // A change of the primary cuts all connections, so one late answer is not enough.
     isDoubted = own?.kind === 'silent' && own.isLate && !isDoubted;
     if (isDoubted) return;
     const choice = choosePrimary(states, current);
@@ -67,12 +70,13 @@ export function followPrimary(
     failure = choice === null ? failureOf(hosts, states, { isFirst: !watched, others }) : null;
     if (choice === current) return;
     if (choice !== null) {
-      // The new primary has received every committed transaction, but may not have applied them all. Reads would miss those.
+      // The new primary has received every committed transaction, but may not have applied all of them yet. Reads would miss the
+      // rest.
       try {
         await monitors[choice]?.catchUp();
       } catch (error) {
         failure = new NoPrimaryError(
-          `${nameOf(hosts[choice])} may be written, and has not yet applied what was committed before (${(error as Error).message})`,
+          `${nameOf(hosts[choice])} may be written, but has not yet applied all earlier commits (${(error as Error).message})`,
         );
         return;
       }
@@ -87,7 +91,7 @@ export function followPrimary(
     });
     return look;
   };
-  /** Begins with the first host that was found, so that a start that fails leaves nothing behind. */
+  /** Checks the hosts repeatedly. Starts only after the first host was found, so that a failed start leaves nothing running. */
   async function watch(): Promise<void> {
     watched = true;
     while (!stopping.signal.aborted) {
@@ -129,10 +133,10 @@ export function followPrimary(
 }
 
 /**
- * Which host to write, by its index; null: none. In a cluster whose members all take writes, the first host that is in sync, so that all
- * processes choose the same one. Otherwise the only one that takes writes.
- * @param current the host that is used now. It stays while two hosts contradict each other, and while it does not answer and there is no
- * other.
+ * Chooses the host to write. In a cluster whose members all take writes, this is the first host that is in sync, so that all
+ * processes choose the same one. Otherwise it is the only host that takes writes. Returns its index; null: none.
+ * @param current the host that is used now. It stays while two hosts contradict each other, and also while it does not answer and
+ * no other host takes writes.
  */
 export function choosePrimary(states: readonly HostState[], current: number | null): number | null {
   const writable = writableOf(states);
@@ -192,7 +196,7 @@ export const nameOf = (host: Host | undefined): string =>
       ? `[${host.host}]:${host.port}`
       : `${host.host}:${host.port}`;
 
-/** Asks one host, with a connection that is kept. @param signal when it is aborted, no connection is opened any more. */
+/** Asks one host, and keeps the connection. @param signal when aborted, no more connections are opened. */
 function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
   let connection: Connection | null = null;
 
@@ -204,7 +208,7 @@ function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
     if (signal.aborted) throw new Error('Pool is closed.');
     if (connection === null) {
       connection = mysql.createConnection({ ...options, connectTimeout: ANSWER_LIMIT });
-      // Each statement tells its own failure.
+      // Each statement reports its own failure.
       connection.on('error', () => {});
     }
     const used = connection;
@@ -229,18 +233,18 @@ function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
         return { kind: 'silent', reason, isLate };
       }
     },
-    /** Waits until the host has applied all that its cluster has committed. */
+    /** Waits until the host has applied all transactions that its cluster has committed. */
     async catchUp(): Promise<void> {
       try {
         for (const setting of CATCH_UP) {
-          // Each server knows one of them, or none.
+          // Each server knows at most one of these settings.
           await ask(setting).catch((error: NodeJS.ErrnoException) => {
             if (Number(error.errno) !== ER_UNKNOWN_SYSTEM_VARIABLE) throw error;
           });
         }
         await ask('SELECT 1', CATCH_UP_LIMIT);
       } finally {
-        // With these settings, the connection would wait for a cluster that has lost its majority, too.
+        // With these settings, later statements on this connection would wait too if the cluster loses its majority.
         close();
       }
     },
@@ -249,5 +253,5 @@ function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
 
 const ER_UNKNOWN_SYSTEM_VARIABLE = 1193;
 
-/** Statements of this session wait for what was committed before, in Group Replication and in Galera. */
+/** Makes the statements of this session wait for all earlier commits, in Group Replication and in Galera. */
 const CATCH_UP = ["SET SESSION group_replication_consistency = 'BEFORE'", 'SET SESSION wsrep_sync_wait = 1'];

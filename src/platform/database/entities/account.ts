@@ -25,7 +25,7 @@ export class Account {
   @Column({ type: 'varchar', length: 34, nullable: true })
   iban!: string | null;
 
-  /** The account number as the bank writes it, by which statements without an IBAN find the account. */
+  /** The account number as the bank writes it. Statements without an IBAN find the account by it. */
   @Column({ type: 'varchar', length: 64, nullable: true })
   number!: string | null;
 
@@ -36,11 +36,11 @@ export class Account {
   @Column({ type: 'varchar', length: 16, default: 'active' })
   status!: string;
 
-  /** Decides about a row with the unique id of a stored movement and another direction, amount or date. */
+  /** Decides what happens to a row with the unique id of a stored movement but another direction, amount or date. */
   @Column({ name: 'on_conflict', type: 'varchar', length: 5, default: 'hold' })
   onConflict!: 'hold' | 'store';
 
-  /** This many days after the last day of a statement, the next one is late; null: learnt from those that came. */
+  /** Days after the last day of a statement after which the next one is late; null: learnt from earlier statements. */
   @Column({ name: 'late_after_days', type: 'smallint', unsigned: true, nullable: true })
   lateAfterDays!: number | null;
 
@@ -48,7 +48,7 @@ export class Account {
   @Column({ name: 'check_balances', type: 'boolean', default: false })
   checkBalances!: boolean;
 
-  /** Whether the numbers of its statements tell apart those whose balances do not. */
+  /** Whether statement numbers tell statements apart where their balances do not. */
   @Column({ name: 'statement_numbers', type: 'varchar', length: 6, default: 'use' })
   statementNumbers!: 'use' | 'ignore';
 
@@ -56,7 +56,7 @@ export class Account {
   @Column({ name: 'has_statements', type: 'boolean', default: false })
   hasStatements!: boolean;
 
-  /** When an import last contained a movement of this account, known or new, or a run of its source ended well. */
+  /** When an import last contained a known or new movement of this account, or a run of its source last succeeded. */
   @Column({ name: 'last_work', type: 'datetime', precision: 6, nullable: true })
   lastWork!: Date | null;
 

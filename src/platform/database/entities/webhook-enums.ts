@@ -1,6 +1,6 @@
-/** The values of ENUM columns of webhooks. They stand apart from the entity, so that the command line loads no TypeORM. */
+/** The values of ENUM columns of webhooks. They are separate from the entity, so that the command line loads no TypeORM. */
 
-/** OPERATIONAL: operational events, and BALANCE_UPDATED: closing balances of accounts. Neither is sent movements. */
+/** OPERATIONAL sends operational events, and BALANCE_UPDATED sends closing balances of accounts. Neither sends movements. */
 export const WEBHOOK_EVENTS = [
   'NEW_TRANSACTION',
   'NEW_DEBIT',
@@ -11,11 +11,11 @@ export const WEBHOOK_EVENTS = [
 
 const WITHOUT_MOVEMENTS = ['OPERATIONAL', 'BALANCE_UPDATED'] as const;
 
-/** Whether a webhook is sent rows of `operational_events` in place of movements. */
+/** Whether a webhook sends rows of `operational_events` instead of movements. */
 export const isOfEvents = (event: string | undefined): event is (typeof WITHOUT_MOVEMENTS)[number] =>
   WITHOUT_MOVEMENTS.some((it) => it === event);
 
-/** The same as a list of SQL: `event IN ${EVENTS_WITHOUT_MOVEMENTS}`. */
+/** The same events as an SQL list: `event IN ${EVENTS_WITHOUT_MOVEMENTS}`. */
 export const EVENTS_WITHOUT_MOVEMENTS = `(${WITHOUT_MOVEMENTS.map((it) => `'${it}'`).join(', ')})`;
 export const ENCODINGS = ['json', 'form'] as const;
 export const BODIES = ['standard', 'extended'] as const;

@@ -26,8 +26,8 @@ export class Webhook {
   accountId!: string | null;
 
   /**
-   * paused: by its owner or by quarantine. It still matches, and its deliveries are pending until it is active again.
-   * disabled: by a 410 or five days of failures. It matches nothing until it is active again.
+   * paused: by its owner or by quarantine. The webhook still matches, and its deliveries are pending until it is active again.
+   * disabled: by a 410 or five days of failures. The webhook matches nothing until it is active again.
    */
   @Column({ type: 'enum', enum: ['active', 'paused', 'disabled', 'deleted'], default: 'active' })
   status!: 'active' | 'paused' | 'disabled' | 'deleted';
@@ -42,7 +42,7 @@ export class Webhook {
   @Column({ type: 'enum', enum: ENCODINGS })
   encoding!: (typeof ENCODINGS)[number];
 
-  /** extended: with what the bank says beyond the twelve fields. */
+  /** extended: with more data from the bank than the twelve fields. */
   @Column({ type: 'enum', enum: BODIES, default: 'standard' })
   body!: (typeof BODIES)[number];
 
@@ -63,7 +63,7 @@ export class Webhook {
   @Column({ type: 'text', nullable: true, select: false })
   headers!: string | null;
 
-  /** Grows with each change, so that a delivery run notices it between two batches. */
+  /** Grows with each change, so that a delivery run notices the change between two batches. */
   @Column({ type: 'int', unsigned: true, default: 1 })
   revision!: number;
 

@@ -3,7 +3,7 @@ import { CUSTOMER_TABLES, SOURCE_TABLES } from './initial-schema/customer-tables
 import { MOVEMENT_TABLES } from './initial-schema/movement-tables.ts';
 import { EVENT_TABLES, OPERATION_TABLES, WEBHOOK_TABLES } from './initial-schema/webhook-tables.ts';
 
-/** A table comes after those that its foreign keys refer to. */
+/** Each table comes after the tables that its foreign keys refer to. */
 const TABLES = [
   ...CUSTOMER_TABLES,
   ...MOVEMENT_TABLES,
@@ -15,7 +15,7 @@ const TABLES = [
 
 export class InitialSchema1763700000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // MySQL commits each statement at once. After one that failed, the migration is run again from its beginning.
+    // MySQL commits each statement immediately. After a failure, the migration runs again from its beginning.
     for (const statement of TABLES)
       await runner.query(statement.replace('CREATE TABLE', 'CREATE TABLE IF NOT EXISTS'));
     await runner.query('INSERT IGNORE INTO group_commits (id) VALUES (1)');

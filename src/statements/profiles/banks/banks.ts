@@ -25,7 +25,7 @@ import ubs from './ubs.json' with { type: 'json' };
 import vakifbank from './vakifbank.json' with { type: 'json' };
 import ziraat from './ziraat.json' with { type: 'json' };
 
-/** The profiles of this project, by name. Each one says where its bank's format is documented. */
+/** The built-in profiles, by name. Each names the documentation of its bank's format. */
 export const BANKS: Record<string, unknown> = {
   akbank,
   bunq,

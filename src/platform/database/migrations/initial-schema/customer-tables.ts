@@ -4,7 +4,7 @@ import { TABLE } from './table-options.ts';
 export const CUSTOMER_TABLES = [
   // Columns of sealed values are ascii_bin, so that they are compared byte by byte.
   //
-  // One row for each SECRET_KEY in use, with a sealed value. It shows at the start whether this process knows the key.
+  // One row for each SECRET_KEY in use, with a sealed value. At the start, it shows whether the process knows the key.
   `CREATE TABLE installation (
     key_id CHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     sealed VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
@@ -16,8 +16,8 @@ export const CUSTOMER_TABLES = [
     version VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
   ) ${TABLE}`,
 
-  // is_operator: 1 for the operator's own customer, which gets the operational events of all customers; NULL for all others, so that
-  // there is at most one.
+  // is_operator: 1 for the operator's own customer, which gets the operational events of all customers. NULL for all others, so
+  // that the unique index allows only one operator.
   `CREATE TABLE customers (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(200) NOT NULL,
@@ -29,8 +29,9 @@ export const CUSTOMER_TABLES = [
   ) ${TABLE}`,
 
   // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in
-  // commit order. filters_version changes with each row added to webhook_filters. removals changes when an account is to be deleted,
-  // and when movements issued before another day have been removed (removed_before): what an import has checked is then out of date.
+  // commit order. filters_version changes with each row added to webhook_filters. removals changes when an account is to be
+  // deleted, and when removed_before changes: movements issued before that day have been removed. The checks of a running import
+  // are then out of date.
   `CREATE TABLE import_locks (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_transaction_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
@@ -56,7 +57,7 @@ export const CUSTOMER_TABLES = [
     CONSTRAINT api_keys_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 
-  // Each customer has its own banks: how another customer spells a bank's name must never be visible.
+  // Each customer has its own banks, because another customer's spelling of a bank's name must never be visible.
   `CREATE TABLE banks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -96,8 +97,8 @@ export const CUSTOMER_TABLES = [
     CONSTRAINT api_key_accounts_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
 
-  // Accounts that are being deleted, and customers (account_id 0). A row goes when everything is gone. movements: how many there were
-  // when the work began; NULL: it has not begun.
+  // Accounts and customers (account_id 0) that are being deleted. A row is removed when the deletion is complete. movements: their
+  // number when the deletion began; NULL: it has not begun.
   `CREATE TABLE deletions (
     customer_id BIGINT UNSIGNED NOT NULL,
     account_id BIGINT UNSIGNED NOT NULL,
@@ -108,13 +109,13 @@ export const CUSTOMER_TABLES = [
   ) ${TABLE}`,
 ];
 
-/** Sources, from which files are collected, with their runs and files. */
+/** Sources from which files are collected, with their runs and files. */
 export const SOURCE_TABLES = [
-  // settings and schedule are JSON objects, credentials is a sealed one. next_run_at: when the next run is due; NULL while the source
-  // is paused. is_requested: a run was asked for. run_id: the run in progress, whose process renews lease_until. position: where the
-  // next run starts. revision changes with the settings: files that were collected with other settings are not known with these.
-  // A deleted source keeps its row, which its imports refer to, until retention has removed them. sources_status finds the active
-  // sources that have an error.
+  // settings and schedule are JSON objects. credentials is a sealed JSON object. next_run_at: when the next run is due; NULL while
+  // the source is paused. is_requested: a run was asked for. run_id: the run in progress, whose process renews lease_until.
+  // position: where the next run starts. revision changes with the settings, so that files collected with other settings are not
+  // known. A deleted source keeps its row, which its imports refer to, until retention has removed them. sources_status finds the
+  // active sources that have an error.
   `CREATE TABLE sources (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -159,8 +160,9 @@ export const SOURCE_TABLES = [
     CONSTRAINT source_runs_source FOREIGN KEY (source_id) REFERENCES sources (id)
   ) ${TABLE}`,
 
-  // Files that were collected. fingerprint: SHA-256 of the revision of the settings, the name and the version. import_id is NULL for a
-  // file that was refused without being imported. outcome is pending until the import has ended and the file is marked in its source.
+  // Files that were collected. fingerprint: SHA-256 of the revision of the settings, the name and the version. import_id is NULL
+  // for a file that was refused without an import. outcome is pending until the import has ended and the file is marked in its
+  // source.
   `CREATE TABLE source_files (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     source_id BIGINT UNSIGNED NOT NULL,

@@ -4,8 +4,8 @@ import { TABLE } from './table-options.ts';
 export const MOVEMENT_TABLES = [
   // transactions_customer_page and transactions_account_page contain date_issue, so that a page with `starts` and `ends` is
   // filtered in the index. The first also contains account_id, for API keys limited to some accounts. transactions_customer_dc and
-  // transactions_account_dc are the log of webhooks that match one direction: one that matches rarely need not pass over all the others.
-  // transactions_account_date finds the range of ids of a range of dates.
+  // transactions_account_dc are the log of webhooks that match one direction, so that a webhook with few matches does not read all
+  // other movements. transactions_account_date finds the range of ids for a range of dates.
   `CREATE TABLE transactions (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -31,9 +31,10 @@ export const MOVEMENT_TABLES = [
     KEY transactions_readed (customer_id, date_readed, id)
   ) ${TABLE}`,
 
-  // open_statement_id: reserved for the statement that goes on behind the checkpoint, whose row is inserted at its end.
-  // An import was sent with an API key, or collected by a source. format is what its sender said, which may be auto; detected_format
-  // is that of its first statement. retried_at: when it was last queued again after it had failed. traceparent names the span that its attempts belong to; NULL while traces are off.
+  // open_statement_id: the reserved id of the statement that continues after the checkpoint. Its row is inserted when the statement
+  // ends. An import was sent with an API key, or collected by a source. format is the sender's, and may be auto. detected_format is
+  // the format of its first statement. retried_at: when the import was last queued again after it had failed. traceparent names the
+  // span that its runs belong to; NULL while traces are off.
   `CREATE TABLE imports (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -75,7 +76,7 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT imports_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 
-  // Responses of requests other than imports that came with an Idempotency-Key. status is NULL while a request is in progress.
+  // Responses to requests with an Idempotency-Key, except imports. status is NULL while a request is in progress.
   `CREATE TABLE idempotency_keys (
     customer_id BIGINT UNSIGNED NOT NULL,
     idempotency_key VARBINARY(255) NOT NULL,
@@ -87,7 +88,7 @@ export const MOVEMENT_TABLES = [
     KEY idempotency_keys_created (created_at)
   ) ${TABLE}`,
 
-  // One row. Whoever stores a group of small imports has locked it, so that the groups of several processes come one after the other.
+  // One row. A process locks it while it stores a group of small imports, so that the groups of several processes take turns.
   `CREATE TABLE group_commits (
     id TINYINT UNSIGNED NOT NULL PRIMARY KEY
   ) ${TABLE}`,
@@ -110,8 +111,8 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT import_errors_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // The rows of an import that were not stored, because their movements were known, and those that were stored as an assumption.
-  // transaction_id: the movement that each was taken for, or that was stored.
+  // The rows of an import that were not stored because their movements were known, and rows that were stored although they may be
+  // known. transaction_id: the movement that the row was taken for, or stored as.
   `CREATE TABLE import_duplicates (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     import_id BIGINT UNSIGNED NOT NULL,
@@ -122,8 +123,8 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT import_duplicates_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // Rows whose unique_id is that of a stored movement (transaction_id), with another direction, amount or date. received: all of the
-  // row, as JSON. stored_id: the movement that was stored from it.
+  // Rows with the unique_id of a stored movement (transaction_id) but another direction, amount or date. received: the whole row,
+  // as JSON. stored_id: the movement that was stored from the row.
   `CREATE TABLE movement_conflicts (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -148,7 +149,8 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT movement_conflicts_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // Statements of files, each once. difference: by how much its entries miss its closing balance; NULL: not at all, or it is not known.
+  // Statements of files, each stored once. difference: by how much the entries miss the closing balance; NULL: there is no
+  // difference, or it is not known.
   `CREATE TABLE statements (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -177,8 +179,9 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT statements_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // Details of movements that came in statements; one that was sent as JSON has no row. reverses: the movement that it takes back.
-  // line: of the file. position: its number among the entries of the file. statement_id: the row in statements may be inserted later, at the end of a long statement.
+  // Details of movements that came in statements. A movement sent as JSON has no row. reverses: the movement that this movement
+  // takes back. line: the line in the file. position: the entry's number in the file. statement_id: the row in statements may be
+  // inserted later, at the end of a long statement.
   `CREATE TABLE transaction_details (
     transaction_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -197,8 +200,8 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT transaction_details_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // Entries of statements that are movements which another statement, or JSON, has brought before. date_issue, balance and reference are
-  // those of the entry: they may differ from the movement's, which never changes.
+  // Entries of statements whose movements came before, in another statement or as JSON. date_issue, balance and reference belong to
+  // the entry. They may differ from those of the movement, which never changes.
   `CREATE TABLE repeated_entries (
     statement_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -214,8 +217,8 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT repeated_entries_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // The closing balance of an account that was told last, for webhooks with the event BALANCE_UPDATED. import_id: the import that has
-  // brought statements since; NULL: none has.
+  // The closing balance of an account that was last sent to webhooks with the event BALANCE_UPDATED. import_id: the import that has
+  // brought statements since then; NULL: none has.
   `CREATE TABLE told_balances (
     account_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -226,7 +229,7 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT told_balances_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // Accounts with statements: when they are checked next for gaps, or for a statement that is late, and the result of the last check.
+  // For accounts with statements: when they are next checked for gaps or a late statement, and the result of the last check.
   `CREATE TABLE statement_checks (
     account_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -239,9 +242,9 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT statement_checks_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // A segment has some thousand movements of a customer, in the order of their ids: after the previous segment, up to last_id. It
-  // has a row for each account with movements in it, and one for all accounts, whose account_id is 0. A row changes only when
-  // movements are removed: its count then falls. Its days stay, and may be too many.
+  // A segment contains some thousand movements of a customer, in the order of their ids: after the previous segment, up to last_id.
+  // It has one row for each account with movements in it, and one row for all accounts, with account_id 0. A row changes only when
+  // movements are removed. Then its count falls, but its days stay and may be too many.
   `CREATE TABLE transaction_segments (
     customer_id BIGINT UNSIGNED NOT NULL,
     account_id BIGINT UNSIGNED NOT NULL,
@@ -253,7 +256,8 @@ export const MOVEMENT_TABLES = [
   ) ${TABLE}`,
 
   // The end of a customer's last segment. Separate from import_locks, so that no import waits while segments are made. movements:
-  // those up to last_id, and those beyond it that were removed, so that the rest of import_locks.movements is still to be counted.
+  // the number of movements up to last_id, plus the removed ones beyond it. The rest of import_locks.movements is still to be
+  // counted.
   `CREATE TABLE segment_checkpoints (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_id BIGINT UNSIGNED NOT NULL DEFAULT 0,

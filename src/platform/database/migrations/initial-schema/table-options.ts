@@ -1,5 +1,5 @@
 /**
- * Every table states its charset and collation, because a server's default may be latin1, or a 0900 collation that MariaDB does
+ * Every table states its charset and collation, because the server's default may be latin1 or a 0900 collation that MariaDB does
  * not know. `unique_id` and idempotency keys are compared byte by byte. They are VARBINARY, because even utf8mb4_bin pads with
  * spaces ('a' = 'a ').
  *

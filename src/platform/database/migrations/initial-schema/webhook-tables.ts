@@ -1,6 +1,6 @@
 import { TABLE } from './table-options.ts';
 
-/** Webhooks, how far each has got, and deliveries. */
+/** Webhooks, their progress, and deliveries. */
 export const WEBHOOK_TABLES = [
   // A deleted webhook keeps its row, so that its deliveries stay readable.
   `CREATE TABLE webhooks (
@@ -31,8 +31,8 @@ export const WEBHOOK_TABLES = [
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
 
-  // The filter of a webhook among the movements with an id above from_id, up to the from_id of the next row. event NULL: nothing.
-  // Rows are added while the customer's row in import_locks is locked, so that the boundary is exact.
+  // The filter of a webhook for the movements with an id above from_id, up to the from_id of the next row. event NULL: nothing
+  // matches. Rows are added while the customer's row in import_locks is locked, so that the boundary is exact.
   `CREATE TABLE webhook_filters (
     webhook_id BIGINT UNSIGNED NOT NULL,
     from_id BIGINT UNSIGNED NOT NULL,
@@ -43,7 +43,8 @@ export const WEBHOOK_TABLES = [
     CONSTRAINT webhook_filters_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // Updated when movements are stored. No movement beyond matched_through matches. due_at: when the reconciler looks at the webhook next. NULL: nothing is pending.
+  // Updated when movements are stored. No movement beyond matched_through matches. due_at: when the reconciler next checks the
+  // webhook. NULL: nothing is pending.
   `CREATE TABLE webhook_backlogs (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -54,11 +55,11 @@ export const WEBHOOK_TABLES = [
     CONSTRAINT webhook_backlogs_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // How far a webhook's delivery runs have got, its lease, and the health of its endpoint. Separate from webhooks and
-  // webhook_backlogs, so that runs, the importer and the API never wait for each other's rows. Every matching movement up to
-  // sent_through has a row in deliveries. No movement beyond highest_recorded_id has one. Between the two, some have one.
-  // lease_until NULL: no run holds the lease. unreported_failures: deliveries that failed for good since the last operational event
-  // about them (failures_reported_at). progressed_at: when a delivery last ended, or the health was reset.
+  // The progress of a webhook's delivery runs, its lease, and its endpoint health. Separate from webhooks and webhook_backlogs, so
+  // that runs, the importer and the API never wait for each other's rows. Every matching movement up to sent_through has a row in
+  // deliveries. No movement beyond highest_recorded_id has such a row. Between the two, some movements have it. lease_until NULL:
+  // no run holds the lease. unreported_failures: deliveries that failed for good since the last operational event about them
+  // (failures_reported_at). progressed_at: when a delivery last ended, or the endpoint health was reset.
   `CREATE TABLE webhook_cursors (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -88,8 +89,9 @@ export const WEBHOOK_TABLES = [
     CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
-  // One row per delivery, written when its first attempt has ended. transaction_id, here and in the tables that follow, is the id of
-  // a movement, or that of a row of operational_events if the event of the webhook is OPERATIONAL or BALANCE_UPDATED, which never changes. The columns from outcome on describe its last attempt.
+  // One row per delivery, written when its first attempt has ended. transaction_id, here and in the following tables, is the id of
+  // a movement. If the event of the webhook is OPERATIONAL or BALANCE_UPDATED, it is the id of a row of operational_events.
+  // (Whether a webhook has one of these events never changes.) The columns from outcome on describe the last attempt.
   `CREATE TABLE deliveries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -105,8 +107,8 @@ export const WEBHOOK_TABLES = [
     PRIMARY KEY (webhook_id, transaction_id)
   ) ${TABLE}`,
 
-  // Deliveries whose last attempt failed, or that were requested again, and deliveries of operational events. They are due at due_at. NULL: failed for good (dead
-  // letters). A row is deleted when its delivery is delivered.
+  // Deliveries whose last attempt failed, or that were requested again, and deliveries of operational events. They are due at
+  // due_at. NULL: failed for good (dead letter). A row is deleted when its delivery succeeds.
   `CREATE TABLE retries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -134,7 +136,7 @@ export const WEBHOOK_TABLES = [
   ) ${TABLE}`,
 
   // Ranges of movement ids whose deliveries are sent again. Delivery runs process them in the order of the ids, starting after
-  // position. account_ids: a comma-separated list, for an API key that is limited to accounts. NULL: all.
+  // position. account_ids: a comma-separated list, for an API key that is limited to accounts; NULL: all accounts.
   `CREATE TABLE replays (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -153,9 +155,10 @@ export const WEBHOOK_TABLES = [
 
 /** Operational events. */
 export const EVENT_TABLES = [
-  // Events that somebody should know of, such as a webhook that was disabled. customer_id NULL: it concerns the operator
-  // alone. webhook_id: the webhook that it is about, which is not sent it. account_id: the account that it is about. occasion: equal for events that must exist only once; NULL
-  // where the transaction that reports the event sees to that. dispatched_at NULL: its deliveries have not been made yet.
+  // Events that somebody should know of, such as a webhook that was disabled. customer_id NULL: the event concerns only the
+  // operator. webhook_id: the webhook that the event is about. The event is not sent to that webhook. account_id: the account that
+  // the event is about. occasion: equal for events that must exist only once; NULL if the reporting transaction ensures that.
+  // dispatched_at NULL: the event has no deliveries yet.
   `CREATE TABLE operational_events (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NULL,
@@ -174,10 +177,11 @@ export const EVENT_TABLES = [
   ) ${TABLE}`,
 ];
 
-/** For operators: the processes that run, and who has changed what. */
+/** For operators: the running processes, and the audit of changes. */
 export const OPERATION_TABLES = [
-  // One row per process, renewed every 5 s and removed when the process stops. name: of a supervisor's process, such as api-1. roles: separated by commas. cpu_percent is of one
-  // core, loop_delay_ms the 99th percentile of the event loop's delay since the last heartbeat.
+  // One row per process, renewed every 5 s and removed when the process stops. name: the supervisor's name for the process, such as
+  // api-1. roles: separated by commas. cpu_percent is of one core. loop_delay_ms is the 99th percentile of the event loop's delay
+  // since the last heartbeat.
   `CREATE TABLE processes (
     id CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     name VARCHAR(32) NOT NULL DEFAULT '',
@@ -192,8 +196,9 @@ export const OPERATION_TABLES = [
     seen_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
   ) ${TABLE}`,
 
-  // Every change by an API key, in the console or by the command line, written in the transaction of the change. subject is what was
-  // changed, such as "webhook 12". detail never holds a secret. customer_id is NULL for what belongs to no customer, such as a queue.
+  // Every change by an API key, in the console or by the command line, written in the transaction of the change. subject is the
+  // changed thing, such as "webhook 12". detail never contains a secret. customer_id is NULL for things that belong to no customer,
+  // such as a queue.
   `CREATE TABLE audit_events (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
