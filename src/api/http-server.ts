@@ -83,7 +83,7 @@ export async function startServer(
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
       throw new PortTakenError(
-        `${variable} ${port} on ${host} is taken: set ${variable} to another one, or to 0 for any free one.`,
+        `${variable} ${port} on ${host} is taken: set ${variable} to another port, or to 0 for any free port.`,
       );
     }
     throw error;

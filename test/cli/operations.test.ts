@@ -169,7 +169,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
 
 describe('who a command acts for', () => {
   it.each([
-    [['webhooks', 'list'], 'Say whose: --customer <id> as the operator, or an API key'],
+    [['webhooks', 'list'], 'Say for which customer: give --customer <id> as the operator, or an API key'],
     [['webhooks', 'list', '--customer', '999999'], 'There is no customer of that id.'],
     [['webhooks', 'list', '--customer', '1', '--key', 'k'], 'cannot be used with'],
     [['webhooks', 'list', '--url', 'http://127.0.0.1:1'], '--url needs an API key'],
@@ -202,7 +202,7 @@ describe('who a command acts for', () => {
     const webhook = await createWebhook('/whose');
     const other = await createCustomer();
     expect(reasonOf(await asOperator('webhooks', 'show', webhook, '--customer', other.id))).toBe(
-      `error: The webhook is not one of customer ${other.id}.`,
+      `error: The webhook does not belong to customer ${other.id}.`,
     );
     const stranger = { LEDGERBELL_API_KEY: other.key, LEDGERBELL_URL: running.url };
     expect(reasonOf(await runHere(['webhooks', 'show', webhook], stranger))).toContain(

@@ -197,6 +197,6 @@ it('refuses a PORT that is taken, in one line', async () => {
   const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PORT: port });
   expect(await service.ended()).toBe(1);
   expect(service.said.trim()).toBe(
-    `Ledgerbell cannot start: PORT ${port} on 127.0.0.1 is taken: set PORT to another one, or to 0 for any free one.`,
+    `Ledgerbell cannot start: PORT ${port} on 127.0.0.1 is taken: set PORT to another port, or to 0 for any free port.`,
   );
 });

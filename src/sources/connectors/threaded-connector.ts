@@ -44,7 +44,7 @@ export function createThreadedConnector(
     const started = startThread(new URL('./connector-thread', import.meta.url), {
       workerData: source,
       // package-lock.json has a version of the AWS SDK that runs on Node 20. Without this variable, each run would print a warning that
-      // later versions will not.
+      // later versions do not run on it.
       env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
       ...(memoryLimit === undefined ? {} : { memoryLimit }),
     });
