@@ -42,7 +42,7 @@ const requireLoopback = createMiddleware(async (c, next) => {
   if (!local) {
     throw new Problem(
       'forbidden',
-      'This page answers only on the machine itself, until ADMIN_USER and ADMIN_PASSWORD are set.',
+      'This page answers only requests from the machine itself. To use it from elsewhere, set ADMIN_USER and ADMIN_PASSWORD.',
     );
   }
   await next();

@@ -104,7 +104,7 @@ interface Heartbeat {
   version: string;
   host: string;
   pid: number;
-  /** Of one core. */
+  /** In per cent of one core. */
   cpuPercent: number;
   /** The 99th percentile of the event loop's delay, in milliseconds. */
   loopDelayMs: number;

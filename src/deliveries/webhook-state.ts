@@ -177,7 +177,7 @@ function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): Lo
   }));
 }
 
-/** Whether the log holds matching movements beyond the webhook's cursor. */
+/** Says whether the log holds matching movements beyond the webhook's cursor. */
 export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boolean =>
   matchedThrough > sentThrough;
 

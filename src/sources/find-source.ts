@@ -74,7 +74,7 @@ interface SourceFilters {
   /** null: the sources of all customers, for operators. */
   viewer: SourceViewer | null;
   status?: 'active' | 'paused' | undefined;
-  /** For operators. */
+  /** Only for operators. */
   accountId?: string | undefined;
   after: string;
 }

@@ -70,7 +70,9 @@ export async function stageFile(
       throw new LeaseLostError('the source was deleted');
     case 'in progress':
     case 'dropped':
-      throw new RunInterruptedError('Another run has not let go of a file yet.');
+      throw new RunInterruptedError(
+        'Another run is still collecting one of the files. This run is continued soon.',
+      );
   }
 }
 

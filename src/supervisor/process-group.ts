@@ -90,7 +90,7 @@ export function createProcessGroup(
     member.deaths = [...member.deaths, { at: Date.now(), atStart }].slice(-DEATHS_KEPT);
     const pause = decideRestart(member.deaths, Date.now());
     if (pause === 'give up')
-      return giveUp(new Error(`${name} ended again and again while it was starting, at last with ${reason}`));
+      return giveUp(new Error(`${name} keeps ending while it starts, the last time with ${reason}`));
     announce(`${name} ended unexpectedly (${reason}) and is started again in ${pause / SECOND} s.`);
     await sleep(pause);
     if (stopping.signal.aborted) return;

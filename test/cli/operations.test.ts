@@ -179,7 +179,7 @@ describe('who a command acts for', () => {
     [['movements', 'show', '999999'], 'There is no movement of that id.'],
     [['deliveries', 'show', '999999-1'], 'There is no delivery of that id.'],
     [['deliveries', 'show', '17'], 'It must be <webhook id>-<movement id>, such as 17-4711.'],
-    [['deliveries', 'list'], 'Say which: --webhook <id>, --movement <id>, or both.'],
+    [['deliveries', 'list'], 'Say which deliveries: give --webhook <id>, --movement <id>, or both.'],
     [['webhooks', 'list', '--limit', '0'], 'It must be a whole number from 1 to 100000.'],
     [
       ['webhooks', 'create', '--customer', '1', '--title', 'x', '--endpoint', 'http://10.0.0.1/'],

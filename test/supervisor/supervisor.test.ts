@@ -158,7 +158,7 @@ it('ends with exit code 1 when a process keeps ending while it starts', async ()
   const [victim = 0] = childrenOf(service.child.pid);
   process.kill(victim, 'SIGKILL');
   expect(await service.ended()).toBe(1);
-  expect(service.said).toMatch(/^Ledgerbell cannot go on: \S+ ended again and again .*wrong\.json/m);
+  expect(service.said).toMatch(/^Ledgerbell cannot go on: \S+ keeps ending while it starts, .*wrong\.json/m);
   expect(service.said).toMatch(/started again in 4 s/);
 });
 

@@ -24,7 +24,7 @@ export interface Recording {
   isUnderWay(): boolean;
   /** Says whether the run must send nothing before some results are recorded. */
   isFull(): boolean;
-  /** Whether everything is recorded. */
+  /** Says whether everything is recorded. */
   isDone(): boolean;
 }
 

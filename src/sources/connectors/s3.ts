@@ -62,7 +62,7 @@ export function createS3Connector({
       const next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
       if (page.IsTruncated === true && (next === undefined || next === token)) {
         throw new SourceError(
-          `${endpointOf(settings).host} lists the bucket "${settings.bucket}" without an end.`,
+          `${endpointOf(settings).host} does not say how to continue the list of the bucket "${settings.bucket}".`,
         );
       }
       token = next;

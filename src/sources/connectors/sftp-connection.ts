@@ -74,7 +74,7 @@ class OtherHostKeyError extends Error {
 function otherHostKey({ host, port, host_key }: SftpSettings, seen: readonly HostKey[]): SourceError {
   const shown = seen.map(({ type, fingerprint }) => `${fingerprint} (${type})`).join(', ');
   return new SourceError(
-    `${host}:${port} shows the host key ${shown}, and host_key in the settings is ${host_key}. Ask the server's operator which is right: somebody may be in between. Nothing was sent.`,
+    `${host}:${port} shows the host key ${shown}, and host_key in the settings is ${host_key}. Ask the server's operator which key is right, because somebody may be intercepting the connection. No credentials were sent.`,
   );
 }
 

@@ -206,7 +206,7 @@ async function feed(body: AsyncIterable<Uint8Array>, { parser, fault }: Form): P
 const malformed = () =>
   new Problem(
     'malformed-multipart',
-    'The body is not complete multipart/form-data with a part, or its Content-Type names another boundary.',
+    'The body must be complete multipart/form-data with at least one part, and its Content-Type must name the boundary of the body.',
   );
 
 const notOneFile = () =>
